@@ -1,0 +1,9 @@
+"""What a block is, and the blocks themselves. Nothing here knows of graphs or solvers.
+
+Read in this order:
+
+- `block`: the contract that every block fulfils, and how to write a block of your own;
+- `rigid_body`: rigid bodies and the world; `joints`; `loads`;
+- `pose`, `spatial`: frames, rotations, twists and wrenches;
+- `checks`, `errors`: reading what users type, and saying what is wrong with it.
+"""

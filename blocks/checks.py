@@ -1,0 +1,113 @@
+"""Reading what users type into numbers, and collecting everything that is wrong with it.
+
+A block reads its fields through a `FieldReader`: a value that cannot be used becomes a `Finding` and is replaced by
+NaN of the right shape, so that construction goes on and one report shows all that is wrong in a whole system.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.errors import Finding
+from titop.blocks.spatial import Array
+
+#: How far a rotation matrix may be from orthogonal: entries typed with seven digits pass.
+ORTHOGONALITY = 1e-6
+
+
+class FieldReader:
+    """Reads the fields of one block.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the block, the head of every finding's dotted path.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.findings: list[Finding] = []
+        self.warnings: list[Finding] = []
+
+    def report(self, code: str, field: str, value: Any, expected: str, advice: str) -> None:
+        """Record an error."""
+        self.findings.append(Finding(code, f"{self.owner}.{field}", value, expected, advice))
+
+    def suspect(self, code: str, field: str, value: Any, expected: str, advice: str) -> None:
+        """Record a warning."""
+        self.warnings.append(Finding(code, f"{self.owner}.{field}", value, expected, advice))
+
+    def array(self, field: str, value: Any, shape: tuple[int, ...], advice: str = "give finite numbers") -> Array:
+        """Read a finite real array of the given shape."""
+        try:
+            result = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            self.report("wrong-type", field, value, f"numbers of shape {shape}", advice)
+            return np.full(shape, np.nan)
+        if result.shape != shape:
+            self.report("wrong-shape", field, value, f"shape {shape}, not {result.shape}", advice)
+            return np.full(shape, np.nan)
+        if not np.isfinite(result).all():
+            self.report("not-finite", field, value, "finite numbers", advice)
+        return result
+
+    def scalar(self, field: str, value: Any) -> float:
+        """Read a finite number."""
+        return float(self.array(field, value, ()))
+
+    def non_negative(self, field: str, value: Any, code: str) -> float:
+        """Read a number that must not be negative."""
+        number = self.scalar(field, value)
+        if number < 0:
+            self.report(code, field, number, "a value >= 0", "check the sign and the unit")
+        return number
+
+    def axis(self, field: str, value: Any) -> Array:
+        """Read a direction (3); zero is refused, its length is kept as given."""
+        axis = self.array(field, value, (3,), "give three numbers such as [0, 0, 1]")
+        if np.isfinite(axis).all() and not axis.any():
+            self.report("zero-axis", field, value, "a non-zero direction", "give a direction such as [0, 0, 1]")
+        return axis
+
+    def rotation(self, field: str, value: Any) -> Array:
+        """Read a rotation matrix (3x3) or anything with ``as_matrix()`` such as a scipy `Rotation`."""
+        matrix = value.as_matrix() if hasattr(value, "as_matrix") else value
+        matrix = self.array(field, matrix, (3, 3), "give a 3x3 matrix or a scipy Rotation")
+        if not np.isfinite(matrix).all():
+            return matrix
+        error = np.abs(matrix.T @ matrix - np.eye(3)).max()
+        if error > ORTHOGONALITY:
+            self.report("not-orthogonal", field, value, f"an orthogonal matrix (R^T R - 1 is {error:.1e})", "orthonormalise it")
+        elif np.linalg.det(matrix) < 0:
+            self.report("left-handed", field, value, "determinant +1, not -1", "swap or negate one axis")
+        return matrix
+
+    def symmetric(self, field: str, value: Any, n: int) -> Array:
+        """Read a symmetric n x n matrix; a number stands for a multiple of 1, n numbers for a diagonal."""
+        try:
+            given = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            given = np.array(np.nan)
+            self.report("wrong-type", field, value, f"a number, {n} numbers or a {n}x{n} matrix", "give numbers")
+        if given.shape == ():
+            given = given * np.eye(n)
+        elif given.shape == (n,):
+            given = np.diag(given)
+        matrix = self.array(field, given, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
+        if np.isfinite(matrix).all() and not np.allclose(
+            matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max(initial=0.0)
+        ):
+            self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
+        return (matrix + matrix.T) / 2
+
+    def unit_quaternion(self, field: str, value: Any) -> Array:
+        """Read a unit quaternion (x, y, z, w), a 3x3 matrix or a scipy `Rotation`."""
+        if hasattr(value, "as_quat"):
+            value = value.as_quat()
+        quaternion = self.array(field, value, (4,), "give (x, y, z, w), scalar last, or a scipy Rotation")
+        norm = float(np.linalg.norm(quaternion))
+        if np.isfinite(norm) and abs(norm - 1) > ORTHOGONALITY:
+            self.report("not-unit", field, value, f"a unit quaternion (norm is {norm:.9g})", "divide it by its norm")
+        return quaternion / norm if norm > 0 else quaternion

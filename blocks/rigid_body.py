@@ -1,0 +1,214 @@
+"""Rigid bodies and the world."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.block import Block
+from titop.blocks.errors import Finding
+from titop.blocks.pose import Pose, read_pose
+from titop.blocks.spatial import Array, rigid_inertia, twist_cross
+
+#: The six independent entries of an inertia tensor, in the order in which parameters list them.
+INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+
+
+class PortedBlock(Block):
+    """A block whose ports are poses fixed in its reference frame."""
+
+    def __init__(self, name: str, ports: Mapping[str, Any] | None = None) -> None:
+        super().__init__(name)
+        self.port_poses: dict[str, Pose] = {}
+        for port, value in (ports or {}).items():
+            self.port_poses[port] = read_pose(self.reader, port, value)
+
+    @property
+    def ports(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the ports."""
+        return tuple(self.port_poses)
+
+    def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
+        """Add a port at a position (3, m) with an orientation (3x3 or scipy Rotation), in the reference frame.
+
+        Raises
+        ------
+        ModelError
+            If position or rotation cannot be used.
+        """
+        if name in self.port_poses:
+            self.reader.report("duplicate-port", name, name, "port names to be unique in a block", "choose another name")
+        self.port_poses[name] = Pose(position, rotation)
+
+    def pose(self, port: str | None, q: Array | None = None) -> tuple[Array, Array]:
+        """Return rotation and position of a port (None: the reference frame itself)."""
+        if port is None:
+            return np.eye(3), np.zeros(3)
+        pose = self.port_poses[port]
+        return pose.rotation, pose.position
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the block and what is suspicious."""
+        errors, warnings = super().check()
+        for port in self.ports:
+            if not port or "." in port:
+                errors.append(Finding("bad-name", f"{self.name}.{port}", port, "a port name without dots", "rename it"))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the ports' positions and rotation vectors."""
+        return {
+            f"{port}.{entry}": value for port, pose in self.port_poses.items() for entry, value in pose_parameters(pose).items()
+        }
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some ports moved."""
+        changed = copy.copy(self)
+        changed.port_poses = dict(self.port_poses)
+        for name, value in values.items():
+            port, entry = name.split(".", 1)
+            changed.port_poses[port] = moved_pose(changed.port_poses[port], entry, value)
+        return changed
+
+
+def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
+    """Return a pose's six numbers by name, with units."""
+    position = {f"position.{axis}": (float(x), "m") for axis, x in zip("xyz", pose.position, strict=True)}
+    rotation = {f"rotation.{axis}": (float(x), "rad") for axis, x in zip("xyz", pose.rotation_vector, strict=True)}
+    return position | rotation
+
+
+def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
+    """Return a pose with one of its six numbers changed."""
+    kind, axis = entry.split(".")
+    moved = Pose.from_rotation_vector(pose.position, pose.rotation_vector)
+    (moved.position if kind == "position" else moved.rotation_vector)["xyz".index(axis)] = value
+    return moved
+
+
+class World(PortedBlock):
+    """The inertial frame, as the block at the root of every system."""
+
+    def __init__(self) -> None:
+        super().__init__("world")
+
+
+class RigidBody(PortedBlock):
+    """A rigid body with any number of ports.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    mass : float, kg
+    com : array_like (3,), m
+        Centre of mass in the reference frame.
+    inertia : array_like (3, 3), kg m^2
+        About the centre of mass, in body axes; a number or three numbers stand for a diagonal. Zero (the default)
+        makes a point mass.
+    ports : mapping of name to position (3, m) or Pose
+        Ports in the reference frame. Any port, or the reference frame, can be the one through which the body hangs
+        on its parent.
+
+    Notes
+    -----
+    No own coordinates. Law (key A, eqs. 11, 25 and 29): ``W = D (A - G) + h``, ``h = -ad(V)^T D V``.
+
+    What is wrong with the values is reported together with everything else when the system is resolved.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> hub = tt.RigidBody("hub", mass=10.0, inertia=[5, 10, 10], ports={"C": [0, -2, 0]})
+    >>> hub.mass_matrix()[0, 0].item()
+    10.0
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mass: float,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia: Any = 0.0,
+        ports: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, ports)
+        self.mass = self.reader.scalar("mass", mass)
+        self.com = self.reader.array("com", com, (3,))
+        self.inertia = self.reader.symmetric("inertia", inertia, 3)
+
+    def mass_matrix(self, q: Array | None = None) -> Array:
+        """Return the 6x6 inertia D at the reference frame (key A, eq. 11)."""
+        return rigid_inertia(self.mass, self.com, self.inertia)
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
+        return -twist_cross(twist).T @ (self.mass_matrix() @ twist)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the body and what is suspicious."""
+        errors, warnings = super().check()
+        if self.mass < 0:
+            errors.append(
+                Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
+            )
+        if np.isfinite(self.inertia).all():
+            _check_inertia(f"{self.name}.inertia", self.inertia, errors, warnings)
+            if self.mass == 0 and self.inertia.any():
+                warnings.append(
+                    Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
+                )
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return mass, centre of mass, inertia and ports."""
+        own = {"mass": (self.mass, "kg")}
+        own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
+        own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
+        return own | super().parameters()
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        own = {name for name in values if name == "mass" or name.split(".")[0] in ("com", "inertia")}
+        changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
+        assert isinstance(changed, RigidBody)
+        changed.com, changed.inertia = self.com.copy(), self.inertia.copy()
+        for name in own:
+            field, _, entry = name.partition(".")
+            if field == "mass":
+                changed.mass = float(values[name])
+            elif field == "com":
+                changed.com["xyz".index(entry)] = values[name]
+            else:
+                i, j = INERTIA_ENTRIES[entry]
+                changed.inertia[i, j] = changed.inertia[j, i] = values[name]
+        return changed
+
+
+def _check_inertia(where: str, inertia: Array, errors: list[Finding], warnings: list[Finding]) -> None:
+    moments = np.linalg.eigvalsh(inertia)
+    tolerance = 1e-9 * max(np.abs(moments).max(), 1e-300)
+    shown = np.array2string(moments, precision=6)
+    if moments[0] < -tolerance:
+        errors.append(
+            Finding(
+                "negative-inertia",
+                where,
+                shown,
+                "principal moments >= 0",
+                "check signs and that it is about the centre of mass",
+            )
+        )
+    elif moments[2] > moments[0] + moments[1] + tolerance:
+        warnings.append(
+            Finding(
+                "triangle-inequality",
+                where,
+                shown,
+                "no principal moment above the sum of the others",
+                "check units and products of inertia",
+            )
+        )

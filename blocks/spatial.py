@@ -1,0 +1,186 @@
+"""Spatial algebra: rotations, quaternions, rigid transforms, twists and wrenches.
+
+Dual vectors are linear first: twist ``V = [v; w]``, wrench ``W = [F; T]``. A pose ``g = (R, r)`` of frame
+``c`` in frame ``p`` maps components in ``c`` to components in ``p``; ``Ad(g)`` transports twists from ``c`` to ``p``.
+
+Every function accepts complex arguments (no conjugate, absolute value or atan2 on the way), so that complex-step
+derivatives of anything built on them are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+#: Below this squared angle the closed forms lose digits and their series are exact to rounding.
+_SMALL = 1e-4
+
+
+def skew(a: ArrayLike) -> Array:
+    """Return the 3x3 matrix of the cross product, ``skew(a) @ b = a x b``."""
+    x, y, z = np.asarray(a)
+    return np.array([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
+
+
+def rotation_coefficients(s: float) -> tuple[float, float, float]:
+    """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
+    if np.real(s) < _SMALL:
+        return (
+            1 - s / 6 * (1 - s / 20 * (1 - s / 42)),
+            0.5 - s / 24 * (1 - s / 30 * (1 - s / 56)),
+            1 / 6 - s / 120 * (1 - s / 42 * (1 - s / 72)),
+        )
+    t = np.sqrt(s)
+    return np.sin(t) / t, (1 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
+
+
+def rotation_exp(phi: ArrayLike) -> Array:
+    """Return the rotation matrix of the rotation vector `phi` (3, rad)."""
+    phi = np.asarray(phi)
+    a, b, _ = rotation_coefficients(phi @ phi)
+    k = skew(phi)
+    return np.eye(3) + a * k + b * k @ k
+
+
+def quaternion_exp(phi: ArrayLike) -> Array:
+    """Return the unit quaternion (x, y, z, w) of the rotation vector `phi` (3, rad)."""
+    phi = np.asarray(phi)
+    s = phi @ phi / 4
+    a, b, _ = rotation_coefficients(s)
+    return np.append(0.5 * a * phi, 1 - s * b)
+
+
+def quaternion_log(q: ArrayLike) -> Array:
+    """Return the rotation vector (3, rad) of the unit quaternion `q`, with an angle of at most pi."""
+    q = np.asarray(q)
+    vector, w = (q[:3], q[3]) if np.real(q[3]) >= 0 else (-q[:3], -q[3])
+    s = vector @ vector
+    if np.real(s) < _SMALL:
+        ratio = s / (w * w)
+        return 2 / w * (1 - ratio / 3 * (1 - ratio * 3 / 5 * (1 - ratio * 5 / 7))) * vector
+    sine = np.sqrt(s)
+    angle = 2 * np.arctan(sine / w) if np.real(sine) < np.real(w) else np.pi - 2 * np.arctan(w / sine)
+    return angle / sine * vector
+
+
+def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
+    """Return the quaternion of the rotation ``R(a) R(b)``."""
+    a, b = np.asarray(a), np.asarray(b)
+    vector = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
+    return np.append(vector, a[3] * b[3] - a[:3] @ b[:3])
+
+
+def quaternion_conjugate(q: ArrayLike) -> Array:
+    """Return the quaternion of the inverse rotation."""
+    return np.asarray(q) * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def quaternion_matrix(q: ArrayLike) -> Array:
+    """Return the rotation matrix of the unit quaternion `q`."""
+    q = np.asarray(q)
+    k = skew(q[:3])
+    return np.eye(3) + 2 * q[3] * k + 2 * k @ k
+
+
+def matrix_quaternion(matrix: ArrayLike) -> Array:
+    """Return the unit quaternion of a rotation matrix (Shepperd's method)."""
+    m = np.asarray(matrix)
+    trace = np.trace(m)
+    pivot = int(np.argmax(np.real([m[0, 0], m[1, 1], m[2, 2], trace])))
+    q = np.empty(4, dtype=m.dtype)
+    if pivot == 3:
+        q[:] = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], 1 + trace
+    else:
+        i, j, k = pivot, (pivot + 1) % 3, (pivot + 2) % 3
+        q[i] = 1 - trace + 2 * m[i, i]
+        q[j] = m[j, i] + m[i, j]
+        q[k] = m[k, i] + m[i, k]
+        q[3] = m[k, j] - m[j, k]
+    return q / np.sqrt(q @ q)
+
+
+def rotation_log(matrix: ArrayLike) -> Array:
+    """Return the rotation vector (3, rad) of a rotation matrix."""
+    return quaternion_log(matrix_quaternion(matrix))
+
+
+def pose_exp(xi: ArrayLike) -> tuple[Array, Array]:
+    """Return the pose ``exp(xi)`` of a twist displacement ``xi = [rho; phi]``."""
+    xi = np.asarray(xi)
+    rho, phi = xi[:3], xi[3:]
+    _, b, c = rotation_coefficients(phi @ phi)
+    k = skew(phi)
+    return rotation_exp(phi), rho + b * k @ rho + c * k @ (k @ rho)
+
+
+def log_jacobian(phi: ArrayLike) -> Array:
+    """Return ``d log(R)/d(w)`` for ``dR = R skew(w)``: the inverse of SO(3)'s right Jacobian."""
+    phi = np.asarray(phi)
+    k = skew(phi)
+    return np.eye(3) + 0.5 * k + half_cotangent(phi @ phi) * k @ k
+
+
+def half_cotangent(s: float) -> float:
+    """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
+    if np.real(s) < _SMALL:
+        return 1 / 12 + s / 720 * (1 + s / 42 * (1 + s / 40))
+    t = np.sqrt(s)
+    return 1 / s - np.cos(t / 2) / (2 * t * np.sin(t / 2))
+
+
+def pose_log(rotation_vector: ArrayLike, position: ArrayLike) -> Array:
+    """Return ``xi = [rho; phi]`` with ``exp(xi)`` the pose of the given rotation vector and position."""
+    phi, r = np.asarray(rotation_vector), np.asarray(position)
+    k = skew(phi)
+    rho = r - 0.5 * k @ r + half_cotangent(phi @ phi) * k @ (k @ r)
+    return np.concatenate([rho, phi])
+
+
+def pose_log_jacobian(xi: ArrayLike) -> Array:
+    """Return ``d log(g)/d(V)`` for ``dg = g V``: the inverse of SE(3)'s right Jacobian (6x6)."""
+    xi = np.asarray(xi)
+    inverse = log_jacobian(xi[3:])
+    coupling = _right_jacobian_coupling(xi[:3], xi[3:])
+    return np.block([[inverse, -inverse @ coupling @ inverse], [np.zeros((3, 3)), inverse]])
+
+
+def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
+    """Return the off-diagonal block of SE(3)'s right Jacobian (Barfoot, State Estimation, eq. 8.91, at -xi)."""
+    s = phi @ phi
+    p, x = skew(-phi), skew(-rho)
+    if np.real(s) < _SMALL:
+        c1, c2, c3 = 1 / 6 - s / 120 + s * s / 5040, 1 / 24 - s / 720 + s * s / 40320, 1 / 120 - s / 2520
+    else:
+        t = np.sqrt(s)
+        c1 = (t - np.sin(t)) / (s * t)
+        c2 = (s + 2 * np.cos(t) - 2) / (2 * s * s)
+        c3 = (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
+    return (
+        0.5 * x
+        + c1 * (p @ x + x @ p + p @ x @ p)
+        + c2 * (p @ p @ x + x @ p @ p - 3 * p @ x @ p)
+        + c3 * (p @ x @ p @ p + p @ p @ x @ p)
+    )
+
+
+def twist_transport(rotation: Array, position: Array) -> Array:
+    """Return ``Ad(g)^-1``: a twist at frame ``p`` in components of ``p`` becomes one at ``c`` in components of ``c``."""
+    rt = rotation.T
+    return np.block([[rt, -rt @ skew(position)], [np.zeros((3, 3)), rt]])
+
+
+def twist_cross(twist: Array) -> Array:
+    """Return ``ad(V)``: the 6x6 matrix of the twist cross product."""
+    w = skew(twist[3:])
+    return np.block([[w, skew(twist[:3])], [np.zeros((3, 3)), w]])
+
+
+def rigid_inertia(mass: float, com: Array, inertia: Array) -> Array:
+    """Return the 6x6 inertia at the origin of the frame (key A, eq. 11).
+
+    `com` (3, m) is the centre of mass and `inertia` (3x3, kg m^2) the inertia about it, both in the frame.
+    """
+    c = skew(com)
+    return np.block([[mass * np.eye(3), -mass * c], [mass * c, inertia - mass * c @ c]])
