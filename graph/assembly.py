@@ -1,0 +1,111 @@
+"""The frozen picture of a checked system: its connections in order and its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+
+from titop.blocks.block import Block
+from titop.blocks.joints import Joint
+from titop.blocks.loads import Load
+from titop.blocks.rigid_body import World
+from titop.blocks.spatial import Array
+from titop.graph.system import Connection, System
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What the resolvers read of a system.
+
+    Attributes
+    ----------
+    name : str
+    gravity : (3,) array, m/s^2
+    world : World
+    connections : tuple of Connection
+        Parents before children.
+    connect_order : tuple of int
+        Position in `connections` of the first, second, ... ``connect`` call: the order of the coordinates.
+    loads : tuple of Load
+    """
+
+    name: str
+    gravity: Array
+    world: World
+    connections: tuple[Connection, ...]
+    connect_order: tuple[int, ...]
+    loads: tuple[Load, ...]
+
+    @cached_property
+    def blocks(self) -> dict[str, Block]:
+        """Every block by name: the world, joints and bodies parents first, then the loads."""
+        pairs = (block for c in self.connections for block in (c.joint, c.child.block))
+        return {block.name: block for block in (self.world, *pairs, *self.loads)}
+
+    def blocks_with_coordinates(self) -> Iterator[Block]:
+        """Yield the blocks that have own coordinates, in the order of the coordinates."""
+        for index in self.connect_order:
+            connection = self.connections[index]
+            for block in (connection.joint, connection.child.block):
+                if block.nv:
+                    yield block
+
+    @cached_property
+    def q_slices(self) -> dict[str, slice]:
+        """Where each block's coordinates stand in q."""
+        return _slices((block.name, block.nq) for block in self.blocks_with_coordinates())
+
+    @cached_property
+    def v_slices(self) -> dict[str, slice]:
+        """Where each block's coordinates stand in v, a and tau."""
+        return _slices((block.name, block.nv) for block in self.blocks_with_coordinates())
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of v, a and tau."""
+        return tuple(name for block in self.blocks_with_coordinates() for name in _names(block, block.coordinates))
+
+    @cached_property
+    def configuration_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return tuple(name for block in self.blocks_with_coordinates() for name in _names(block, block.configuration_names))
+
+
+def assemble(system: System) -> Assembly:
+    """Return the assembly of a system that passed its checks."""
+    position = {connection.joint.name: i for i, connection in enumerate(system.connections)}
+    tree = nx.DiGraph()
+    by_child = {connection.child.block.name: connection.joint.name for connection in system.connections}
+    for connection in system.connections:
+        tree.add_node(connection.joint.name)
+        parent = by_child.get(connection.parent.block.name)
+        if parent is not None:
+            tree.add_edge(parent, connection.joint.name)
+    order = [position[name] for name in nx.lexicographical_topological_sort(tree, key=position.__getitem__)]
+    rank = {index: k for k, index in enumerate(order)}
+    return Assembly(
+        name=system.name,
+        gravity=system.gravity,
+        world=system.world,
+        connections=tuple(system.connections[index] for index in order),
+        connect_order=tuple(rank[index] for index in range(len(order))),
+        loads=tuple(system.loads),
+    )
+
+
+def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:
+    result: dict[str, slice] = {}
+    start = 0
+    for name, size in sizes:
+        result[name] = slice(start, start + size)
+        start += size
+    return result
+
+
+def _names(block: Block, entries: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(block, Joint) and len(block.coordinates) == 1:
+        return (block.name,)
+    return tuple(f"{block.name}.{entry}" for entry in entries)

@@ -1,0 +1,158 @@
+"""Checks of a whole system: everything that is wrong with it, found before anything is computed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import networkx as nx
+
+from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe
+from titop.blocks.errors import Finding, did_you_mean
+from titop.blocks.joints import Joint
+from titop.blocks.rigid_body import PortedBlock, RigidBody
+from titop.graph.system import System
+
+CLOSURES = "close the loop with close_loop(port1, port2, tt.CompliantClosure(...) or tt.RigidClosure(...))"
+
+
+def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
+    """Return everything that is wrong with a system and everything suspicious, in linear time."""
+    errors = list(system.reader.findings)
+    warnings: list[Finding] = []
+    for block in blocks(system):
+        block_errors, block_warnings = block.check()
+        errors += block_errors
+        warnings += block_warnings
+    errors += itertools.chain(
+        _unknown_ports(system), _foreign_targets(system), _two_parents(system), _cycles(system), _unconnected(system)
+    )
+    if not errors:
+        errors += _massless_leaves(system)
+        warnings += _user_blocks(system)
+    return errors, warnings
+
+
+def blocks(system: System) -> Iterator[Block]:
+    """Yield the system's blocks in the order in which they were added."""
+    for _, block in system.graph.nodes(data="block"):
+        yield block
+
+
+def _unknown_ports(system: System) -> Iterator[Finding]:
+    for connection in system.connections:
+        yield from _unknown_port(connection.parent)
+        if isinstance(connection.child.block, PortedBlock):
+            yield from _unknown_port(connection.child)
+        elif connection.child.name not in (None, PARENT_PORT):
+            yield Finding(
+                "not-a-parent-port",
+                str(connection.child),
+                connection.child.name,
+                f"the parent port {PARENT_PORT!r}",
+                "a block with own coordinates hangs on its parent port; turn the block around",
+            )
+    for load in system.loads:
+        yield from _unknown_port(load.target)
+
+
+def _unknown_port(ref: PortRef) -> Iterator[Finding]:
+    if ref.name is None or ref.name in ref.block.ports:
+        return
+    if ref.name == PARENT_PORT and not isinstance(ref.block, PortedBlock):
+        return
+    yield Finding("unknown-port", str(ref), ref.name, "a port of the block", did_you_mean(ref.name, ref.block.ports))
+
+
+def _foreign_targets(system: System) -> Iterator[Finding]:
+    for load in system.loads:
+        block = load.target.block
+        if system.graph.nodes.get(block.name, {}).get("block") is not block:
+            yield Finding(
+                "foreign-target", f"{load.name}.target", str(load.target), "a block of this system", "connect the block first"
+            )
+
+
+def _tree(system: System) -> nx.DiGraph:
+    loads = {load.name for load in system.loads}
+    return nx.subgraph_view(system.graph, filter_node=lambda name: name not in loads)
+
+
+def _two_parents(system: System) -> Iterator[Finding]:
+    tree = _tree(system)
+    for name, degree in tree.in_degree():
+        if name == "world" and degree:
+            yield Finding(
+                "world-as-child",
+                "world",
+                next(iter(tree.predecessors(name))),
+                "world as a parent only",
+                "swap parent and child",
+            )
+        elif degree > 1:
+            parents = " and ".join(sorted(tree.predecessors(name)))
+            yield Finding("two-parents", name, parents, "one parent joint a block", f"keep one of them; {CLOSURES}")
+
+
+def _cycles(system: System) -> Iterator[Finding]:
+    try:
+        edges = nx.find_cycle(_tree(system))
+    except nx.NetworkXNoCycle:
+        return
+    hops = " -> ".join([edge[0] for edge in edges] + [edges[0][0]])
+    yield Finding("cycle", edges[0][0], hops, "a tree of connections", CLOSURES)
+
+
+def _unconnected(system: System) -> Iterator[Finding]:
+    tree = _tree(system)
+    reached = nx.descendants(tree, "world") | {"world"}
+    for component in nx.weakly_connected_components(tree):
+        lost = sorted(component - reached)
+        if lost and "world" not in component:
+            shown = ", ".join(lost[:8]) + (", ..." if len(lost) > 8 else "")
+            yield Finding(
+                "unconnected",
+                lost[0],
+                shown,
+                "a path from the world to every block",
+                'connect("world", ..., joint=tt.Free(...) or another joint)',
+            )
+
+
+def _massless_leaves(system: System) -> Iterator[Finding]:
+    """Find joints with coordinates whose whole subtree has no inertia at all."""
+    tree = _tree(system)
+    heavy: set[str] = set()
+    for name in reversed(list(nx.topological_sort(tree))):
+        block = tree.nodes[name]["block"]
+        inert = isinstance(block, RigidBody) and (block.mass > 0 or block.inertia.any())
+        inert = inert or not isinstance(block, RigidBody | Joint)
+        if inert or any(child in heavy for child in tree.successors(name)):
+            heavy.add(name)
+        elif isinstance(block, Joint) and block.nv and not (block.armature > 0).all():
+            yield massless_joint(name, "its subtree has no inertia")
+
+
+def massless_joint(name: str, what: str) -> Finding:
+    """Return the finding for a joint that moves no inertia."""
+    return Finding(
+        "massless-joint",
+        name,
+        what,
+        "inertia to move along every coordinate",
+        "give its bodies mass or inertia, give the joint an armature, or weld it",
+    )
+
+
+def _user_blocks(system: System) -> Iterator[Finding]:
+    for block in blocks(system):
+        if block.nv and not isinstance(block, Joint):
+            block.complex_safe = is_complex_safe(block)
+            if not block.complex_safe:
+                yield Finding(
+                    "not-complex-safe",
+                    block.name,
+                    type(block).__name__,
+                    "functions that accept complex coordinates",
+                    "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)",
+                )

@@ -1,0 +1,296 @@
+"""An assembly as arrays for the compiled resolver.
+
+Every connection becomes a chain of elements: one for each elementary link of its joint, the last of which carries the
+body. A general block (own coordinates) is carried by a welded element of its own. The columns of the arrays are named in
+`titop.solvers.kernels.layout` and `titop.solvers.kernels.pack`; they are filled here by name through `Columns`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from titop.blocks.block import PARENT_PORT, Block
+from titop.blocks.joints import Joint, Link
+from titop.blocks.rigid_body import PortedBlock
+from titop.graph.assembly import Assembly
+from titop.graph.system import Connection
+
+Ints = NDArray[np.int64]
+WORLD = 0
+
+
+@dataclass(frozen=True)
+class GeneralBlock:
+    """A block with own coordinates among the elements.
+
+    Attributes
+    ----------
+    block : Block
+    element : int
+        Row of its element.
+    law : int
+        Offset of its law.
+    ports : dict
+        Offset of each child port in `law`.
+    q, v : slice
+        Its own coordinates.
+    """
+
+    block: Block
+    element: int
+    law: int
+    ports: dict[str, int]
+    q: slice
+    v: slice
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The structure of a system as arrays; see the kernels' `layout` and `pack`.
+
+    Attributes
+    ----------
+    ints, sources : (rows, columns) arrays of int64
+    constants : (elements, columns) array
+    port_table : (ports, 2) array of int64
+        Element and source of each rigid port's pose.
+    port_rows : dict
+        Row of each rigid port by dotted name.
+    elements : dict
+        Row of the element that carries each body (or the end of each joint's chain), by block name.
+    parameter_names : tuple of str
+        In the order of the vector of parameters.
+    general : tuple of GeneralBlock
+    law_size : int
+    joints : tuple of str
+        Name of the joint to which each element belongs, for messages.
+    """
+
+    ints: Ints
+    sources: Ints
+    constants: NDArray[np.float64]
+    port_table: Ints
+    port_rows: dict[str, int]
+    elements: dict[str, int]
+    parameter_names: tuple[str, ...]
+    general: tuple[GeneralBlock, ...]
+    law_size: int
+    joints: tuple[str, ...]
+
+
+class _Rows:
+    """Rows of integers under construction, by column name."""
+
+    def __init__(self, columns: ModuleType, width: int, default: int) -> None:
+        self.columns, self.width, self.default = columns, width, default
+        self.rows: list[list[int]] = []
+
+    def add(self, **values: int) -> int:
+        row = [self.default] * self.width
+        for name, value in values.items():
+            row[getattr(self.columns, name)] = value
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def array(self) -> Ints:
+        return np.array(self.rows, dtype=np.int64)
+
+
+def flatten(assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType) -> Tables:
+    """Return the tables of an assembly.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    parameter_names : tuple of str
+        Of all parameters, in the order of the vector that will be packed.
+    layout, pack : module
+        The kernels' column names.
+    """
+    return _Flattening(assembly, parameter_names, layout, pack).tables()
+
+
+class _Flattening:
+    def __init__(self, assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType) -> None:
+        self.assembly, self.layout, self.pack = assembly, layout, pack
+        self.names = parameter_names
+        self.index = {name: k for k, name in enumerate(parameter_names)}
+        self.ints = _Rows(layout, layout.INT_COLUMNS, -1)
+        self.sources = _Rows(pack, pack.SOURCE_COLUMNS, -1)
+        self.constants: list[list[float]] = []
+        self.joints: list[str] = []
+        self.elements = {"world": WORLD}
+        self.general: dict[str, GeneralBlock] = {}
+        self.law_size = 0
+        self.multis = 0
+
+    def tables(self) -> Tables:
+        self._element("world", Link("weld"), parent=-1)
+        for connection in self.assembly.connections:
+            self._connection(connection)
+        count = len(self.ints.rows)
+        springs = self._springs()
+        first_load = len(self.ints.rows)
+        self._loads()
+        header = self.ints.rows[WORLD]
+        layout = self.layout
+        inertial = any(load.frame == "world" for load in self.assembly.loads)
+        for column, value in (
+            (layout.ELEMENTS, count),
+            (layout.MULTIS, self.multis),
+            (layout.SPRINGS, springs),
+            (layout.FIRST_LOAD, first_load),
+            (layout.LOADS, len(self.assembly.loads)),
+            (layout.INERTIAL_LOADS, int(inertial)),
+            (layout.NQ, len(self.assembly.configuration_names)),
+            (layout.NV, len(self.assembly.coordinate_names)),
+        ):
+            header[column] = value
+        port_rows, port_table = self._port_table()
+        return Tables(
+            ints=self.ints.array(),
+            sources=self.sources.array(),
+            constants=np.array(self.constants, dtype=float),
+            port_table=port_table,
+            port_rows=port_rows,
+            elements=self.elements,
+            parameter_names=self.names,
+            general=tuple(self.general.values()),
+            law_size=self.law_size,
+            joints=tuple(self.joints),
+        )
+
+    def _element(self, joint: str, link: Link, parent: int, port: int = -1, q: int = 0, v: int = 0, **sources: int) -> int:
+        """Add an element that follows `parent`; return its row."""
+        layout = self.layout
+        kind = {"weld": layout.WELD, "axial": layout.AXIAL, "spherical": layout.SPHERICAL, "free": layout.FREE}[link.kind]
+        multi = 0
+        if kind in (layout.SPHERICAL, layout.FREE):
+            multi, self.multis = self.multis, self.multis + 1
+        row = self.ints.add(PARENT=parent, KIND=kind, Q=q, V=v, MULTI=multi, OWN=0, OWN_V=0, PORT=port)
+        if isinstance(link.axis, str):
+            sources["AXIS"] = self.index[f"{joint}.{link.axis}.x"]
+        if link.linear == "pitch":
+            sources["PITCH"] = self.index[f"{joint}.pitch"]
+        self.sources.add(**sources)
+        axis = (0.0, 0.0, 1.0) if isinstance(link.axis, str) else link.axis
+        self.constants.append([*axis, 0.0 if link.linear == "pitch" else float(link.linear), link.angular])
+        self.joints.append(joint)
+        return row
+
+    def _connection(self, connection: Connection) -> None:
+        joint, body = connection.joint, connection.child.block
+        start = self._attach(connection)
+        if isinstance(joint, Joint):
+            last = self._chain(joint, start)
+        else:
+            last = self._general(joint, start)
+        if not isinstance(joint, Joint):
+            start = {"parent": last, "port": self.general[joint.name].ports[joint.ports[0]]}
+            last = self._element(joint.name, Link("weld"), **start)
+        if isinstance(body, PortedBlock):
+            self._carry(body, connection.child.name, last)
+        else:
+            self._general(body, {"parent": last})
+
+    def _attach(self, connection: Connection) -> dict[str, int]:
+        """Return parent, port and sources of the first element of a connection."""
+        parent, port = connection.parent.block, connection.parent.name
+        start = {"parent": self.elements[parent.name], "PLACEMENT": self.index[f"{connection.joint.name}.placement.position.x"]}
+        if isinstance(parent, PortedBlock):
+            if port is not None:
+                start["ATTACH"] = self.index[f"{parent.name}.{port}.position.x"]
+        elif port not in (None, PARENT_PORT):
+            start["port"] = self.general[parent.name].ports[port]
+        return start
+
+    def _chain(self, joint: Joint, start: dict[str, int]) -> int:
+        """Add the elements of a built-in joint; return the last."""
+        q = self.assembly.q_slices.get(joint.name, slice(0, 0)).start
+        v = self.assembly.v_slices.get(joint.name, slice(0, 0)).start
+        row = -1
+        names = joint.coordinates
+        for k, link in enumerate(joint.chain or (Link("weld"),)):
+            drive = {}
+            if names:
+                first = names[k] if len(joint.chain) > 1 else names[0]
+                drive["DRIVE"] = self.index[f"{joint.name}.armature" if joint.nv == 1 else f"{joint.name}.armature.{first}"]
+            row = self._element(joint.name, link, q=q + k, v=v + k, **start, **drive)
+            start = {"parent": row}
+        self.elements[joint.name] = row
+        return row
+
+    def _carry(self, body: PortedBlock, port: str | None, row: int) -> None:
+        """Let an element carry a rigid body."""
+        self.elements[body.name] = row
+        source = self.sources.rows[row]
+        source[self.pack.BODY] = self.index[f"{body.name}.mass"]
+        if port is not None:
+            source[self.pack.CHILD] = self.index[f"{body.name}.{port}.position.x"]
+
+    def _general(self, block: Block, start: dict[str, int]) -> int:
+        """Add the element of a block with own coordinates; return its row."""
+        row = self._element(block.name, Link("weld"), **start)
+        self.elements[block.name] = row
+        n = block.nv
+        q, v = self.assembly.q_slices.get(block.name, slice(0, 0)), self.assembly.v_slices.get(block.name, slice(0, 0))
+        law = self.law_size
+        offset = law + (6 + n) ** 2 + 6 + n
+        ports = {}
+        for port in block.ports:
+            ports[port] = offset
+            offset += 18 + 6 * n
+        self.law_size = offset
+        entries = self.ints.rows[row]
+        entries[self.layout.LAW], entries[self.layout.OWN], entries[self.layout.OWN_V] = law, n, v.start
+        self.general[block.name] = GeneralBlock(block, row, law, ports, q, v)
+        return row
+
+    def _springs(self) -> int:
+        """Add rows for every built-in joint with a stiffness or damping; return the number of springs."""
+        layout, count = self.layout, 0
+        for connection in self.assembly.connections:
+            joint = connection.joint
+            if not isinstance(joint, Joint) or not (joint.stiffness.any() or joint.damping.any()):
+                continue
+            names, single = joint.coordinates, joint.nv == 1
+            suffix = "" if single else f".{names[0]}.{names[0]}"
+            rest = "" if single else f".{joint.configuration_names[0]}"
+            kind = {"spherical": layout.SPHERICAL, "free": layout.FREE}.get(joint.chain[0].kind, layout.AXIAL)
+            q, v = self.assembly.q_slices[joint.name].start, self.assembly.v_slices[joint.name].start
+            for _ in range(joint.nv):
+                self.ints.add(SIZE=joint.nv, KIND=kind, Q=q, V=v)
+                self.sources.add(
+                    SPRING_K=self.index[f"{joint.name}.stiffness{suffix}"],
+                    SPRING_D=self.index[f"{joint.name}.damping{suffix}"],
+                    SPRING_REST=self.index[f"{joint.name}.rest{rest}"],
+                )
+            count += 1
+        return count
+
+    def _loads(self) -> None:
+        for load in self.assembly.loads:
+            block, port = load.target.block, load.target.name
+            source = -1
+            offset = -1
+            if isinstance(block, PortedBlock):
+                source = -1 if port is None else self.index[f"{block.name}.{port}.position.x"]
+            elif port not in (None, PARENT_PORT):
+                offset = self.general[block.name].ports[port]
+            self.ints.add(ELEMENT=self.elements[block.name], INERTIAL=int(load.frame == "world"), PORT=offset)
+            self.sources.add(LOAD_PORT=source, LOAD_WRENCH=self.index[f"{load.name}.force.x"])
+
+    def _port_table(self) -> tuple[dict[str, int], Ints]:
+        rows: dict[str, int] = {}
+        table: list[tuple[int, int]] = []
+        for name, element in self.elements.items():
+            block = self.assembly.blocks[name]
+            if isinstance(block, PortedBlock):
+                for port in (None, *block.ports):
+                    rows[name if port is None else f"{name}.{port}"] = len(table)
+                    table.append((element, -1 if port is None else self.index[f"{name}.{port}.position.x"]))
+        return rows, np.array(table, dtype=np.int64).reshape(-1, 2)

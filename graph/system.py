@@ -1,0 +1,205 @@
+"""Systems: blocks connected port to port, kept as a networkx graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+
+from titop.blocks.block import Block, PortRef
+from titop.blocks.checks import FieldReader
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.joints import CHILD_PORT, Joint
+from titop.blocks.loads import Load
+from titop.blocks.pose import Pose, read_pose
+from titop.blocks.rigid_body import World
+from titop.blocks.spatial import Array
+
+if TYPE_CHECKING:
+    from titop.solvers.model import Model
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A child block hung on a parent's port through a joint.
+
+    Attributes
+    ----------
+    parent, child : PortRef
+    joint : Block
+        A joint, or any block with one child port ``C``.
+    placement : Pose
+        Of the joint frame in the parent's port frame.
+    """
+
+    parent: PortRef
+    child: PortRef
+    joint: Block
+    placement: Pose
+
+
+class System:
+    """A multibody system under construction: a graph of port blocks.
+
+    Parameters
+    ----------
+    name : str
+    gravity : array_like (3,), m/s^2
+        The uniform field, in inertial components.
+
+    Attributes
+    ----------
+    graph : networkx.DiGraph
+        Nodes are block names (attribute ``block``), edges run from parents to children (attributes
+        ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target.
+    world : World
+        The inertial frame; it too can have ports.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("pendulum", gravity=[0, 0, -9.81])
+    >>> bob = tt.RigidBody("bob", mass=2.0, com=[0, 0, -1])
+    >>> s.connect("world", bob, joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+    >>> m = s.resolve()
+    >>> abs(m.inverse_dynamics([0.5], [0.0], [0.0])[0].item() - 2 * 9.81 * np.sin(0.5)) < 1e-12
+    True
+    """
+
+    def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self.reader = FieldReader(name)
+        self.gravity: Array = self.reader.array("gravity", gravity, (3,))
+        self.world = World()
+        self.connections: list[Connection] = []
+        self.loads: list[Load] = []
+        self.graph = nx.DiGraph(name=name)
+        self.graph.add_node("world", block=self.world)
+
+    def connect(
+        self, parent: Block | PortRef | str, child: Block | PortRef, joint: Block, placement: Pose | Any = None
+    ) -> None:
+        """Hang a child on a parent through a joint.
+
+        Parameters
+        ----------
+        parent : Block, PortRef or "world"
+            The joint stands at this port; a block stands for its reference frame.
+        child : Block or PortRef
+            Its port frame coincides with the joint frame when the joint's coordinates are zero.
+        joint : Joint
+            Or any block with own coordinates and one child port named ``C``.
+        placement : Pose or array_like (3,), optional
+            Of the joint frame in the parent's port frame; identity by default.
+
+        Notes
+        -----
+        What is wrong with a connection is reported by `resolve`, together with everything else.
+        """
+        label = getattr(joint, "name", "connect")
+        reader = FieldReader(str(label))
+        pose = Pose() if placement is None else read_pose(reader, "placement", placement)
+        parent_ref, child_ref = self._port_ref(parent, reader, "parent"), self._port_ref(child, reader, "child")
+        if not isinstance(joint, Block):
+            reader.report("not-a-joint", "joint", joint, "a joint block", "use tt.Revolute, tt.Free, ...")
+        elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
+            reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
+        self.reader.findings += reader.findings
+        if reader.findings or parent_ref is None or child_ref is None:
+            return
+        connection = Connection(parent_ref, child_ref, joint, pose)
+        for block in (parent_ref.block, joint, child_ref.block):
+            self._add_block(block, new=block is joint)
+        if child_ref.block is parent_ref.block:
+            self._report(
+                "self-connection", joint.name, f"{parent_ref} -> {child_ref}", "two different blocks", "connect another block"
+            )
+            return
+        self.connections.append(connection)
+        self.graph.add_edge(parent_ref.block.name, joint.name, parent_port=parent_ref.name, child_port=None, placement=pose)
+        self.graph.add_edge(
+            joint.name, child_ref.block.name, parent_port=CHILD_PORT, child_port=child_ref.name, placement=Pose()
+        )
+
+    def add_load(self, load: Load) -> None:
+        """Let a load act on its target port."""
+        self._add_block(load, new=True)
+        self.loads.append(load)
+        if self.graph.nodes.get(load.target.block.name, {}).get("block") is load.target.block:
+            self.graph.add_edge(
+                load.name, load.target.block.name, parent_port=None, child_port=load.target.name, placement=Pose()
+            )
+
+    def check(self) -> list[Finding]:
+        """Return what is suspicious in the system.
+
+        Raises
+        ------
+        ModelError
+            With everything that is wrong.
+        """
+        from titop.graph.check import check_system
+
+        errors, warnings = check_system(self)
+        if errors:
+            raise ModelError(errors)
+        return warnings
+
+    def resolve(self, engine: str = "compiled") -> Model:
+        """Turn the system into a frozen model.
+
+        Parameters
+        ----------
+        engine : {"compiled", "reference"}
+            The reference resolver is the executable specification: plain NumPy, slow, complex-safe.
+
+        Raises
+        ------
+        ModelError
+            With everything that is wrong with the system.
+        """
+        from titop.solvers.resolve import resolve  # the one arrow against the layers, so that users can write s.resolve()
+
+        return resolve(self, engine)
+
+    def __str__(self) -> str:
+        from titop.graph.text import diagram
+
+        return diagram(self)
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r}, {len(self.connections)} connections)"
+
+    def _port_ref(self, value: Any, reader: FieldReader, role: str) -> PortRef | None:
+        if isinstance(value, PortRef):
+            return value
+        if isinstance(value, Block):
+            return PortRef(value, None)
+        if value == "world":
+            return PortRef(self.world, None)
+        reader.report(
+            "not-a-port",
+            role,
+            value,
+            'a block, a port such as body.port("C"), or "world"',
+            "pass the block itself, not its name",
+        )
+        return None
+
+    def _add_block(self, block: Block, new: bool) -> None:
+        known = self.graph.nodes.get(block.name)
+        if known is None:
+            self.graph.add_node(block.name, block=block)
+        elif known["block"] is not block or (new and block is not self.world):
+            self._report(
+                "duplicate-name",
+                block.name,
+                block,
+                "unique block names, each joint and load used once",
+                "rename one of the two",
+            )
+
+    def _report(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
+        self.reader.findings.append(Finding(code, where, value, expected, advice))

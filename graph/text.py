@@ -1,0 +1,49 @@
+"""The diagram of a system as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from titop.blocks.block import Block
+from titop.blocks.rigid_body import RigidBody
+from titop.graph.system import Connection, System
+
+
+def diagram(system: System) -> str:
+    """Return the tree of blocks, one connection a line: ``parent.port --joint--> child.port``."""
+    children: dict[str, list[Connection]] = {}
+    for connection in system.connections:
+        children.setdefault(connection.parent.block.name, []).append(connection)
+    lines = [f"{system.name}: {len(system.connections)} connections, gravity {system.gravity.tolist()} m/s^2", "world"]
+    seen = {"world"}
+    for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):
+        if name == "world" or name not in seen:
+            lines += [] if name == "world" else [name]
+            lines += _branches(name, children, seen)
+    loads = [
+        f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
+        for load in system.loads
+    ]
+    return "\n".join(lines + loads)
+
+
+def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) -> Iterator[str]:
+    stack = [(connection, 1) for connection in reversed(children.get(root, []))]
+    while stack:
+        connection, depth = stack.pop()
+        name = connection.child.block.name
+        yield f"{'  ' * min(depth, 20)}{connection.parent} --{_describe(connection.joint)}--> {_describe_child(connection)}"
+        if name not in seen:
+            seen.add(name)
+            stack += [(child, depth + 1) for child in reversed(children.get(name, []))]
+
+
+def _describe(block: Block) -> str:
+    coordinates = f" [{', '.join(block.coordinates)}]" if block.nv else ""
+    return f"{block.name}: {type(block).__name__}{coordinates}"
+
+
+def _describe_child(connection: Connection) -> str:
+    block = connection.child.block
+    mass = f" {block.mass:g} kg" if isinstance(block, RigidBody) else ""
+    return f"{connection.child} ({_describe(block).partition(': ')[2]}{mass})"
