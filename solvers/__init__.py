@@ -1,0 +1,14 @@
+"""Resolving systems, and everything that uses a resolved model. Knows graphs and blocks.
+
+Read in this order:
+
+- `model`: what users compute with; `resolve` makes it;
+- `reference`: the executable specification of the dynamics, in plain NumPy;
+- `compiled`, `kernels`: the same in compiled code, for users;
+- `arguments`, `parameters`: reading states and names; numbers by dotted name;
+- `simulate`, `trajectory`: simulations and what comes out of them.
+"""
+
+from titop.solvers.model import Model
+
+__all__ = ["Model"]

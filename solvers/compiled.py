@@ -1,0 +1,444 @@
+"""The compiled resolver: a model whose functions are numba kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.block import PARENT_PORT, acceleration_bias
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.spatial import Array, twist_transport
+from titop.graph.assembly import Assembly
+from titop.graph.check import massless_joint
+from titop.graph.flatten import GeneralBlock, Tables, flatten
+from titop.solvers.kernels import entries, layout, pack
+from titop.solvers.model import Energy, Model, PortMotion
+from titop.solvers.parameters import assembly_parameters, changed_assembly
+
+#: An articulated inertia below this part of its element's is zero but for rounding.
+_NO_INERTIA = 1e-13
+
+
+class CompiledModel(Model):
+    """A model resolved by compiled kernels; see `Model` for its functions."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        described = assembly_parameters(assembly)
+        self._tables = flatten(assembly, tuple(described), layout, pack)
+        self._units = tuple(unit for _, unit in described.values())
+        self._params = np.array([value for value, _ in described.values()])
+        self._changes: dict[str, float] = {}
+        self._ints = self._tables.ints
+        self._rigid = not self._tables.general
+        self._pack()
+        self._check_inertia()
+
+    def _pack(self) -> bool:
+        """Fill the table of floats from the parameters; return whether they are usable."""
+        tables = self._tables
+        self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
+        self._frames = np.empty((len(tables.constants), 12))
+        self._ports = np.empty((len(tables.port_table), 12))
+        status = entries.pack(
+            self._ints,
+            tables.sources,
+            tables.constants,
+            tables.port_table,
+            self._params,
+            self._floats,
+            self._frames,
+            self._ports,
+        )
+        return status == layout.OK
+
+    # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------------
+
+    @cached_property
+    def _forward(self) -> Any:
+        return entries.forward_dynamics.compiled
+
+    @cached_property
+    def _inverse(self) -> Any:
+        return entries.inverse_dynamics.compiled
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+    ) -> Array:
+        a = np.empty(self.nv) if out is None else out
+        if wrenches is None and self._rigid:
+            try:
+                if self._forward(self._ints, self._floats, q, v, tau, a) == layout.OK:
+                    return a
+            except TypeError:
+                pass
+        return self._any_input(self._forward_one, entries.forward_batch, q, v, "tau", tau, wrenches, out)
+
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+    ) -> Array:
+        tau = np.empty(self.nv) if out is None else out
+        if wrenches is None and self._rigid:
+            try:
+                if self._inverse(self._ints, self._floats, q, v, a, tau) == layout.OK:
+                    return tau
+            except TypeError:
+                pass
+        return self._any_input(self._inverse_one, entries.inverse_batch, q, v, "a", a, wrenches, out)
+
+    def _any_input(self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, out: Array | None) -> Array:
+        """Read any usable arguments, single or stacked, and compute; raise what is wrong with the others."""
+        q, v, x = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"), _real(self._read_v(name, x), name)
+        if not q.ndim == v.ndim == x.ndim or (q.ndim == 2 and not len(q) == len(v) == len(x)):
+            shapes = f"shapes {q.shape}, {v.shape}, {x.shape}"
+            raise ModelError(
+                Finding(
+                    "wrong-length",
+                    f"q, v, {name}",
+                    shapes,
+                    "all single or equally stacked",
+                    "stack all three along the first axis",
+                )
+            )
+        model = self._with_wrenches(wrenches)
+        result = np.empty_like(x)
+        if q.ndim == 1:
+            one(model, q, v, x, result)
+        elif self._rigid:
+            self._raise_for(
+                batch(self._ints, model._floats, q, v, x, result)
+                if model is self
+                else batch(model._ints, model._floats, q, v, x, result)
+            )
+        else:
+            for row in range(len(q)):
+                one(model, q[row], v[row], x[row], result[row])
+        if out is None:
+            return result
+        if out.shape != result.shape:
+            raise ModelError(
+                Finding(
+                    "wrong-length", "out", f"shape {out.shape}", f"shape {result.shape}", "give an array of the result's shape"
+                )
+            )
+        out[...] = result
+        return out
+
+    def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
+        a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), {})
+
+    def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
+        tau[:] = model._inverse_work(q, v, a)[0]
+
+    # -- staged dynamics, for any causality and any block ---------------------------------------------------------------------
+
+    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
+        model = self._with_wrenches(wrenches)
+        law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
+        a, tau = a.astype(float), tau.astype(float)
+        self._raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
+        return a, tau
+
+    def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+        """Return efforts, laws and work rows of inverse dynamics."""
+        law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
+        tau = np.empty(self.nv)
+        self._raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
+        return tau, law, work
+
+    def _outward(self, q: Array, v: Array, columns: int) -> tuple[Array, Array]:
+        """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
+        law = np.zeros((1, self._tables.law_size))
+        for general in self._tables.general:
+            _write_ports(general, law[0], q[general.q])
+        work = np.empty((len(self._tables.constants), columns))
+        self._raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
+        for general in self._tables.general:
+            _write_law(general, law[0], q[general.q], v[general.v], work[general.element, layout.TWIST : layout.TWIST + 6])
+        if not self._rigid and self._ints[0, layout.LOADS]:
+            entries.law_loads(self._ints, self._floats, law, work)
+        return law, work
+
+    def _with_wrenches(self, wrenches: Mapping[str, Any] | None) -> CompiledModel:
+        """Return a model in which the external wrenches are loads."""
+        external = self._read_wrenches(wrenches)
+        if not external:
+            return self
+        model = self._variant()
+        rows = np.full((len(external), layout.INT_COLUMNS), -1, dtype=np.int64)
+        floats = np.zeros((len(external), layout.FLOAT_COLUMNS))
+        for k, (port, wrench) in enumerate(external.items()):
+            block, name = self.ports[port]
+            rows[k, layout.ELEMENT], rows[k, layout.INERTIAL] = self._tables.elements[block], 0
+            if port in self._tables.port_rows:
+                floats[k, :12] = self._ports[self._tables.port_rows[port]]
+            else:
+                floats[k, :12] = np.eye(3).ravel().tolist() + [0.0] * 3
+                rows[k, layout.PORT] = self._general_block(block).ports.get(name, -1)
+            floats[k, layout.FORCE : layout.FORCE + 6] = wrench
+        model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
+        model._ints[0, layout.LOADS] += len(external)
+        return model
+
+    def _variant(self) -> CompiledModel:
+        """Return a shallow copy whose tables may be replaced."""
+        model = object.__new__(CompiledModel)
+        model.__dict__.update(self.__dict__)
+        return model
+
+    @cached_property
+    def _bare(self) -> CompiledModel:
+        """The model without passive efforts and loads."""
+        bare = self._variant()
+        bare.__dict__.pop("_bare", None)
+        bare._ints = self._ints.copy()
+        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS]] = 0
+        return bare
+
+    # -- the model's other functions --------------------------------------------------------------------------------------------
+
+    def mass_matrix(self, q: Any) -> Array:
+        q = _real(self._read_q(q), "q")
+        law, work = self._bare._outward(q, np.zeros(self.nv), layout.FORWARD_COLUMNS)
+        matrix = np.zeros((self.nv, self.nv))
+        entries.mass_matrix(self._ints, self._floats, law, work, matrix)
+        return matrix
+
+    def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
+        tau = self._bare._inverse_work(q, v, np.zeros(self.nv))[0]
+        for general in self._tables.general:
+            tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
+        return tau
+
+    def passive_efforts(self, q: Any, v: Any) -> Array:
+        q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
+        gyroscopic, tau = np.zeros(self.nv), np.zeros(self.nv)
+        entries.passive_efforts(self._ints, self._floats, q, v, tau)
+        entries.passive_efforts(self._bare._ints, self._floats, q, v, gyroscopic)
+        tau -= gyroscopic
+        for general in self._tables.general:
+            tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
+        return tau
+
+    def jacobian(self, port: str, q: Any) -> Array:
+        port, q = self._read_port(port), _real(self._read_q(q), "q")
+        law, work = self._bare._outward(q, np.zeros(self.nv), layout.INVERSE_COLUMNS)
+        block, name = self.ports[port]
+        at_element = np.zeros((6, self.nv))
+        entries.jacobian(self._ints, self._floats, law, work, self._tables.elements[block], at_element)
+        rotation, position, subspace, where = self._port_in_element(port, q)
+        result = twist_transport(rotation, position) @ at_element
+        result[:, where] += subspace
+        return result
+
+    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> Array:
+        q, v, a = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"), _real(self._read_v("a", a), "a")
+        connection = self._connections[self._read_joint(joint)]
+        _, _, work = self._with_wrenches(wrenches)._inverse_work(q, v, a)
+        wrench = work[self._tables.elements[connection.child.block.name], layout.BIAS : layout.BIAS + 6]
+        port = str(connection.child)
+        if port not in self._tables.port_rows:
+            return wrench.copy()
+        pose = self._ports[self._tables.port_rows[port]]
+        rotation, position = pose[:9].reshape(3, 3), pose[9:]
+        force = rotation.T @ wrench[:3]
+        return np.concatenate([force, rotation.T @ (wrench[3:] - np.cross(position, wrench[:3]))])
+
+    def energy(self, q: Any, v: Any) -> Energy:
+        q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
+        kinetic, gravity, elastic = self._observe(q, v)[:3].tolist()
+        for general in self._tables.general:
+            elastic += float(general.block.elastic_energy(q[general.q]))
+        return Energy(kinetic + self._armature_energy(v), gravity, elastic)
+
+    def momentum(self, q: Any, v: Any) -> Array:
+        return self._observe(_real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"))[3:9]
+
+    def center_of_mass(self, q: Any) -> Array:
+        moment = self._observe(_real(self._read_q(q), "q"), np.zeros(self.nv))[9:]
+        return moment[:3] / moment[3]
+
+    def _observe(self, q: Array, v: Array) -> Array:
+        law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
+        result = np.zeros(13)
+        entries.energy_momentum(self._ints, self._floats, law, q, v, work, np.empty((len(work), 12)), result)
+        return result
+
+    def _armature_energy(self, v: Array) -> float:
+        total = 0.0
+        for element in range(1, len(self._tables.constants)):
+            drives = self._floats[element, layout.ARMATURE : layout.ARMATURE + 6]
+            if drives.any():
+                rates = v[self._ints[element, layout.V] :][:6]
+                total += 0.5 * float(drives[: len(rates)] @ rates**2)
+        return total
+
+    def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
+        _, law, work = self._bare._inverse_work(q, v, a)
+        block, name = self.ports[port]
+        element = self._tables.elements[block]
+        world = np.empty((len(work), 12))
+        entries.energy_momentum(self._bare._ints, self._floats, law, q, v, work, world, np.zeros(13))
+        base, origin = world[element, :9].reshape(3, 3), world[element, 9:]
+        twist, acceleration = work[element, layout.TWIST : layout.TWIST + 6], work[element, layout.ACC : layout.ACC + 6]
+        rotation, position, subspace, where = self._port_in_element(port, q)
+        onto = twist_transport(rotation, position)
+        gamma = np.zeros(6)
+        if port not in self._tables.port_rows and name not in (None, PARENT_PORT):
+            gamma = acceleration_bias(self._general_block(block).block, name, q[where], v[where], twist)
+        return PortMotion(
+            base @ rotation,
+            origin + base @ position,
+            onto @ twist + subspace @ v[where],
+            onto @ acceleration + subspace @ a[where] + gamma,
+        )
+
+    def _port_in_element(self, port: str, q: Array) -> tuple[Array, Array, Array, slice]:
+        """Return rotation, position and motion subspace of a port in its element, and the coordinates of the subspace."""
+        row = self._tables.port_rows.get(port)
+        if row is not None:
+            pose = self._ports[row]
+            return pose[:9].reshape(3, 3), pose[9:], np.zeros((6, 0)), slice(0, 0)
+        block, name = self.ports[port]
+        general = self._general_block(block)
+        if name in (None, PARENT_PORT):
+            return np.eye(3), np.zeros(3), np.zeros((6, general.block.nv)), general.v
+        own = q[general.q]
+        return *general.block.pose(name, own), general.block.motion_subspace(name, own), general.v
+
+    def _general_block(self, name: str) -> GeneralBlock:
+        return next(general for general in self._tables.general if general.block.name == name)
+
+    @cached_property
+    def _connections(self) -> dict[str, Any]:
+        return {connection.joint.name: connection for connection in self._assembly.connections}
+
+    # -- parameters -----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def assembly(self) -> Assembly:
+        """The assembly with the parameters' current values."""
+        return changed_assembly(self._assembly, self._changes) if self._changes else self._assembly
+
+    @property
+    def gravity(self) -> Array:
+        return self._floats[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        return {
+            name: (value, unit)
+            for name, value, unit in zip(self._tables.parameter_names, self._params.tolist(), self._units, strict=True)
+        }
+
+    def with_parameters(self, values: Mapping[str, float]) -> CompiledModel:
+        index = self._packed_parameters
+        model = self._variant()
+        model.__dict__.pop("_bare", None)
+        model._params = self._params.copy()
+        model._changes = {**self._changes, **values}
+        for name, value in values.items():
+            position = index.get(name)
+            if position is None:
+                return self._rebuilt(values)
+            model._params[position] = value
+        if not model._pack():
+            return self._rebuilt(values)
+        return model
+
+    def _rebuilt(self, values: Mapping[str, float]) -> CompiledModel:
+        """Return the model built again with changed parameters: other springs, general blocks, or an error."""
+        return CompiledModel(changed_assembly(self._assembly, {**self._changes, **values}))
+
+    @cached_property
+    def _packed_parameters(self) -> dict[str, int]:
+        """Position of the parameters that packing alone brings into effect; shared by all variants."""
+        springs = {self._tables.joints[k] for k in range(len(self._tables.joints))} - self._sprung_joints()
+        general = {general.block.name for general in self._tables.general}
+        index = {}
+        for position, name in enumerate(self._tables.parameter_names):
+            block, entry = name.split(".", 1)
+            if block in general or (block in springs and entry.split(".")[0] in ("stiffness", "damping")):
+                continue
+            index[name] = position
+        return index
+
+    def _sprung_joints(self) -> set[str]:
+        joints = (connection.joint for connection in self._assembly.connections)
+        return {
+            joint.name
+            for joint in joints
+            if joint.nv and hasattr(joint, "stiffness") and (joint.stiffness.any() or joint.damping.any())
+        }
+
+    # -- faults ------------------------------------------------------------------------------------------------------------------------
+
+    def _check_inertia(self) -> None:
+        """Refuse joints that move no inertia, at the neutral configuration."""
+        matrix_free = self._rigid and self.nv
+        if not matrix_free:
+            return
+        q, rest = self.neutral(), np.zeros(self.nv)
+        law, work = self._outward(q, rest, layout.FORWARD_COLUMNS)
+        status = entries.hybrid_stage(
+            self._ints, self._floats, law, q, rest, rest.copy(), rest.copy(), np.zeros(self.nv, dtype=bool), work
+        )
+        self._raise_for(status)
+        for element in np.flatnonzero(self._ints[: len(work), layout.KIND] == layout.AXIAL)[0:]:
+            if element == 0:
+                continue
+            column = np.abs(work[element, layout.U : layout.U + 6]).max()
+            diagonal = np.abs(work[element, layout.MA : layout.MA + 21]).max()
+            if 1.0 / work[element, layout.PIVOT] <= _NO_INERTIA * max(column, diagonal):
+                raise ModelError(massless_joint(self._tables.joints[element], "no inertia along its coordinate"))
+
+    def _raise_for(self, status: int) -> None:
+        if status == layout.OK:
+            return
+        if status > 0:
+            raise ModelError(massless_joint(self._tables.joints[status], "no inertia at this configuration"))
+        raise ModelError(
+            Finding(
+                "not-finite",
+                "result",
+                "NaN or infinity",
+                "finite results",
+                "the arguments or parameters are too large for double precision",
+            )
+        )
+
+
+def _real(array: Array, name: str) -> Array:
+    if np.iscomplexobj(array):
+        raise ModelError(
+            Finding(
+                "wrong-type", name, "complex numbers", "real numbers", "use resolve(engine='reference') for complex arguments"
+            )
+        )
+    return array
+
+
+def _write_ports(general: GeneralBlock, law: Array, q: Array) -> None:
+    """Write pose and motion subspace of a general block's ports into `law`."""
+    for port, offset in general.ports.items():
+        rotation, position = general.block.pose(port, q)
+        law[offset : offset + 9] = rotation.ravel()
+        law[offset + layout.PORT_P : offset + layout.PORT_P + 3] = position
+        start = offset + layout.PORT_S
+        law[start : start + 6 * len(general.block.coordinates)] = general.block.motion_subspace(port, q).ravel()
+
+
+def _write_law(general: GeneralBlock, law: Array, q: Array, v: Array, twist: Array) -> None:
+    """Write M, h (less passive efforts) and the ports' biases of a general block into `law`."""
+    block = general.block
+    size = 6 + block.nv
+    h = general.law + size * size
+    law[general.law : h] = block.mass_matrix(q).ravel()
+    law[h : h + size] = block.gyroscopic(q, v, twist)
+    law[h + 6 : h + size] -= block.passive_efforts(q, v)
+    for port, offset in general.ports.items():
+        start = offset + layout.PORT_GAMMA
+        law[start : start + 6] = acceleration_bias(block, port, q, v, twist)

@@ -1,0 +1,22 @@
+"""The compiled resolver's kernels, in plain Python that numba compiles.
+
+A system arrives here as *elements*: a rigid body (or a general block) with the elementary joint that carries it.
+Element 0 is the world; parents come before children. Joints of several axes are chains of elements with massless
+bodies. Every element's frame is aligned so that its axis is local z: no kernel ever multiplies by a joint axis.
+
+Read in this order:
+
+- `layout`: the tables of integers and floats that describe a system;
+- `pack`: from parameters to the table of floats;
+- `algebra`: spatial algebra on scalars;
+- `joints`: pose and motion of the elementary joints;
+- `general`: blocks with own coordinates, given by their law as arrays;
+- `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
+  dynamics; mass matrix;
+- `passive`: springs, dampers, loads;
+- `observe`: poses, energy, momentum, Jacobians;
+- `compilation`: compiling, and a cache that notices every edit.
+
+Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the
+blocks of a symmetric 6x6 inertia ``[[a, b], [b^T, c]]``, symmetric 3x3 blocks stored as xx, yy, zz, xy, xz, yz.
+"""

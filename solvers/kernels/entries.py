@@ -1,0 +1,203 @@
+"""The entry points: what Python calls. Each returns a status (see `layout`).
+
+Rigid systems run whole in one call (`inverse_dynamics`, `forward_dynamics`). With general blocks the caller fills in
+their laws between `twists` and the stage that follows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import boolean, float64, int64, void
+
+from titop.solvers.kernels.algebra import helper
+from titop.solvers.kernels.compilation import entry
+from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
+from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
+from titop.solvers.kernels.kinematics import outward_twists
+from titop.solvers.kernels.layout import (
+    ELEMENTS,
+    FORWARD_COLUMNS,
+    INVERSE_COLUMNS,
+    LOADS,
+    MULTI_COLUMNS,
+    MULTIS,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    WRONG_SIZE,
+)
+from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
+from titop.solvers.kernels.pack import pack_tables
+from titop.solvers.kernels.passive import add_passive_efforts, apply_loads, elastic_energy
+
+_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
+
+
+@helper
+def _sizes_fit(ints, q, v, x, out):
+    return q.size == ints[0, NQ] and v.size == ints[0, NV] and x.size == ints[0, NV] and out.size == ints[0, NV]
+
+
+@helper
+def _status_of(out):
+    total = 0.0
+    for k in range(out.size):
+        total += 0.0 * out[k]
+    return OK if total == 0.0 else NOT_FINITE
+
+
+@helper
+def _inverse(ints, floats, law, q, v, a, work, tau):
+    """Turn known twists (in `work`) and accelerations into efforts."""
+    for k in range(tau.size):
+        tau[k] = 0.0
+    add_passive_efforts(ints, floats, q, v, tau)
+    for k in range(tau.size):
+        tau[k] = -tau[k]
+    outward_wrenches(ints, floats, law, v, a, work, tau)
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, law, work, False)
+    inward_wrenches(ints, floats, law, a, work, tau)
+
+
+@helper
+def _inverse_rigid(ints, floats, q, v, a, work, tau):
+    status = outward_twists(ints, floats, floats, q, v, work)  # a rigid system reads no law
+    if status != OK:
+        return status
+    _inverse(ints, floats, floats, q, v, a, work, tau)
+    return _status_of(tau)
+
+
+@helper
+def _forward_rigid(ints, floats, q, v, tau, work, multi, a):
+    status = outward_twists(ints, floats, floats, q, v, work)
+    if status != OK:
+        return status
+    for k in range(a.size):
+        a[k] = tau[k]
+    add_passive_efforts(ints, floats, q, v, a)
+    rigid_laws(ints, floats, work)
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, floats, work, False)
+    status = inward_elimination(ints, floats, floats, v, a, a, None, work, multi)
+    if status != OK:
+        return status
+    outward_accelerations(ints, floats, floats, v, a, a, None, work, multi)
+    return _status_of(a)
+
+
+@entry(int64(_I, _F, _X, _X, _X, _X))
+def inverse_dynamics(ints, floats, q, v, a, tau):
+    """Inverse dynamics of a rigid system into `tau`."""
+    if not _sizes_fit(ints, q, v, a, tau):
+        return WRONG_SIZE
+    return _inverse_rigid(ints, floats, q, v, a, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), tau)
+
+
+@entry(int64(_I, _F, _X, _X, _X, _X))
+def forward_dynamics(ints, floats, q, v, tau, a):
+    """Forward dynamics of a rigid system into `a`."""
+    if not _sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    return _forward_rigid(ints, floats, q, v, tau, work, np.empty((ints[0, MULTIS], MULTI_COLUMNS)), a)
+
+
+@entry(int64(_I, _F, _F, _F, _F, _F))
+def inverse_batch(ints, floats, q, v, a, tau):
+    """Inverse dynamics of a rigid system for stacked states."""
+    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    for row in range(q.shape[0]):
+        status = _inverse_rigid(ints, floats, q[row], v[row], a[row], work, tau[row])
+        if status != OK:
+            return status
+    return OK
+
+
+@entry(int64(_I, _F, _F, _F, _F, _F))
+def forward_batch(ints, floats, q, v, tau, a):
+    """Forward dynamics of a rigid system for stacked states."""
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    for row in range(q.shape[0]):
+        status = _forward_rigid(ints, floats, q[row], v[row], tau[row], work, multi, a[row])
+        if status != OK:
+            return status
+    return OK
+
+
+@entry(int64(_I, _F, _F, _X, _X, _F))
+def twists(ints, floats, law, q, v, work):
+    """Poses and twists of all elements into `work`."""
+    return outward_twists(ints, floats, law, q, v, work)
+
+
+@entry(int64(_I, _F, _F, _X, _X, _X, _F, _X))
+def inverse_stage(ints, floats, law, q, v, a, work, tau):
+    """Inverse dynamics from known twists and laws; leaves the joints' wrenches and the accelerations in `work`."""
+    _inverse(ints, floats, law, q, v, a, work, tau)
+    return _status_of(tau)
+
+
+@entry(void(_I, _F, _F, _F))
+def law_loads(ints, floats, law, work):
+    """Subtract loads on general blocks from their laws."""
+    apply_loads(ints, floats, law, work, True)
+
+
+@entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
+def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
+    """Hybrid dynamics from known twists and laws: complete `a` and `tau`."""
+    passive = np.zeros(tau.size)
+    add_passive_efforts(ints, floats, q, v, passive)
+    effort = tau + passive
+    rigid_laws(ints, floats, work)
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, law, work, False)
+    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
+    if status != OK:
+        return status
+    outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
+    for k in range(tau.size):
+        if imposed[k]:
+            tau[k] = effort[k] - passive[k]
+    return min(_status_of(tau), _status_of(a))
+
+
+@entry(void(_I, _F, _F, _F, _F))
+def mass_matrix(ints, floats, law, work, matrix):
+    """The mass matrix from known poses and laws into `matrix`, which is zero before."""
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+
+
+@entry(void(_I, _F, _X, _X, _X))
+def passive_efforts(ints, floats, q, v, tau):
+    """Add springs, dampers and armatures' gyroscopic efforts to `tau`."""
+    add_passive_efforts(ints, floats, q, v, tau)
+
+
+@entry(void(_I, _F, _F, _X, _X, _F, _F, _X))
+def energy_momentum(ints, floats, law, q, v, work, world, result):
+    """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
+    world_poses(ints, law, work, world)
+    add_energy(ints, floats, law, v, work, world, result)
+    result[2] += elastic_energy(ints, floats, q)
+    add_momentum(ints, floats, law, v, work, world, result[3:9])
+    add_mass(ints, floats, law, world, result[9:13])
+
+
+@entry(void(_I, _F, _F, _F, int64, _F))
+def jacobian(ints, floats, law, work, element, result):
+    """The Jacobian (6 x nv) of an element's twist, in its frame, into `result`, which is zero before."""
+    element_jacobian(ints, floats, law, work, element, result)
+
+
+@entry(int64(_I, _I, _F, _I, _X, _F, _F, _F))
+def pack(ints, sources, constants, port_table, params, floats, frames, ports):
+    """From parameters to tables; returns 1 when a parameter is unusable."""
+    return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)

@@ -1,0 +1,234 @@
+"""General blocks: blocks with own coordinates, whose law stands in the array ``law`` (one row; see `layout`).
+
+For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries.
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, helper, inertia_times, six, transport
+from titop.solvers.kernels.layout import LAW, OWN, OWN_V, PORT, PORT_GAMMA, PORT_S
+
+
+@helper
+def port_twist(ints, law, i, p, x, rates):
+    """Return ``Ad(g)^-1 x + S y`` at the port of general block p that carries element i."""
+    o, n, k = ints[i, PORT], ints[p, OWN], ints[p, OWN_V]
+    x0, x1, x2, x3, x4, x5 = transport(law, 0, o, x)
+    s = o + PORT_S
+    for j in range(n):
+        y = rates[k + j]
+        x0 += law[0, s + j] * y
+        x1 += law[0, s + n + j] * y
+        x2 += law[0, s + 2 * n + j] * y
+        x3 += law[0, s + 3 * n + j] * y
+        x4 += law[0, s + 4 * n + j] * y
+        x5 += law[0, s + 5 * n + j] * y
+    return x0, x1, x2, x3, x4, x5
+
+
+@helper
+def port_gamma(ints, law, i):
+    """Return the acceleration bias of the port that carries element i."""
+    return six(law, 0, ints[i, PORT] + PORT_GAMMA)
+
+
+@helper
+def port_effort(ints, law, i, p, w, tau, sign):
+    """Add ``sign S^T W`` to the own efforts of block p, W the wrench at the port that carries element i."""
+    n, k, s = ints[p, OWN], ints[p, OWN_V], ints[i, PORT] + PORT_S
+    for j in range(n):
+        column = (
+            law[0, s + j],
+            law[0, s + n + j],
+            law[0, s + 2 * n + j],
+            law[0, s + 3 * n + j],
+            law[0, s + 4 * n + j],
+            law[0, s + 5 * n + j],
+        )
+        tau[k + j] += sign * dot(column, w)
+
+
+@helper
+def law_bias(ints, law, i):
+    """Return the parent-port part of block i's h."""
+    size = 6 + ints[i, OWN]
+    return six(law, 0, ints[i, LAW] + size * size)
+
+
+@helper
+def law_wrench(ints, law, i, x, a, tau):
+    """Return ``(M [x; a] + h)_P`` of block i and add ``(M [x; a] + h)_q`` to its entries of `tau`."""
+    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    size = 6 + n
+    h = o + size * size
+    w0, w1, w2, w3, w4, w5 = six(law, 0, h)
+    for j in range(6):
+        w0 += law[0, o + j] * x[j]
+        w1 += law[0, o + size + j] * x[j]
+        w2 += law[0, o + 2 * size + j] * x[j]
+        w3 += law[0, o + 3 * size + j] * x[j]
+        w4 += law[0, o + 4 * size + j] * x[j]
+        w5 += law[0, o + 5 * size + j] * x[j]
+    for j in range(n):
+        y = a[k + j]
+        w0 += law[0, o + 6 + j] * y
+        w1 += law[0, o + size + 6 + j] * y
+        w2 += law[0, o + 2 * size + 6 + j] * y
+        w3 += law[0, o + 3 * size + 6 + j] * y
+        w4 += law[0, o + 4 * size + 6 + j] * y
+        w5 += law[0, o + 5 * size + 6 + j] * y
+    for r in range(n):
+        row = o + (6 + r) * size
+        total = law[0, h + 6 + r] + dot(six(law, 0, row), x)
+        for j in range(n):
+            total += law[0, row + 6 + j] * a[k + j]
+        tau[k + r] += total
+    return w0, w1, w2, w3, w4, w5
+
+
+@helper
+def add_at_port(ints, law, i, p, a, b, c, bias):
+    """Add to block p's law what the subtree at the port of element i presents: ``W = M A + bias`` at the port."""
+    o, n, s = ints[p, LAW], ints[p, OWN], ints[i, PORT] + PORT_S
+    size = 6 + n
+    h = o + size * size
+    gained = inertia_times(a, b, c, port_gamma(ints, law, i))
+    bias = (
+        bias[0] + gained[0],
+        bias[1] + gained[1],
+        bias[2] + gained[2],
+        bias[3] + gained[3],
+        bias[4] + gained[4],
+        bias[5] + gained[5],
+    )
+    for j in range(n):
+        column = (
+            law[0, s + j],
+            law[0, s + n + j],
+            law[0, s + 2 * n + j],
+            law[0, s + 3 * n + j],
+            law[0, s + 4 * n + j],
+            law[0, s + 5 * n + j],
+        )
+        law[0, h + 6 + j] += dot(column, bias)
+        force = inertia_times(a, b, c, column)
+        for r in range(n):
+            other = (
+                law[0, s + r],
+                law[0, s + n + r],
+                law[0, s + 2 * n + r],
+                law[0, s + 3 * n + r],
+                law[0, s + 4 * n + r],
+                law[0, s + 5 * n + r],
+            )
+            law[0, o + (6 + r) * size + 6 + j] += dot(other, force)
+        at_parent = carry_wrench(law, 0, ints[i, PORT], force)
+        for r in range(6):
+            law[0, o + r * size + 6 + j] += at_parent[r]
+            law[0, o + (6 + j) * size + r] += at_parent[r]
+    at_parent = carry_wrench(law, 0, ints[i, PORT], bias)
+    for r in range(6):
+        law[0, h + r] += at_parent[r]
+    a, b, c = carry_inertia(law, 0, ints[i, PORT], a, b, c)
+    _add_block(law, o, size, (a[0], a[3], a[4], a[3], a[1], a[5], a[4], a[5], a[2]))
+    _add_block(law, o + 3, size, b)
+    _add_block(law, o + 3 * size, size, (b[0], b[3], b[6], b[1], b[4], b[7], b[2], b[5], b[8]))
+    _add_block(law, o + 3 * size + 3, size, (c[0], c[3], c[4], c[3], c[1], c[5], c[4], c[5], c[2]))
+
+
+@helper
+def _add_block(law, o, size, m):
+    for r in range(3):
+        for j in range(3):
+            law[0, o + r * size + j] += m[3 * r + j]
+
+
+@helper
+def inertia_blocks(t, i, o, size):
+    """Return the blocks a, b, c of the 6x6 inertia at the head of the square matrix at ``t[i, o]``."""
+    r0, r1, r2, r3, r4, r5 = o, o + size, o + 2 * size, o + 3 * size, o + 4 * size, o + 5 * size
+    a = t[i, r0], t[i, r1 + 1], t[i, r2 + 2], t[i, r0 + 1], t[i, r0 + 2], t[i, r1 + 2]
+    b = (
+        t[i, r0 + 3],
+        t[i, r0 + 4],
+        t[i, r0 + 5],
+        t[i, r1 + 3],
+        t[i, r1 + 4],
+        t[i, r1 + 5],
+        t[i, r2 + 3],
+        t[i, r2 + 4],
+        t[i, r2 + 5],
+    )
+    c = t[i, r3 + 3], t[i, r4 + 4], t[i, r5 + 5], t[i, r3 + 4], t[i, r3 + 5], t[i, r4 + 5]
+    return a, b, c
+
+
+@helper
+def eliminate_own(ints, law, i, a, effort, imposed):
+    """Eliminate block i's own coordinates from its law, last to first; return a status.
+
+    An eliminated coordinate's row of M keeps its column ``U`` before elimination (and ``1/D`` on the diagonal), its
+    entry of h the effort less bias: what `restore_own` needs.
+    """
+    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    size = 6 + n
+    h = o + size * size
+    for j in range(n - 1, -1, -1):
+        if imposed is not None and imposed[k + j]:
+            continue
+        row = o + (6 + j) * size
+        pivot = law[0, row + 6 + j]
+        if not pivot > 0.0:
+            return i
+        inverse = 1.0 / pivot
+        rest = effort[k + j] - law[0, h + 6 + j]
+        for r in range(size):
+            if _gone(r, j, k, imposed):
+                continue
+            scaled = law[0, row + r] * inverse
+            law[0, h + r] += scaled * rest
+            for c in range(size):
+                if not _gone(c, j, k, imposed):
+                    law[0, o + r * size + c] -= scaled * law[0, row + c]
+        law[0, row + 6 + j] = inverse
+        law[0, h + 6 + j] = rest
+    if imposed is not None:
+        for j in range(n):
+            if imposed[k + j]:
+                for r in range(6):
+                    law[0, h + r] += law[0, o + r * size + 6 + j] * a[k + j]
+    return 0
+
+
+@helper
+def _gone(r, j, k, imposed):
+    """Tell whether row r takes no part any more when coordinate j is eliminated."""
+    if r < 6 + j:
+        return False
+    return r == 6 + j or imposed is None or not imposed[k + r - 6]
+
+
+@helper
+def restore_own(ints, law, i, x, a, effort, imposed):
+    """Fill in block i's own accelerations, first to last, and the efforts of its imposed motions."""
+    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    size = 6 + n
+    h = o + size * size
+    for j in range(n):
+        if imposed is not None and imposed[k + j]:
+            continue
+        row = o + (6 + j) * size
+        rest = law[0, h + 6 + j] - dot(six(law, 0, row), x)
+        for r in range(n):
+            if not _gone(6 + r, j, k, imposed):
+                rest -= law[0, row + 6 + r] * a[k + r]
+        a[k + j] = rest * law[0, row + 6 + j]
+    if imposed is not None:
+        for j in range(n):
+            if imposed[k + j]:
+                row = o + (6 + j) * size
+                total = law[0, h + 6 + j] + dot(six(law, 0, row), x)
+                for r in range(n):
+                    if imposed[k + r]:
+                        total += law[0, row + 6 + r] * a[k + r]
+                effort[k + j] = total

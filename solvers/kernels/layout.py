@@ -1,0 +1,94 @@
+"""The tables that describe a system to the kernels: names of their columns.
+
+``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then one per load. Row 0, the
+world's, holds the counts and gravity. Passes keep what they compute in rows of a ``work`` array of the call.
+
+``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
+each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n).
+"""
+
+# -- ints: rows of elements
+PARENT = 0  # row of the parent element
+KIND = 1  # of elementary joint, below
+Q = 2  # first entry of its coordinates in q
+V = 3  # and in v
+MULTI = 4  # row of `multi`, for spherical and free joints
+LAW = 5  # offset of a general block's law, -1 for a rigid body
+OWN = 6  # number of a general block's own coordinates
+OWN_V = 7  # first entry of these in v
+PORT = 8  # offset of the parent's port in `law` when the parent is a general block, else -1
+INT_COLUMNS = 9
+
+# -- ints: row of the world
+ELEMENTS = 0  # number of element rows
+MULTIS = 1  # number of spherical and free joints
+SPRINGS = 2  # number of springs
+FIRST_LOAD = 3  # row of the first load
+LOADS = 4  # number of loads
+INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
+NQ = 6  # sizes of q and v
+NV = 7
+
+# -- ints: rows of springs and loads
+SIZE = 0  # number of coordinates of a spring, each with a row
+ELEMENT = 0  # on which a load acts
+INERTIAL = 2  # whether its components are inertial
+
+# -- kinds of elementary joints
+WELD = 0
+AXIAL = 1  # one coordinate along and about local z
+SPHERICAL = 2
+FREE = 3
+
+# -- floats: rows of elements
+R_TREE = 0  # rotation (9) and position (3) of the joint frame in the parent
+P_TREE = 9
+MASS = 12
+MOMENT = 13  # mass times centre of mass (3)
+INERTIA = 16  # about the element's origin (6)
+LINEAR = 22  # motion along and about z a unit of an axial coordinate
+ANGULAR = 23
+ARMATURE = 24  # (6)
+FLOAT_COLUMNS = 30
+
+# -- floats: row of the world
+GRAVITY = 0  # (3)
+
+# -- floats: rows of springs and loads
+STIFFNESS = 0  # row of K (6)
+DAMPING = 6  # row of D (6)
+REST = 12  # rest configuration (7), in the first row
+FORCE = 12  # of a load (3); its port's pose stands as an element's tree transform does
+TORQUE = 15  # (3)
+
+# -- work: rows of elements
+R = 0  # rotation (9) and position (3) of the element in its parent
+P = 9
+TWIST = 12  # V (6)
+BIAS = 18  # wrench at zero acceleration (6); the whole wrench in inverse dynamics
+ACC = 24  # A - G (6)
+INVERSE_COLUMNS = 30
+MA = 30  # a (6), b (9), c (6) of the articulated inertia
+U = 51  # column M S of an axial joint (6)
+PIVOT = 57  # 1 / (S^T M S)
+REST_EFFORT = 58  # effort less bias along an axial joint's axis
+FORWARD_COLUMNS = 60
+
+# -- multi: rows of spherical and free joints
+FULL = 0  # the 6x6 inertia, reduced coordinate by coordinate
+FULL_P = 36  # and bias
+U_MULTI = 42  # a column M S for each coordinate (6 x 6)
+PIVOT_MULTI = 78
+REST_MULTI = 84
+MULTI_COLUMNS = 90
+
+# -- law: of a port
+PORT_P = 9
+PORT_GAMMA = 12
+PORT_S = 18
+
+# -- status codes; a positive status is the row of an element whose joint moves no inertia
+OK = 0
+WRONG_SIZE = -1
+NOT_UNIT = -2
+NOT_FINITE = -3

@@ -1,0 +1,219 @@
+"""What can be read of a state: world poses, energy, momentum, Jacobians."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.algebra import dot, helper, matrix_of, plus, rigid_momentum, rotate, six, transport
+from titop.solvers.kernels.joints import move
+from titop.solvers.kernels.layout import (
+    AXIAL,
+    ELEMENTS,
+    FREE,
+    GRAVITY,
+    KIND,
+    LAW,
+    MASS,
+    MOMENT,
+    OWN,
+    OWN_V,
+    PARENT,
+    PORT,
+    PORT_S,
+    SPHERICAL,
+    TWIST,
+    P,
+    R,
+    V,
+)
+
+
+@helper
+def world_poses(ints, law, work, world):
+    """Write rotation (9) and position (3) of every element in the inertial frame."""
+    for k in range(12):
+        world[0, k] = 0.0
+    world[0, 0] = world[0, 4] = world[0, 8] = 1.0
+    for i in range(1, ints[0, ELEMENTS]):
+        p = ints[i, PARENT]
+        base = matrix_of(world, p, 0)
+        bx, by, bz = world[p, 9], world[p, 10], world[p, 11]
+        if ints[i, PORT] >= 0:
+            o = ints[i, PORT]
+            sx, sy, sz = rotate(world, p, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
+            bx, by, bz = bx + sx, by + sy, bz + sz
+            base = product(base, matrix_of(law, 0, o))
+        x, y, z = work[i, P], work[i, P + 1], work[i, P + 2]
+        turned = product(base, matrix_of(work, i, R))
+        for k in range(9):
+            world[i, k] = turned[k]
+        world[i, 9] = bx + base[0] * x + base[1] * y + base[2] * z
+        world[i, 10] = by + base[3] * x + base[4] * y + base[5] * z
+        world[i, 11] = bz + base[6] * x + base[7] * y + base[8] * z
+
+
+@helper
+def product(a, b):
+    """Return the product of two 3x3 matrices."""
+    return (
+        a[0] * b[0] + a[1] * b[3] + a[2] * b[6],
+        a[0] * b[1] + a[1] * b[4] + a[2] * b[7],
+        a[0] * b[2] + a[1] * b[5] + a[2] * b[8],
+        a[3] * b[0] + a[4] * b[3] + a[5] * b[6],
+        a[3] * b[1] + a[4] * b[4] + a[5] * b[7],
+        a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
+        a[6] * b[0] + a[7] * b[3] + a[8] * b[6],
+        a[6] * b[1] + a[7] * b[4] + a[8] * b[7],
+        a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
+    )
+
+
+@helper
+def add_energy(ints, floats, law, v, work, world, result):
+    """Add every block's kinetic energy to ``result[0]`` and gravity energy to ``result[1]``."""
+    for i in range(1, ints[0, ELEMENTS]):
+        twist = six(work, i, TWIST)
+        momentum = block_momentum(ints, floats, law, i, v, twist)
+        result[0] += 0.5 * dot(momentum, twist)
+        if ints[i, LAW] >= 0:
+            result[0] += 0.5 * _own_energy(ints, law, i, v, twist)
+        mass, x, y, z = mass_and_moment(ints, floats, law, i)
+        cx, cy, cz = rotate(world, i, 0, x, y, z)
+        result[1] -= floats[0, GRAVITY] * (mass * world[i, 9] + cx)
+        result[1] -= floats[0, GRAVITY + 1] * (mass * world[i, 10] + cy)
+        result[1] -= floats[0, GRAVITY + 2] * (mass * world[i, 11] + cz)
+
+
+@helper
+def block_momentum(ints, floats, law, i, v, twist):
+    """Return ``(M [V; v])_P`` of element i's block."""
+    if ints[i, LAW] < 0:
+        return rigid_momentum(floats, i, MASS, twist)
+    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    size = 6 + n
+    total = (
+        dot(six(law, 0, o), twist),
+        dot(six(law, 0, o + size), twist),
+        dot(six(law, 0, o + 2 * size), twist),
+        dot(six(law, 0, o + 3 * size), twist),
+        dot(six(law, 0, o + 4 * size), twist),
+        dot(six(law, 0, o + 5 * size), twist),
+    )
+    for j in range(n):
+        y, c = v[k + j], o + 6 + j
+        total = plus(
+            total,
+            (
+                y * law[0, c],
+                y * law[0, c + size],
+                y * law[0, c + 2 * size],
+                y * law[0, c + 3 * size],
+                y * law[0, c + 4 * size],
+                y * law[0, c + 5 * size],
+            ),
+        )
+    return total
+
+
+@helper
+def _own_energy(ints, law, i, v, twist):
+    """Return ``v^T (M [V; v])_q``."""
+    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    size, total = 6 + n, 0.0
+    for r in range(n):
+        row = o + (6 + r) * size
+        rate = dot(six(law, 0, row), twist)
+        for j in range(n):
+            rate += law[0, row + 6 + j] * v[k + j]
+        total += rate * v[k + r]
+    return total
+
+
+@helper
+def mass_and_moment(ints, floats, law, i):
+    """Return mass (kg) and first moment (kg m) of element i's block, in its frame."""
+    if ints[i, LAW] < 0:
+        return floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
+    o, size = ints[i, LAW], 6 + ints[i, OWN]
+    return law[0, o], law[0, o + 5 * size + 1], law[0, o + 3 * size + 2], law[0, o + 4 * size]
+
+
+@helper
+def add_momentum(ints, floats, law, v, work, world, result):
+    """Add linear and angular momentum about the inertial origin, in inertial axes, to `result` (6)."""
+    for i in range(1, ints[0, ELEMENTS]):
+        momentum = block_momentum(ints, floats, law, i, v, six(work, i, TWIST))
+        lx, ly, lz = rotate(world, i, 0, momentum[0], momentum[1], momentum[2])
+        ax, ay, az = rotate(world, i, 0, momentum[3], momentum[4], momentum[5])
+        x, y, z = world[i, 9], world[i, 10], world[i, 11]
+        result[0] += lx
+        result[1] += ly
+        result[2] += lz
+        result[3] += ax + y * lz - z * ly
+        result[4] += ay + z * lx - x * lz
+        result[5] += az + x * ly - y * lx
+
+
+@helper
+def add_mass(ints, floats, law, world, result):
+    """Add first moment in the inertial frame (3) and mass to `result` (4)."""
+    for i in range(1, ints[0, ELEMENTS]):
+        mass, x, y, z = mass_and_moment(ints, floats, law, i)
+        cx, cy, cz = rotate(world, i, 0, x, y, z)
+        result[0] += mass * world[i, 9] + cx
+        result[1] += mass * world[i, 10] + cy
+        result[2] += mass * world[i, 11] + cz
+        result[3] += mass
+
+
+@helper
+def element_jacobian(ints, floats, law, work, element, jacobian):
+    """Write the 6 x nv Jacobian of an element's twist, walking from the element to the world."""
+    pose = np.zeros((1, 12))  # of the element in the frame reached so far
+    pose[0, 0] = pose[0, 4] = pose[0, 8] = 1.0
+    unit = np.zeros(6)
+    i = element
+    while i > 0:
+        for j in range(coordinates_of(ints[i, KIND])):
+            unit[j] = 1.0
+            _write_column(pose, move(ints, floats, i, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), unit, 0), jacobian, ints[i, V] + j)
+            unit[j] = 0.0
+        _prepend(work, i, R, pose)
+        p = ints[i, PARENT]
+        if ints[i, PORT] >= 0:
+            n, s = ints[p, OWN], ints[i, PORT] + PORT_S
+            for j in range(n):
+                column = (
+                    law[0, s + j],
+                    law[0, s + n + j],
+                    law[0, s + 2 * n + j],
+                    law[0, s + 3 * n + j],
+                    law[0, s + 4 * n + j],
+                    law[0, s + 5 * n + j],
+                )
+                _write_column(pose, column, jacobian, ints[p, OWN_V] + j)
+            _prepend(law, 0, ints[i, PORT], pose)
+        i = p
+
+
+@helper
+def coordinates_of(kind):
+    """Return the number of coordinates of an elementary joint."""
+    return 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
+
+
+@helper
+def _write_column(pose, x, jacobian, k):
+    y = transport(pose, 0, 0, x)
+    for r in range(6):
+        jacobian[r, k] = y[r]
+
+
+@helper
+def _prepend(t, i, o, pose):
+    """Replace `pose` by the product of the pose at ``t[i, o]`` and itself."""
+    x, y, z = rotate(t, i, o, pose[0, 9], pose[0, 10], pose[0, 11])
+    turned = product(matrix_of(t, i, o), matrix_of(pose, 0, 0))
+    for k in range(9):
+        pose[0, k] = turned[k]
+    pose[0, 9], pose[0, 10], pose[0, 11] = x + t[i, o + 9], y + t[i, o + 10], z + t[i, o + 11]

@@ -1,0 +1,464 @@
+"""The frozen model that users compute with; its two engines are `reference` and `compiled`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.block import Block
+from titop.blocks.checks import FieldReader
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.joints import Free, Joint, Spherical
+from titop.blocks.spatial import Array
+from titop.graph.assembly import Assembly
+from titop.solvers.arguments import check_quaternions, prescribed_mask, read_state, read_wrenches
+
+
+class Energy(NamedTuple):
+    """Energy of a system (J)."""
+
+    kinetic: float
+    gravity: float
+    elastic: float
+
+    @property
+    def potential(self) -> float:
+        """Gravity and elastic energy (J)."""
+        return self.gravity + self.elastic
+
+    @property
+    def total(self) -> float:
+        """Kinetic and potential energy (J)."""
+        return self.kinetic + self.potential
+
+
+class PortMotion(NamedTuple):
+    """Motion of a port: `rotation` and `position` in the inertial frame, `twist` and `acceleration` in the port's.
+
+    `acceleration` is the spatial acceleration less gravity's, ``A - G``.
+    """
+
+    rotation: Array
+    position: Array
+    twist: Array
+    acceleration: Array
+
+
+class Model(ABC):
+    """A resolved system: frozen, usable from several threads.
+
+    States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls. Functions of a state
+    raise `ModelError` for wrong lengths, non-finite entries and quaternions that are not unit.
+
+    Made by `System.resolve`.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self.name = assembly.name
+        self.coordinate_names = assembly.coordinate_names
+        self.configuration_names = assembly.configuration_names
+        self.nq = len(self.configuration_names)
+        self.nv = len(self.coordinate_names)
+
+    @property
+    def assembly(self) -> Assembly:
+        """The connected blocks, with their numbers."""
+        return self._assembly
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, parents first."""
+        return tuple(c.child.block.name for c in self._assembly.connections)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of their bodies."""
+        return tuple(c.joint.name for c in self._assembly.connections)
+
+    @cached_property
+    def ports(self) -> dict[str, tuple[str, str | None]]:
+        """Block and port by dotted name; a block's own name stands for its reference frame."""
+        result: dict[str, tuple[str, str | None]] = {}
+        for name in ("world", *self.body_names):
+            result[name] = (name, None)
+            result |= {f"{name}.{port}": (name, port) for port in self._assembly.blocks[name].ports}
+        return result
+
+    @property
+    def port_names(self) -> tuple[str, ...]:
+        """Names of all ports, the bodies' reference frames among them."""
+        return tuple(self.ports)
+
+    @cached_property
+    def _quaternions(self) -> tuple[int, ...]:
+        starts = []
+        for name, where in self._assembly.q_slices.items():
+            if isinstance(self._assembly.blocks[name], Free | Spherical):
+                starts.append(where.stop - 4)
+        return tuple(starts)
+
+    # -- configurations -------------------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Return the configuration (nq) at which all coordinates are zero."""
+        return self._blockwise(lambda block: block.neutral(), self.nq)
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Return a random configuration (nq)."""
+        return self._blockwise(lambda block: block.random_configuration(rng), self.nq)
+
+    def configuration(self, values: Mapping[str, Any]) -> Array:
+        """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral.
+
+        Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown or a value does not fit.
+        """
+        q = self.neutral()
+        for name, value in values.items():
+            if name in self._assembly.q_slices:
+                q[self._assembly.q_slices[name]] = self._read_block_value(name, value)
+            elif name in self.configuration_names:
+                q[self.configuration_names.index(name)] = value
+            else:
+                raise self._unknown_coordinate(name, self.configuration_names)
+        q = read_state("configuration", q, self.configuration_names)
+        check_quaternions(q, self._quaternions, self.configuration_names)
+        return q
+
+    def velocity(self, values: Mapping[str, Any]) -> Array:
+        """Return a velocity (nv) from values by joint or coordinate name; the rest is zero.
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown or a value does not fit.
+        """
+        v = np.zeros(self.nv)
+        for name, value in values.items():
+            if name in self._assembly.v_slices:
+                where = self._assembly.v_slices[name]
+                v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))
+            elif name in self.coordinate_names:
+                v[self.coordinate_names.index(name)] = value
+            else:
+                raise self._unknown_coordinate(name, self.coordinate_names)
+        return read_state("velocity", v, self.coordinate_names)
+
+    def integrate(self, q: Any, dq: Any) -> Array:
+        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv)."""
+        q, dq = self._read_q(q), self._read_v("dq", dq)
+        return self._blockwise(
+            lambda block: block.integrate(q[self._q(block)], dq[self._v(block)]), self.nq, np.result_type(q, dq)
+        )
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """Return the tangent vector (nv) that leads from `q0` to `q1`."""
+        q0, q1 = self._read_q(q0, "q0"), self._read_q(q1, "q1")
+        return self._blockwise(
+            lambda block: block.difference(q0[self._q(block)], q1[self._q(block)]), self.nv, np.result_type(q0, q1)
+        )
+
+    def configuration_rate(self, q: Any, v: Any) -> Array:
+        """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
+        q, v = self._read_q(q), self._read_v("v", v)
+        return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq)
+
+    # -- dynamics --------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+    ) -> Array:
+        """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the result is then stacked too.
+        wrenches : mapping of port name to (6,), optional
+            External wrenches on bodies, in the port's frame.
+        out : (nv,) float array, optional
+            Where to put the result, for callers in a loop.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, and for a joint that moves no inertia at `q`.
+        """
+
+    @abstractmethod
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+    ) -> Array:
+        """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`. Arguments as `forward_dynamics`."""
+
+    def hybrid_dynamics(
+        self, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[str], wrenches: Mapping[str, Any] | None = None
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
+
+        Parameters
+        ----------
+        q, v : array_like (nq,), (nv,)
+        tau : array_like (nv,)
+            Read where the motion is free.
+        a : array_like (nv,)
+            Read where the motion is prescribed.
+        prescribed : sequence of str
+            Names of joints, of blocks with own coordinates, or of single coordinates.
+        wrenches : mapping of port name to (6,), optional
+
+        Returns
+        -------
+        a, tau : (nv,) arrays
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, unknown names, a coordinate prescribed twice.
+        """
+        mask = prescribed_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        return self._hybrid(
+            self._read_q(q),
+            self._read_v("v", v),
+            self._read_v("tau", tau),
+            self._read_v("a", a),
+            mask,
+            self._read_wrenches(wrenches),
+        )
+
+    @abstractmethod
+    def mass_matrix(self, q: Any) -> Array:
+        """Return the mass matrix (nv, nv)."""
+
+    def nonlinear_effects(self, q: Any, v: Any) -> Array:
+        """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
+        return self._bare_inverse_dynamics(self._read_q(q), self._read_v("v", v))
+
+    def gravity_effects(self, q: Any) -> Array:
+        """Return gravity's part (nv) of the nonlinear effects."""
+        return self._bare_inverse_dynamics(self._read_q(q), np.zeros(self.nv))
+
+    def coriolis_matrix(self, q: Any, v: Any) -> Array:
+        """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
+
+        ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2``; the inertial terms h are quadratic in v, so that differences
+        give dh/dv to rounding. Costs 2 nv inverse dynamics.
+        """
+        q, v = self._read_q(q), self._read_v("v", v)
+        resting = self._bare_inverse_dynamics(q, np.zeros(self.nv))
+        base = self._bare_inverse_dynamics(q, v)
+        step = max(1.0, float(np.abs(v).max(initial=0.0)))
+        coriolis = self.mass_matrix(q) @ self._bracket(v)
+        for j, direction in enumerate(step * np.eye(self.nv)):
+            pushed, alone = self._bare_inverse_dynamics(q, v + direction), self._bare_inverse_dynamics(q, direction)
+            coriolis[:, j] += (pushed - base - (alone - resting)) / step
+        return 0.5 * coriolis
+
+    def passive_efforts(self, q: Any, v: Any) -> Array:
+        """Return the efforts (nv) of springs, dampers and elasticity."""
+        q, v = self._read_q(q), self._read_v("v", v)
+        blocks = self._assembly.blocks
+        return self._blockwise(
+            lambda block: blocks[block.name].passive_efforts(q[self._q(block)], v[self._v(block)]),
+            self.nv,
+            np.result_type(q, v),
+        )
+
+    # -- motion of ports and bodies --------------------------------------------------------------------------------------
+
+    def pose(self, port: str, q: Any) -> tuple[Array, Array]:
+        """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
+        motion = self._port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
+        return motion.rotation, motion.position
+
+    def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array:
+        """Return a port's motion vector (18) of key A: ``[dV; V; r; Theta]``.
+
+        Parameters
+        ----------
+        port : str
+            ``"body.port"``, or ``"body"`` for the reference frame.
+        q, v, a : array_like (nq,), (nv,), (nv,)
+        sequence : str
+            Axes of the intrinsic Euler angles, such as ``"XYZ"`` or ``"ZXZ"``.
+
+        Returns
+        -------
+        (18,) array
+            Spatial acceleration (6), twist (6) and position from the inertial origin (3, m), in the port's frame;
+            Euler angles (3, rad). At a gimbal lock the third angle is zero.
+        """
+        motion = self._port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
+        acceleration = motion.acceleration.copy()
+        acceleration[:3] += motion.rotation.T @ self.gravity
+        return np.concatenate(
+            [acceleration, motion.twist, motion.rotation.T @ motion.position, euler_angles(motion.rotation, sequence)]
+        )
+
+    def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
+        """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
+        motion = self._port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
+        return motion.acceleration[:3] + np.cross(motion.twist[3:], motion.twist[:3])
+
+    @abstractmethod
+    def jacobian(self, port: str, q: Any) -> Array:
+        """Return the 6 x nv matrix that maps v to the port's twist, in the port's frame."""
+
+    @abstractmethod
+    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> Array:
+        """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame."""
+
+    @abstractmethod
+    def energy(self, q: Any, v: Any) -> Energy:
+        """Return kinetic, gravity and elastic energy (J)."""
+
+    @abstractmethod
+    def momentum(self, q: Any, v: Any) -> Array:
+        """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s)."""
+
+    @abstractmethod
+    def center_of_mass(self, q: Any) -> Array:
+        """Return the centre of mass (3, m) in the inertial frame."""
+
+    # -- parameters --------------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def gravity(self) -> Array:
+        """Gravity (3, m/s^2) in inertial components."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return every number of every block by dotted name, with its unit."""
+
+    @abstractmethod
+    def with_parameters(self, values: Mapping[str, float]) -> Model:
+        """Return a model of the same structure with some parameters changed.
+
+        Raises
+        ------
+        ModelError
+            For unknown names and values that a block refuses.
+        """
+
+    # -- for the engines -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _hybrid(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]
+    ) -> tuple[Array, Array]: ...
+
+    @abstractmethod
+    def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
+        """Return inverse dynamics at zero acceleration without passive efforts and loads."""
+
+    @abstractmethod
+    def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
+
+    def _q(self, block: Block) -> slice:
+        return self._assembly.q_slices[block.name]
+
+    def _v(self, block: Block) -> slice:
+        return self._assembly.v_slices[block.name]
+
+    def _blockwise(self, function: Any, size: int, dtype: Any = float) -> Array:
+        parts = [function(block) for block in self._assembly.blocks_with_coordinates()]
+        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
+
+    def _bracket(self, v: Array) -> Array:
+        bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
+        for block in self._assembly.blocks_with_coordinates():
+            bracket[self._v(block), self._v(block)] = block.bracket(v[self._v(block)])
+        return bracket
+
+    def _read_q(self, q: Any, name: str = "q") -> Array:
+        q = read_state(name, q, self.configuration_names)
+        check_quaternions(q, self._quaternions, self.configuration_names)
+        return q
+
+    def _read_v(self, name: str, value: Any) -> Array:
+        return read_state(name, value, self.coordinate_names)
+
+    def _read_port(self, port: str) -> str:
+        if port not in self.ports:
+            raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
+        return port
+
+    def _read_joint(self, joint: str) -> str:
+        if joint not in self.joint_names:
+            raise ModelError(
+                Finding("unknown-joint", "joint", joint, "a joint of the model", did_you_mean(joint, self.joint_names))
+            )
+        return joint
+
+    def _read_wrenches(self, wrenches: Mapping[str, Any] | None) -> dict[str, Array]:
+        return read_wrenches(wrenches, self.ports) if wrenches else {}
+
+    def _read_block_value(self, name: str, value: Any) -> Array:
+        block = self._assembly.blocks[name]
+        where = f"configuration[{name!r}]"
+        if not isinstance(block, Joint):
+            return _read_array(where, np.atleast_1d(value), (block.nq,))
+        before = len(block.reader.findings)
+        numbers = block.read_configuration(value)
+        findings = block.reader.findings[before:]
+        del block.reader.findings[before:]
+        if findings:
+            raise ModelError(findings)
+        return numbers
+
+    def _unknown_coordinate(self, name: str, names: tuple[str, ...]) -> ModelError:
+        known = [*self._assembly.v_slices, *names]
+        return ModelError(
+            Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"
+
+
+def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
+    reader = FieldReader(where)
+    array = reader.array("value", value, shape)
+    if reader.findings:
+        raise ModelError(reader.findings)
+    return array
+
+
+def euler_angles(rotation: Array, sequence: str) -> Array:
+    """Return the intrinsic Euler angles (3, rad) of a rotation matrix.
+
+    Raises
+    ------
+    ModelError
+        If the sequence is not three capital axes, neighbours different.
+    """
+    if len(sequence) != 3 or set(sequence) - set("XYZ") or sequence[0] == sequence[1] or sequence[1] == sequence[2]:
+        raise ModelError(
+            Finding(
+                "bad-sequence",
+                "sequence",
+                sequence,
+                "three axes such as 'XYZ' or 'ZXZ'",
+                "use capital letters, neighbours different",
+            )
+        )
+    import warnings
+
+    from scipy.spatial.transform import Rotation
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Gimbal lock", category=UserWarning)
+        return Rotation.from_matrix(rotation).as_euler(sequence)

@@ -1,0 +1,73 @@
+"""The numbers of a system by dotted name, and systems with some of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from titop.blocks.block import Block
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.rigid_body import moved_pose, pose_parameters
+from titop.graph.assembly import Assembly
+from titop.graph.system import Connection
+
+
+def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
+    """Return every number of every block of an assembly by dotted name, with its unit."""
+    result = {f"gravity.{axis}": (float(x), "m/s^2") for axis, x in zip("xyz", assembly.gravity, strict=True)}
+    for name, block in assembly.blocks.items():
+        result |= {f"{name}.{entry}": value for entry, value in block.parameters().items()}
+    for connection in assembly.connections:
+        pose = pose_parameters(connection.placement)
+        result |= {f"{connection.joint.name}.placement.{entry}": value for entry, value in pose.items()}
+    return result
+
+
+def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
+    """Return the assembly with some parameters changed, checked.
+
+    Raises
+    ------
+    ModelError
+        For unknown names and values that a block refuses.
+    """
+    known = assembly_parameters(assembly)
+    for name, value in values.items():
+        if name not in known:
+            raise ModelError(Finding("unknown-parameter", name, value, "a parameter of the model", did_you_mean(name, known)))
+        if not np.isfinite(value):
+            raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
+    gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
+    by_block: dict[str, dict[str, float]] = {}
+    for name, value in values.items():
+        block, entry = name.split(".", 1)
+        by_block.setdefault(block, {})[entry] = value
+    changed = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
+    findings = [finding for name in by_block if name in changed for finding in changed[name].check()[0]]
+    if findings:
+        raise ModelError(findings)
+    connections = tuple(_changed_connection(c, changed, by_block.get(c.joint.name, {})) for c in assembly.connections)
+    return replace(
+        assembly,
+        gravity=gravity,
+        world=changed["world"],
+        connections=connections,
+        loads=tuple(changed[load.name] for load in assembly.loads),
+    )
+
+
+def _changed_block(block: Block, entries: dict[str, float]) -> Block:
+    own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
+    return block.with_parameters(own) if own else block
+
+
+def _changed_connection(connection: Connection, blocks: Mapping[str, Block], entries: Mapping[str, float]) -> Connection:
+    placement = connection.placement
+    for entry, value in entries.items():
+        if entry.startswith("placement."):
+            placement = moved_pose(placement, entry.removeprefix("placement."), value)
+    parent = blocks[connection.parent.block.name].port(connection.parent.name)
+    child = blocks[connection.child.block.name].port(connection.child.name)
+    return Connection(parent, child, blocks[connection.joint.name], placement)

@@ -1,0 +1,331 @@
+"""The reference resolver: the executable specification of titop's dynamics.
+
+Plain NumPy over block objects, complex-safe, one elimination for every kind of block. The compiled resolver is
+held equal to it by tests.
+
+Symbols (DESIGN names): ``V`` twist, ``A`` spatial acceleration less gravity's, ``W`` wrench applied to a block at
+its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree presents at its parent port,
+``W = MA A + pA``; a hat is a block's law with its children's subtrees added. Index sets ``f`` (effort imposed) and
+``m`` (motion imposed) split the own coordinates.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.block import PARENT_PORT, Block, acceleration_bias
+from titop.blocks.errors import ModelError
+from titop.blocks.rigid_body import PortedBlock
+from titop.blocks.spatial import Array, twist_transport
+from titop.graph.assembly import Assembly
+from titop.graph.check import massless_joint
+from titop.graph.system import Connection
+from titop.solvers.model import Energy, Model, PortMotion
+from titop.solvers.parameters import assembly_parameters, changed_assembly
+
+
+@dataclass(frozen=True)
+class Node:
+    """A block in the tree, parents before children.
+
+    `mount` is the pose of the block's parent port in the port of the parent on which it hangs.
+    """
+
+    block: Block
+    parent: int
+    port: str | None
+    mount: tuple[Array, Array]
+    q: slice
+    v: slice
+
+
+@dataclass
+class State:
+    """What the passes know of a block: world pose, twist, transports, law, elimination, results."""
+
+    rotation: Array
+    position: Array
+    V: Array
+    B: Array
+    gamma: Array
+    M: Array
+    h: Array
+    MA: Array = field(default_factory=lambda: np.zeros((6, 6)))
+    pA: Array = field(default_factory=lambda: np.zeros(6))
+    A: Array = field(default_factory=lambda: np.zeros(6))
+
+
+class ReferenceModel(Model):
+    """A model resolved by the reference resolver; see `Model` for its functions."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(copy.deepcopy(assembly))
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The world, then every joint and body, parents first."""
+        nothing = slice(0, 0)
+        nodes = [Node(self.assembly.world, -1, None, (np.eye(3), np.zeros(3)), nothing, nothing)]
+        index = {"world": 0}
+        for connection in self.assembly.connections:
+            joint, body = connection.joint, connection.child.block
+            placement = (connection.placement.rotation, connection.placement.position)
+            for block, parent, port, mount in (
+                (joint, connection.parent.block.name, connection.parent.name, placement),
+                (body, joint.name, joint.ports[0], _inverse(self._child_port_pose(connection))),
+            ):
+                q, v = self.assembly.q_slices.get(block.name, nothing), self.assembly.v_slices.get(block.name, nothing)
+                index[block.name] = len(nodes)
+                nodes.append(Node(block, index[parent], port, mount, q, v))
+        return nodes
+
+    @staticmethod
+    def _child_port_pose(connection: Connection) -> tuple[Array, Array]:
+        block = connection.child.block
+        return block.pose(connection.child.name) if isinstance(block, PortedBlock) else (np.eye(3), np.zeros(3))
+
+    # -- the passes ----------------------------------------------------------------------------------------------------
+
+    def outward_kinematics(self, q: Array, v: Array) -> list[State]:
+        """From the root outwards: poses, twists, transports and each block's law."""
+        states: list[State] = []
+        for node in self.nodes:
+            if node.parent < 0:
+                states.append(
+                    State(np.eye(3), np.zeros(3), np.zeros(6), np.zeros((6, 0)), np.zeros(6), np.zeros((6, 6)), np.zeros(6))
+                )
+                continue
+            parent, up = self.nodes[node.parent], states[node.parent]
+            q_p, v_p = q[parent.q], v[parent.v]
+            rotation, position, subspace, gamma = _port_kinematics(parent.block, node.port, q_p, v_p, up.V)
+            onto = twist_transport(*node.mount)
+            to_port = twist_transport(rotation, position)
+            twist = onto @ (to_port @ up.V + subspace @ v_p)
+            states.append(
+                State(
+                    rotation=up.rotation @ rotation @ node.mount[0],
+                    position=up.position + up.rotation @ (position + rotation @ node.mount[1]),
+                    V=twist,
+                    B=onto @ np.hstack([to_port, subspace]),
+                    gamma=onto @ gamma,
+                    M=node.block.mass_matrix(q[node.q]),
+                    h=node.block.gyroscopic(q[node.q], v[node.v], twist),
+                )
+            )
+        return states
+
+    def add_external_wrenches(self, states: list[State], q: Array, wrenches: Mapping[str, Array], loads: bool = True) -> None:
+        """Subtract loads and external wrenches from the laws of the blocks on which they act."""
+        for load in self.assembly.loads if loads else ():
+            rotation = self._port_pose(states, q, load.target.block.name, load.target.name)[0]
+            self._subtract(states, q, load.target.block.name, load.target.name, load.wrench(rotation))
+        for name, wrench in wrenches.items():
+            self._subtract(states, q, *self.ports[name], wrench)
+
+    def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
+        k = self._index[block]
+        node = self.nodes[k]
+        rotation, position, subspace, _ = _port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
+        states[k].h = states[k].h - np.hstack([twist_transport(rotation, position), subspace]).T @ wrench
+
+    def inward_elimination(
+        self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array
+    ) -> list[tuple[Array, Array]]:
+        """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port."""
+        hats = [(state.M.astype(effort.dtype), state.h.astype(effort.dtype)) for state in states]
+        for k in range(len(states) - 1, 0, -1):
+            node, state = self.nodes[k], states[k]
+            M, h = hats[k]
+            f, m = _split(imposed[node.v])
+            state.MA, state.pA = M[:6, :6], h[:6] + M[:6, m] @ a[node.v][m - 6]
+            if f.size:
+                free = effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ a[node.v][m - 6]
+                state.MA = state.MA - M[:6, f] @ self._solve(node, M[np.ix_(f, f)], M[f, :6])
+                state.pA = state.pA + M[:6, f] @ self._solve(node, M[np.ix_(f, f)], free)
+            M_parent, h_parent = hats[node.parent]
+            if node.parent:
+                M_parent += state.B.T @ state.MA @ state.B
+                h_parent += state.B.T @ (state.MA @ state.gamma + state.pA)
+        return hats
+
+    def outward_accelerations(
+        self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array
+    ) -> None:
+        """From the root outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
+        states[0].A = np.concatenate([-self.gravity, np.zeros(3)])
+        for k in range(1, len(states)):
+            node, state = self.nodes[k], states[k]
+            parent = self.nodes[node.parent]
+            state.A = state.B @ np.concatenate([states[node.parent].A, a[parent.v]]) + state.gamma
+            M, h = hats[k]
+            f, m = _split(imposed[node.v])
+            own = a[node.v]
+            if f.size:
+                own[f - 6] = self._solve(
+                    node, M[np.ix_(f, f)], effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A
+                )
+            effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
+
+    @staticmethod
+    def _solve(node: Node, matrix: Array, right: Array) -> Array:
+        try:
+            return np.linalg.solve(matrix, right)
+        except np.linalg.LinAlgError:
+            raise ModelError(massless_joint(node.block.name, "no inertia at this configuration")) from None
+
+    def resolve(
+        self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, wrenches: Mapping[str, Array], bare: bool = False
+    ) -> tuple[Array, Array, list[State]]:
+        """Return accelerations, applied efforts and the states of all blocks, for any causality.
+
+        `bare` leaves passive efforts and loads out.
+        """
+        dtype = np.result_type(q, v, a, tau, *wrenches.values())
+        passive = np.zeros(self.nv) if bare else self.passive_efforts(q, v)
+        a, effort = a.astype(dtype), (tau + passive).astype(dtype)
+        states = self.outward_kinematics(q, v)
+        self.add_external_wrenches(states, q, wrenches, loads=not bare)
+        hats = self.inward_elimination(states, v, a, effort, imposed)
+        self.outward_accelerations(states, hats, a, effort, imposed)
+        return a, effort - passive, states
+
+    # -- the model's functions -------------------------------------------------------------------------------------------
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+    ) -> Array:
+        q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
+        external = self._read_wrenches(wrenches)
+        nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
+        return _each(lambda *x: self.resolve(x[0], x[1], nothing, x[2], imposed, external)[0], q, v, tau, out)
+
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+    ) -> Array:
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        external = self._read_wrenches(wrenches)
+        nothing, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
+        return _each(lambda *x: self.resolve(x[0], x[1], x[2], nothing, imposed, external)[1], q, v, a, out)
+
+    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
+        return self.resolve(q, v, a, tau, mask, wrenches)[:2]
+
+    def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
+        return self.resolve(q, v, np.zeros(self.nv), np.zeros(self.nv), np.ones(self.nv, dtype=bool), {}, bare=True)[1]
+
+    def mass_matrix(self, q: Any) -> Array:
+        q = self._read_q(q)
+        rest, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
+        gravity = self._bare_inverse_dynamics(q, rest)
+        columns = [self.resolve(q, rest, unit, rest, imposed, {}, bare=True)[1] - gravity for unit in np.eye(self.nv)]
+        return np.array(columns).reshape(self.nv, self.nv).T
+
+    def jacobian(self, port: str, q: Any) -> Array:
+        port, q = self._read_port(port), self._read_q(q)
+        rest = np.zeros(self.nv)
+        return np.array([self._port_motion(port, q, unit, rest).twist for unit in np.eye(self.nv)]).reshape(self.nv, 6).T
+
+    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> Array:
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), self._read_wrenches(wrenches))
+        child = self._index[self._read_joint(joint)] + 1
+        state = states[child]
+        return twist_transport(*self.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
+
+    def energy(self, q: Any, v: Any) -> Energy:
+        q, v = self._read_q(q), self._read_v("v", v)
+        kinetic = gravity = elastic = 0.0
+        for node, state in zip(self.nodes[1:], self.outward_kinematics(q, v)[1:], strict=True):
+            x = np.concatenate([state.V, v[node.v]])
+            kinetic = kinetic + 0.5 * x @ state.M @ x
+            mass, moment = _mass_and_moment(state)
+            gravity = gravity - self.gravity @ (mass * state.position + state.rotation @ moment)
+            elastic = elastic + node.block.elastic_energy(q[node.q]) if node.block.nv else elastic
+        return Energy(kinetic, gravity, elastic)
+
+    def momentum(self, q: Any, v: Any) -> Array:
+        q, v = self._read_q(q), self._read_v("v", v)
+        total = np.zeros(6, dtype=np.result_type(q, v))
+        for node, state in zip(self.nodes[1:], self.outward_kinematics(q, v)[1:], strict=True):
+            momentum = (state.M @ np.concatenate([state.V, v[node.v]]))[:6]
+            total = total + twist_transport(state.rotation, state.position).T @ momentum
+        return total
+
+    def center_of_mass(self, q: Any) -> Array:
+        mass, moment = 0.0, np.zeros(3)
+        for state in self.outward_kinematics(self._read_q(q), np.zeros(self.nv))[1:]:
+            own, first = _mass_and_moment(state)
+            mass = mass + own
+            moment = moment + own * state.position + state.rotation @ first
+        return moment / mass
+
+    def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        imposed = np.ones(self.nv, dtype=bool)
+        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), imposed, {}, bare=True)
+        block, name = self.ports[port]
+        node, state = self.nodes[self._index[block]], states[self._index[block]]
+        rotation, position, subspace, gamma = _port_kinematics(node.block, name, q[node.q], v[node.v], state.V)
+        onto = np.hstack([twist_transport(rotation, position), subspace])
+        return PortMotion(
+            *self._port_pose(states, q, block, name),
+            onto @ np.concatenate([state.V, v[node.v]]),
+            onto @ np.concatenate([state.A, a[node.v]]) + gamma,
+        )
+
+    def _port_pose(self, states: list[State], q: Array, block: str, port: str | None) -> tuple[Array, Array]:
+        node, state = self.nodes[self._index[block]], states[self._index[block]]
+        rotation, position, *_ = _port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
+        return state.rotation @ rotation, state.position + state.rotation @ position
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {node.block.name: k for k, node in enumerate(self.nodes)}
+
+    # -- parameters ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def gravity(self) -> Array:
+        return self.assembly.gravity
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        return assembly_parameters(self.assembly)
+
+    def with_parameters(self, values: Mapping[str, float]) -> ReferenceModel:
+        return ReferenceModel(changed_assembly(self.assembly, values))
+
+
+def _port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
+    """Return rotation, position, motion subspace and acceleration bias of a port in its block's parent port."""
+    if isinstance(block, PortedBlock) or port in (None, PARENT_PORT):
+        rotation, position = block.pose(port) if isinstance(block, PortedBlock) else (np.eye(3), np.zeros(3))
+        return rotation, position, np.zeros((6, block.nv)), np.zeros(6)
+    rotation, position = block.pose(port, q)
+    return rotation, position, block.motion_subspace(port, q), acceleration_bias(block, port, q, v, twist)
+
+
+def _split(imposed: Array) -> tuple[Array, Array]:
+    return 6 + np.flatnonzero(~imposed), 6 + np.flatnonzero(imposed)
+
+
+def _inverse(pose: tuple[Array, Array]) -> tuple[Array, Array]:
+    rotation, position = pose
+    return rotation.T, -rotation.T @ position
+
+
+def _mass_and_moment(state: State) -> tuple[float, Array]:
+    M = state.M
+    return M[0, 0], np.array([M[5, 1], M[3, 2], M[4, 0]])
+
+
+def _each(function: Any, q: Array, v: Array, x: Array, out: Array | None) -> Array:
+    result = function(q, v, x) if q.ndim == 1 else np.array([function(*row) for row in zip(q, v, x, strict=True)])
+    if out is None:
+        return result
+    out[...] = result
+    return out
