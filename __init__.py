@@ -22,7 +22,7 @@ from titop.blocks.loads import Load
 from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import RigidBody
 from titop.graph.system import System
-from titop.solvers import Model
+from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
 
 __version__ = "0.1.0"
 
@@ -30,6 +30,7 @@ __all__ = [
     "Block",
     "ConvergenceError",
     "Cylindrical",
+    "Event",
     "Finding",
     "Free",
     "Joint",
@@ -46,6 +47,9 @@ __all__ = [
     "Screw",
     "Spherical",
     "System",
+    "Trajectory",
     "Universal",
     "Weld",
+    "load_trajectory",
+    "simulate",
 ]

@@ -6,9 +6,11 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
-- `simulate`, `trajectory`: simulations and what comes out of them.
+- `simulation`, `prescribed`, `trajectory`, `plotting`: simulations and what comes out of them.
 """
 
 from titop.solvers.model import Model
+from titop.solvers.simulation import Event, simulate
+from titop.solvers.trajectory import Trajectory, load_trajectory
 
-__all__ = ["Model"]
+__all__ = ["Event", "Model", "Trajectory", "load_trajectory", "simulate"]

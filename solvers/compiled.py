@@ -108,7 +108,7 @@ class CompiledModel(Model):
         if q.ndim == 1:
             one(model, q, v, x, result)
         elif self._rigid:
-            self._raise_for(
+            self.raise_for(
                 batch(self._ints, model._floats, q, v, x, result)
                 if model is self
                 else batch(model._ints, model._floats, q, v, x, result)
@@ -133,20 +133,33 @@ class CompiledModel(Model):
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
         tau[:] = model._inverse_work(q, v, a)[0]
 
+    @property
+    def is_rigid(self) -> bool:
+        """Whether all blocks are rigid bodies and built-in joints."""
+        return self._rigid
+
+    def loaded(self, wrenches: Mapping[str, Any]) -> CompiledModel:
+        """Return the model with constant external wrenches, in the ports' frames, made part of it."""
+        return self._with_wrenches(wrenches)
+
+    def state_derivative(self) -> Any:
+        """Return the compiled ``f(ints, floats, y, tau, dy) -> status`` of ``y = [q, v]``, for rigid systems, and its tables."""
+        return entries.state_derivative.compiled, self._ints, self._floats
+
     # -- staged dynamics, for any causality and any block ---------------------------------------------------------------------
 
     def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
         model = self._with_wrenches(wrenches)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
         a, tau = a.astype(float), tau.astype(float)
-        self._raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
+        self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
         return a, tau
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
         """Return efforts, laws and work rows of inverse dynamics."""
         law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
         tau = np.empty(self.nv)
-        self._raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
+        self.raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
         return tau, law, work
 
     def _outward(self, q: Array, v: Array, columns: int) -> tuple[Array, Array]:
@@ -155,7 +168,7 @@ class CompiledModel(Model):
         for general in self._tables.general:
             _write_ports(general, law[0], q[general.q])
         work = np.empty((len(self._tables.constants), columns))
-        self._raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
+        self.raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
         for general in self._tables.general:
             _write_law(general, law[0], q[general.q], v[general.v], work[general.element, layout.TWIST : layout.TWIST + 6])
         if not self._rigid and self._ints[0, layout.LOADS]:
@@ -289,7 +302,8 @@ class CompiledModel(Model):
         onto = twist_transport(rotation, position)
         gamma = np.zeros(6)
         if port not in self._tables.port_rows and name not in (None, PARENT_PORT):
-            gamma = acceleration_bias(self._general_block(block).block, name, q[where], v[where], twist)
+            general = self._general_block(block)
+            gamma = acceleration_bias(general.block, name, q[general.q], v[general.v], twist)
         return PortMotion(
             base @ rotation,
             origin + base @ position,
@@ -386,7 +400,7 @@ class CompiledModel(Model):
         status = entries.hybrid_stage(
             self._ints, self._floats, law, q, rest, rest.copy(), rest.copy(), np.zeros(self.nv, dtype=bool), work
         )
-        self._raise_for(status)
+        self.raise_for(status)
         for element in np.flatnonzero(self._ints[: len(work), layout.KIND] == layout.AXIAL)[0:]:
             if element == 0:
                 continue
@@ -395,7 +409,8 @@ class CompiledModel(Model):
             if 1.0 / work[element, layout.PIVOT] <= _NO_INERTIA * max(column, diagonal):
                 raise ModelError(massless_joint(self._tables.joints[element], "no inertia along its coordinate"))
 
-    def _raise_for(self, status: int) -> None:
+    def raise_for(self, status: int) -> None:
+        """Raise what a kernel's status means."""
         if status == layout.OK:
             return
         if status > 0:

@@ -169,6 +169,13 @@ class Model(ABC):
             lambda block: block.difference(q0[self._q(block)], q1[self._q(block)]), self.nv, np.result_type(q0, q1)
         )
 
+    def unit_configuration(self, q: Array) -> Array:
+        """Return a copy of q (nq) with every quaternion divided by its norm."""
+        q = q.copy()
+        for start in self._quaternions:
+            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+        return q
+
     def configuration_rate(self, q: Any, v: Any) -> Array:
         """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
         q, v = self._read_q(q), self._read_v("v", v)

@@ -14,7 +14,7 @@ from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
-from titop.solvers.kernels.kinematics import outward_twists
+from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
@@ -104,6 +104,18 @@ def forward_dynamics(ints, floats, q, v, tau, a):
         return WRONG_SIZE
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
     return _forward_rigid(ints, floats, q, v, tau, work, np.empty((ints[0, MULTIS], MULTI_COLUMNS)), a)
+
+
+@entry(int64(_I, _F, _X, _X, _X))
+def state_derivative(ints, floats, y, tau, dy):
+    """Derivative of ``y = [q, v]`` of a rigid system; quaternions are taken as their unit multiples."""
+    nq, nv = ints[0, NQ], ints[0, NV]
+    q, v = y[:nq].copy(), y[nq:]
+    normalise(ints, q)
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    write_rates(ints, q, v, dy)
+    return _forward_rigid(ints, floats, q, v, tau, work, multi, dy[nq:])
 
 
 @entry(int64(_I, _F, _F, _F, _F, _F))

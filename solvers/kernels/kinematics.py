@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import helper, put_six, six, transport
+import math
+
+from titop.solvers.kernels.algebra import cross, helper, put_six, six, transport
 from titop.solvers.kernels.general import port_twist
 from titop.solvers.kernels.joints import move, place
-from titop.solvers.kernels.layout import ELEMENTS, GRAVITY, OK, PARENT, PORT, TWIST, ACC, R, V
+from titop.solvers.kernels.layout import ACC, AXIAL, ELEMENTS, FREE, GRAVITY, KIND, OK, PARENT, PORT, SPHERICAL, TWIST, Q, R, V
 
 
 @helper
@@ -39,3 +41,44 @@ def outward_twists(ints, floats, law, q, v, work):
         carried = transport(work, i, R, parent_motion(ints, law, work, i, TWIST, v))
         put_six(work, i, TWIST, move(ints, floats, i, carried, v, ints[i, V]))
     return OK
+
+
+@helper
+def normalise(ints, q):
+    """Divide every quaternion of q by its norm."""
+    for i in range(1, ints[0, ELEMENTS]):
+        if ints[i, KIND] == SPHERICAL or ints[i, KIND] == FREE:
+            k = ints[i, Q] + (3 if ints[i, KIND] == FREE else 0)
+            scale = 1.0 / math.sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
+            for j in range(k, k + 4):
+                q[j] *= scale
+
+
+@helper
+def write_rates(ints, q, v, rates):
+    """Write dq/dt into `rates`; elementary joints with plain coordinates move with v."""
+    for i in range(1, ints[0, ELEMENTS]):
+        k, j, kind = ints[i, Q], ints[i, V], ints[i, KIND]
+        if kind == AXIAL:
+            rates[k] = v[j]
+        elif kind == SPHERICAL:
+            _write_quaternion_rate(q, k, v, j, rates)
+        elif kind == FREE:
+            _write_quaternion_rate(q, k + 3, v, j + 3, rates)
+            x, y, z, w = q[k + 3], q[k + 4], q[k + 5], q[k + 6]
+            tx, ty, tz = cross(x, y, z, v[j], v[j + 1], v[j + 2])
+            ux, uy, uz = cross(x, y, z, tx, ty, tz)
+            rates[k] = v[j] + 2.0 * (w * tx + ux)
+            rates[k + 1] = v[j + 1] + 2.0 * (w * ty + uy)
+            rates[k + 2] = v[j + 2] + 2.0 * (w * tz + uz)
+
+
+@helper
+def _write_quaternion_rate(q, k, v, j, rates):
+    """Write half the product of the quaternion at ``q[k]`` and the angular velocity at ``v[j]``."""
+    x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
+    cx, cy, cz = cross(x, y, z, v[j], v[j + 1], v[j + 2])
+    rates[k] = 0.5 * (w * v[j] + cx)
+    rates[k + 1] = 0.5 * (w * v[j + 1] + cy)
+    rates[k + 2] = 0.5 * (w * v[j + 2] + cz)
+    rates[k + 3] = -0.5 * (x * v[j] + y * v[j + 1] + z * v[j + 2])

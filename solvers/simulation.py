@@ -1,0 +1,280 @@
+"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_state, read_wrenches
+from titop.solvers.compiled import CompiledModel
+from titop.solvers.kernels.layout import OK
+from titop.solvers.model import Model
+from titop.solvers.prescribed import PrescribedMotion
+from titop.solvers.trajectory import Trajectory
+
+#: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
+METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau")
+
+#: A simulation that takes longer than this (s) shows a progress bar.
+_SHOW_PROGRESS_AFTER = 1.0
+
+Efforts = Callable[[float, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to watch for: a zero of a function of time and state.
+
+    Parameters
+    ----------
+    function : callable ``f(t, q, v) -> float``
+    name : str
+        Key of the times in `Trajectory.events`.
+    terminal : bool
+        Whether the simulation ends there.
+    direction : {-1, 0, 1}
+        Count only falling, all, or only rising zeros.
+    """
+
+    function: Callable[[float, Array, Array], float]
+    name: str = "event"
+    terminal: bool = True
+    direction: int = 0
+
+
+def simulate(
+    model: Model,
+    t: Any,
+    q0: Any,
+    v0: Any,
+    tau: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    prescribed: Mapping[str, Callable[[float], Any]] | None = None,
+    events: Event | Sequence[Event] = (),
+    method: str = "DOP853",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    max_step: float = np.inf,
+    progress: bool = True,
+) -> Trajectory:
+    """Simulate a model.
+
+    Parameters
+    ----------
+    model : Model
+    t : array_like (n,), s
+        Increasing output times, two at least.
+    q0, v0 : array_like (nq,), (nv,)
+        State at ``t[0]``.
+    tau : array_like (nv,) or (n, nv), or callable ``f(t, q, v) -> (nv,)``, optional
+        Applied efforts: constant, sampled at the output times (linear in between), or a function; zero by default.
+    wrenches : mapping of port name to (6,) array or callable ``f(t, q, v) -> (6,)``, optional
+        External wrenches on bodies, in the port's frame.
+    prescribed : mapping of joint or coordinate name to callable, optional
+        ``f(t)`` returns position, velocity and acceleration of the prescribed motion (each a number, or one per
+        coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
+    events : Event or sequence of Event
+    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"}
+        The default suits smooth systems; take "Radau" or "BDF" for stiff ones.
+    rtol, atol : float
+        Tolerances of the integrator, for q and v alike.
+    max_step : float, s
+    progress : bool
+        Show a progress bar on a terminal when the simulation takes longer than a second.
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+    ConvergenceError
+        If the integrator gives up; says when, and what to try.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> s = tt.System("drop", gravity=[0, 0, -10])
+    >>> s.connect("world", tt.RigidBody("stone", mass=1.0), joint=tt.Prismatic("fall"))
+    >>> trajectory = tt.simulate(s.resolve(), [0, 1], [0.0], [0.0])
+    >>> round(float(trajectory.q[-1, 0]), 9)
+    -5.0
+    """
+    times = _read_times(t)
+    if method not in METHODS:
+        raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
+    motion = PrescribedMotion(model, prescribed or {})
+    q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
+    plant = _Plant(model, times, tau, wrenches or {}, motion)
+    watched = [events] if isinstance(events, Event) else list(events)
+    y0 = np.concatenate([q, v])
+    solution = _integrate(plant, times, y0, watched, method, rtol, atol, max_step, progress)
+    return _collect(plant, times, solution, watched)
+
+
+class _Plant:
+    """A model with everything that acts on it, as a function of time and state ``y = [q, v]``."""
+
+    def __init__(self, model: Model, times: Array, tau: Any, wrenches: Mapping[str, Any], motion: PrescribedMotion) -> None:
+        self.motion = motion
+        self.efforts = _read_efforts(model, times, tau)
+        read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
+        self.varying = {port: value for port, value in wrenches.items() if callable(value)}
+        self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
+        self.model = model
+
+    def split(self, t: float, y: Array) -> tuple[Array, Array]:
+        """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
+        q, v = self.model.unit_configuration(y[: self.model.nq]), y[self.model.nq :]
+        return self.motion.impose(t, q, v)
+
+    def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
+        """Return all external wrenches."""
+        return self.constant | {port: np.asarray(value(t, q, v), dtype=float) for port, value in self.varying.items()}
+
+    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return accelerations and applied efforts."""
+        tau = self.efforts(t, q, v)
+        wrenches = self.wrenches(t, q, v)
+        if self.motion.mask.any():
+            return self.model.hybrid_dynamics(q, v, tau, self.motion.acceleration(t), self.motion.names, wrenches)
+        return self.model.forward_dynamics(q, v, tau, wrenches or None), tau
+
+    def derivative(self) -> Callable[[Array, float, Array], None]:
+        """Return ``f(dy, t, y)`` for the integrator: compiled where every part of the system is."""
+        model = self.model
+        if isinstance(model, CompiledModel) and model.is_rigid and not self.varying and not self.motion.mask.any():
+            return self._compiled_derivative(model.loaded(self.constant))
+
+        def derivative(dy: Array, t: float, y: Array) -> None:
+            q, v = self.split(t, y)
+            dy[: model.nq] = model.configuration_rate(q, v)
+            dy[model.nq :] = self.dynamics(t, q, v)[0]
+
+        return derivative
+
+    def _compiled_derivative(self, model: CompiledModel) -> Callable[[Array, float, Array], None]:
+        kernel, ints, floats = model.state_derivative()
+        efforts, nq = self.efforts, model.nq
+        constant = efforts.value if isinstance(efforts, _ConstantEfforts) else None
+
+        def derivative(dy: Array, t: float, y: Array) -> None:
+            tau = constant
+            if tau is None:
+                tau = efforts(t, model.unit_configuration(y[:nq]), y[nq:])
+            status = kernel(ints, floats, y, tau, dy)
+            if status != OK:
+                model.raise_for(status)
+
+        return derivative
+
+
+def _integrate(
+    plant: _Plant, times: Array, y0: Array, events: list[Event], method: str, rtol: float, atol: float, max_step: float, progress: bool
+) -> Any:
+    from CyRK import pysolve_ivp
+    from tqdm import tqdm
+
+    derivative = plant.derivative()
+    span = times[-1] - times[0]
+    with tqdm(total=float(span), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
+        if not bar.disable:
+            derivative = _with_progress(derivative, bar, times[0])
+        solution = pysolve_ivp(
+            derivative,
+            (float(times[0]), float(times[-1])),
+            y0,
+            method=method,
+            t_eval=times,
+            events=tuple(_watch(plant, event) for event in events) or None,
+            rtol=rtol,
+            atol=atol,
+            max_step=max_step,
+            pass_dy_as_arg=True,
+        )
+    if not solution.success:
+        reached = solution.t[-1] if solution.size else times[0]
+        hint = 'a stiff system: try method="Radau"' if method in METHODS[:3] else "looser tolerances, or a singular configuration"
+        raise ConvergenceError(f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}")
+    return solution
+
+
+def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> Callable[..., None]:
+    step = bar.total / 200
+
+    def shown(dy: Array, t: float, y: Array) -> None:
+        if t - begin - bar.n > step:
+            bar.update(t - begin - bar.n)
+        derivative(dy, t, y)
+
+    return shown
+
+
+def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:
+    def watched(t: float, y: Array) -> float:
+        return float(event.function(t, *plant.split(t, np.array(y))))
+
+    watched.terminal = event.terminal  # type: ignore[attr-defined]
+    watched.direction = event.direction  # type: ignore[attr-defined]
+    return watched
+
+
+def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) -> Trajectory:
+    """Return the solution at the output times that it reached, and at the terminal event."""
+    model = plant.model
+    t, y = np.array(solution.t), np.array(solution.y).T
+    found = {event.name: np.array(solution.t_events[k]) for k, event in enumerate(events)}
+    ended = [
+        (solution.t_events[k][0], np.array(solution.y_events[k])[:, 0])
+        for k, event in enumerate(events)
+        if event.terminal and len(solution.t_events[k])
+    ]
+    if ended:
+        end, state = min(ended, key=lambda pair: pair[0])
+        before = t < end
+        t, y = np.append(t[before], end), np.vstack([y[before], state])
+    q, v, a, tau = np.empty((len(t), model.nq)), *(np.empty((len(t), model.nv)) for _ in range(3))
+    wrenches: dict[str, Array] = {port: np.empty((len(t), 6)) for port in (*plant.constant, *plant.varying)}
+    for k, instant in enumerate(t):
+        q[k], v[k] = plant.split(instant, y[k])
+        a[k], tau[k] = plant.dynamics(instant, q[k], v[k])
+        for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
+            wrenches[port][k] = wrench
+    return Trajectory(model, t, q, v, a, tau, wrenches, found)
+
+
+class _ConstantEfforts:
+    def __init__(self, value: Array) -> None:
+        self.value = value
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        return self.value
+
+
+def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
+    if callable(tau):
+        return lambda t, q, v: read_state("tau", tau(t, q, v), model.coordinate_names)
+    values = read_state("tau", np.zeros(model.nv) if tau is None else tau, model.coordinate_names)
+    if values.ndim == 1:
+        return _ConstantEfforts(values)
+    if len(values) != len(times):
+        raise ModelError(
+            Finding("wrong-length", "tau", f"{len(values)} samples", f"one for each of the {len(times)} output times", "sample at t")
+        )
+    return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
+
+
+def _read_times(t: Any) -> Array:
+    times = np.ascontiguousarray(t, dtype=float)
+    if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
+        raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
+    return times
+
+

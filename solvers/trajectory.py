@@ -1,0 +1,165 @@
+"""What a simulation returns: states over time, and what can be read, drawn and kept of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.model import Model
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+_ARRAYS = ("t", "q", "v", "a", "tau")
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A motion in time.
+
+    Attributes
+    ----------
+    model : Model
+    t : (n,) array, s
+    q : (n, nq) array
+    v, a, tau : (n, nv) arrays
+        Velocities, accelerations and applied efforts (those of prescribed motions included).
+    wrenches : dict of port name to (n, 6) array
+        External wrenches.
+    events : dict of name to array of times (s)
+    """
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    wrenches: dict[str, Array] = field(default_factory=dict)
+    events: dict[str, Array] = field(default_factory=dict)
+
+    def motion(self, port: str, sequence: str = "XYZ") -> Array:
+        """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
+        motion = np.array([self.model.motion(port, *state, sequence=sequence) for state in self._states()])
+        motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
+        return motion
+
+    def reaction(self, joint: str) -> Array:
+        """Return the wrenches (n, 6) that a joint transmits over time; see `Model.reaction`."""
+        rows = []
+        for k, state in enumerate(self._states()):
+            wrenches = {port: values[k] for port, values in self.wrenches.items()}
+            rows.append(self.model.reaction(joint, *state, wrenches=wrenches))
+        return np.array(rows)
+
+    def energy(self) -> Array:
+        """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
+        return np.array([self.model.energy(q, v) for q, v, _ in self._states()])
+
+    def _states(self) -> Any:
+        return zip(self.q, self.v, self.a, strict=True)
+
+    def coordinate(self, name: str) -> Array:
+        """Return one configuration entry (n,) over time.
+
+        Raises
+        ------
+        ModelError
+            If the name is unknown.
+        """
+        if name not in self.model.configuration_names:
+            names = self.model.configuration_names
+            raise ModelError(Finding("unknown-coordinate", "name", name, "an entry of q", f"known names: {', '.join(names[:12])}"))
+        return self.q[:, self.model.configuration_names.index(name)]
+
+    def plot(self, names: list[str] | None = None) -> Figure:
+        """Draw configuration entries over time.
+
+        Parameters
+        ----------
+        names : list of str, optional
+            Entries of q; all by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from titop.solvers.plotting import plot_over_time
+
+        units = configuration_units(self.model)
+        shown = list(self.model.configuration_names) if names is None else names
+        return plot_over_time(self.t, {f"{name} [{units.get(name, '')}]": self.coordinate(name) for name in shown})
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the trajectory as a Dataset over time, with named coordinates.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed (``pip install titop[xarray]``).
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise ImportError("Trajectory.to_xarray needs xarray: pip install titop[xarray]") from None
+        coordinates = {"t": self.t, "configuration": list(self.model.configuration_names), "coordinate": list(self.model.coordinate_names)}
+        variables: dict[str, Any] = {"q": (("t", "configuration"), self.q)}
+        variables |= {name: (("t", "coordinate"), getattr(self, name)) for name in ("v", "a", "tau")}
+        return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory to a ``.npz`` file, whole or not at all; `load_trajectory` reads it."""
+        names = {"configuration_names": self.model.configuration_names, "coordinate_names": self.model.coordinate_names}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
+        arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
+        arrays |= {f"event:{name}": value for name, value in self.events.items()}
+        arrays["format"] = np.array(_FORMAT)
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, **arrays)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+def load_trajectory(path: str | Path, model: Model) -> Trajectory:
+    """Read a trajectory that `Trajectory.save` wrote; nothing in the file is executed.
+
+    Raises
+    ------
+    ModelError
+        If the file is of another format or of a model with other coordinates.
+    """
+    with np.load(path, allow_pickle=False) as file:
+        arrays = dict(file)
+    expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
+    if int(arrays.get("format", -1)) != _FORMAT:
+        raise ModelError(Finding("wrong-format", str(path), arrays.get("format"), f"format {_FORMAT}", "save it again with this version"))
+    for key, names in expected.items():
+        found = tuple(arrays[key].tolist())
+        if found != names:
+            raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
+    parts = {kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)} for kind in ("wrench:", "event:")}
+    return Trajectory(model, *(arrays[name] for name in _ARRAYS), parts["wrench:"], parts["event:"])
+
+
+def configuration_units(model: Model) -> dict[str, str]:
+    """Return the unit of every configuration entry that has one."""
+    units: dict[str, str] = {}
+    for block in model.assembly.blocks_with_coordinates():
+        where = model.assembly.q_slices[block.name]
+        units |= dict(zip(model.configuration_names[where], getattr(block, "configuration_units", ()), strict=False))
+    return units
