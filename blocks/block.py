@@ -151,10 +151,10 @@ class Block:
         x = np.concatenate([twist, v])
         momentum = self.mass_matrix(q) @ x
         h = np.concatenate([-twist_cross(twist).T @ momentum[:6], -self.bracket(v).T @ momentum[6:]])
-        if self.nv:
-            h = h + self.along(self.mass_matrix, q, v) @ x
-            for j, direction in enumerate(np.eye(self.nv)):
-                h[6 + j] -= 0.5 * x @ self.along(self.mass_matrix, q, direction) @ x
+        for j, direction in enumerate(np.eye(self.nv)):
+            change = self.along(self.mass_matrix, q, direction) @ x
+            h = h + v[j] * change
+            h[6 + j] -= 0.5 * x @ change
         return h
 
     def passive_efforts(self, q: Array, v: Array) -> Array:

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 #: Below this squared angle the closed forms lose digits and their series are exact to rounding.
 _SMALL = 1e-4
 
+_ZERO = np.zeros((3, 3))
+
 
 def skew(a: ArrayLike) -> Array:
     """Return the 3x3 matrix of the cross product, ``skew(a) @ b = a x b``."""
@@ -143,7 +145,7 @@ def pose_log_jacobian(xi: ArrayLike) -> Array:
     xi = np.asarray(xi)
     inverse = log_jacobian(xi[3:])
     coupling = _right_jacobian_coupling(xi[:3], xi[3:])
-    return np.block([[inverse, -inverse @ coupling @ inverse], [np.zeros((3, 3)), inverse]])
+    return _assembled(inverse, -inverse @ coupling @ inverse, _ZERO, inverse)
 
 
 def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
@@ -165,16 +167,23 @@ def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
     )
 
 
+def _assembled(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """Return the 6x6 matrix ``[[a, b], [c, d]]``."""
+    matrix = np.empty((6, 6), dtype=np.result_type(a, b, c, d))
+    matrix[:3, :3], matrix[:3, 3:], matrix[3:, :3], matrix[3:, 3:] = a, b, c, d
+    return matrix
+
+
 def twist_transport(rotation: Array, position: Array) -> Array:
     """Return ``Ad(g)^-1``: a twist at frame ``p`` in components of ``p`` becomes one at ``c`` in components of ``c``."""
     rt = rotation.T
-    return np.block([[rt, -rt @ skew(position)], [np.zeros((3, 3)), rt]])
+    return _assembled(rt, -rt @ skew(position), _ZERO, rt)
 
 
 def twist_cross(twist: Array) -> Array:
     """Return ``ad(V)``: the 6x6 matrix of the twist cross product."""
     w = skew(twist[3:])
-    return np.block([[w, skew(twist[:3])], [np.zeros((3, 3)), w]])
+    return _assembled(w, skew(twist[:3]), _ZERO, w)
 
 
 def rigid_inertia(mass: float, com: Array, inertia: Array) -> Array:
@@ -183,4 +192,4 @@ def rigid_inertia(mass: float, com: Array, inertia: Array) -> Array:
     `com` (3, m) is the centre of mass and `inertia` (3x3, kg m^2) the inertia about it, both in the frame.
     """
     c = skew(com)
-    return np.block([[mass * np.eye(3), -mass * c], [mass * c, inertia - mass * c @ c]])
+    return _assembled(mass * np.eye(3), -mass * c, mass * c, inertia - mass * c @ c)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot_over_time(t: Array, signals: Mapping[str, Array], errors: Mapping[str, Array] | None = None, columns: int = 3) -> Figure:
+def plot_over_time(
+    t: Array, signals: Mapping[str, Array], errors: Mapping[str, Array] | None = None, columns: int = 3
+) -> Figure:
     """Draw each signal over time in a panel of its own.
 
     Parameters

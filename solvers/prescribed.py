@@ -52,7 +52,9 @@ class PrescribedMotion:
         block = next(b for b, where in assembly.v_slices.items() if where.start <= k < where.stop)
         if assembly.blocks[block].configuration_names != assembly.blocks[block].coordinates:
             raise ModelError(
-                Finding("not-separable", "prescribed", name, "a joint with plain coordinates", f"prescribe all of {block!r} at once")
+                Finding(
+                    "not-separable", "prescribed", name, "a joint with plain coordinates", f"prescribe all of {block!r} at once"
+                )
             )
         j = assembly.q_slices[block].start + k - assembly.v_slices[block].start
         return slice(j, j + 1), slice(k, k + 1)
@@ -91,6 +93,8 @@ def _checked(name: str, function: Callable[[float], Any], nq: int, nv: int) -> C
             if position.shape == (nq,) and rate.shape == second.shape == (nv,) and finite:
                 return position, rate, second
         expected = f"finite position ({nq}), velocity ({nv}) and acceleration ({nv})"
-        raise ModelError(Finding("bad-motion", f"prescribed[{name!r}]", value, expected, "return all three, or give a scipy spline"))
+        raise ModelError(
+            Finding("bad-motion", f"prescribed[{name!r}]", value, expected, "return all three, or give a scipy spline")
+        )
 
     return checked

@@ -177,7 +177,15 @@ class _Plant:
 
 
 def _integrate(
-    plant: _Plant, times: Array, y0: Array, events: list[Event], method: str, rtol: float, atol: float, max_step: float, progress: bool
+    plant: _Plant,
+    times: Array,
+    y0: Array,
+    events: list[Event],
+    method: str,
+    rtol: float,
+    atol: float,
+    max_step: float,
+    progress: bool,
 ) -> Any:
     from CyRK import pysolve_ivp
     from tqdm import tqdm
@@ -201,8 +209,12 @@ def _integrate(
         )
     if not solution.success:
         reached = solution.t[-1] if solution.size else times[0]
-        hint = 'a stiff system: try method="Radau"' if method in METHODS[:3] else "looser tolerances, or a singular configuration"
-        raise ConvergenceError(f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}")
+        hint = (
+            'a stiff system: try method="Radau"' if method in METHODS[:3] else "looser tolerances, or a singular configuration"
+        )
+        raise ConvergenceError(
+            f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}"
+        )
     return solution
 
 
@@ -266,7 +278,9 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
         return _ConstantEfforts(values)
     if len(values) != len(times):
         raise ModelError(
-            Finding("wrong-length", "tau", f"{len(values)} samples", f"one for each of the {len(times)} output times", "sample at t")
+            Finding(
+                "wrong-length", "tau", f"{len(values)} samples", f"one for each of the {len(times)} output times", "sample at t"
+            )
         )
     return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
 
@@ -276,5 +290,3 @@ def _read_times(t: Any) -> Array:
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
         raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
     return times
-
-

@@ -78,7 +78,9 @@ class Trajectory:
         """
         if name not in self.model.configuration_names:
             names = self.model.configuration_names
-            raise ModelError(Finding("unknown-coordinate", "name", name, "an entry of q", f"known names: {', '.join(names[:12])}"))
+            raise ModelError(
+                Finding("unknown-coordinate", "name", name, "an entry of q", f"known names: {', '.join(names[:12])}")
+            )
         return self.q[:, self.model.configuration_names.index(name)]
 
     def plot(self, names: list[str] | None = None) -> Figure:
@@ -111,7 +113,11 @@ class Trajectory:
             import xarray
         except ImportError:
             raise ImportError("Trajectory.to_xarray needs xarray: pip install titop[xarray]") from None
-        coordinates = {"t": self.t, "configuration": list(self.model.configuration_names), "coordinate": list(self.model.coordinate_names)}
+        coordinates = {
+            "t": self.t,
+            "configuration": list(self.model.configuration_names),
+            "coordinate": list(self.model.coordinate_names),
+        }
         variables: dict[str, Any] = {"q": (("t", "configuration"), self.q)}
         variables |= {name: (("t", "coordinate"), getattr(self, name)) for name in ("v", "a", "tau")}
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
@@ -147,12 +153,17 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
         arrays = dict(file)
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
     if int(arrays.get("format", -1)) != _FORMAT:
-        raise ModelError(Finding("wrong-format", str(path), arrays.get("format"), f"format {_FORMAT}", "save it again with this version"))
+        raise ModelError(
+            Finding("wrong-format", str(path), arrays.get("format"), f"format {_FORMAT}", "save it again with this version")
+        )
     for key, names in expected.items():
         found = tuple(arrays[key].tolist())
         if found != names:
             raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
-    parts = {kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)} for kind in ("wrench:", "event:")}
+    parts = {
+        kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
+        for kind in ("wrench:", "event:")
+    }
     return Trajectory(model, *(arrays[name] for name in _ARRAYS), parts["wrench:"], parts["event:"])
 
 
