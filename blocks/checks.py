@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from titop.blocks.errors import Finding
 from titop.blocks.spatial import Array
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding
 from titop.blocks.pose import Pose
@@ -64,7 +63,7 @@ class Joint(Block):
     name : str
         Unique name in the system.
     stiffness : float, (n,) or (n, n)
-        N/m or N m/rad; stores ``U = delta^T K delta / 2`` with ``delta = difference(rest, q)`` and acts with minus its gradient.
+        N/m or N m/rad; stores ``U = delta^T K delta / 2``, ``delta = difference(rest, q)``, and acts with minus its gradient.
     rest : float or (nq,)
         Configuration without elastic effort; zero coordinates by default.
     damping : float, (n,) or (n, n)
@@ -104,6 +103,11 @@ class Joint(Block):
                     "check the sign: the joint feeds energy or is unstable",
                 )
 
+    @property
+    def is_sprung(self) -> bool:
+        """Whether the joint has a spring or a damper."""
+        return bool(self.stiffness.any() or self.damping.any())
+
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
         return self.reader.array(
@@ -121,7 +125,7 @@ class Joint(Block):
         """Return the armature's gyroscopic terms, non-zero only for coordinates on a group."""
         return np.concatenate([np.zeros(6), -self.bracket(v).T @ (self.armature * v)])
 
-    def elastic_energy(self, q: Array) -> float:
+    def elastic_energy(self, q: Array) -> Any:
         """Return the spring's energy (J)."""
         delta = self.difference(self.rest, q)
         return 0.5 * delta @ self.stiffness @ delta
@@ -143,6 +147,7 @@ class Joint(Block):
 
     def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
         """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
+        fields: dict[str, tuple[str, tuple[int, ...], str]]
         fields = {f"{field}.{x}": (field, (i,), "1") for field in self.axis_fields for i, x in enumerate("xyz")}
         single = self.nv == 1
         names = self.coordinates

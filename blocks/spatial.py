@@ -9,10 +9,13 @@ derivatives of anything built on them are exact.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+#: Real, or complex in complex-step derivatives.
+Array = NDArray[Any]
 
 #: Below this squared angle the closed forms lose digits and their series are exact to rounding.
 _SMALL = 1e-4

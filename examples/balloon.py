@@ -17,7 +17,6 @@ import argparse
 import warnings
 
 import numpy as np
-
 import titop as tt
 from titop.solvers.plotting import plot_over_time
 
@@ -122,7 +121,8 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         print("install Pinocchio (pip install pin) to see the difference to an independent engine")
     else:
         print(
-            f"the motion differs from Pinocchio's by at most {max(np.abs(e).max() for e in errors.values()):.1e} (red in the figure)"
+            "the motion differs from Pinocchio's (red in the figure) by at most "
+            f"{max(np.abs(error).max() for error in errors.values()):.1e}"
         )
     print(f"figure in {arguments.output}")
     return trajectory

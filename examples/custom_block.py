@@ -8,8 +8,9 @@ Run it: ``python examples/custom_block.py``
 
 from __future__ import annotations
 
-import numpy as np
+from typing import ClassVar
 
+import numpy as np
 import titop as tt
 from titop.blocks.spatial import twist_transport
 
@@ -27,7 +28,13 @@ class ConstantCurvatureSegment(tt.Block):
 
     coordinates = ("bend",)
     ports = ("C",)
-    parameter_units = {"length": "m", "radius": "m", "density": "kg/m^3", "stiffness": "N m/rad", "damping": "N m s/rad"}
+    parameter_units: ClassVar = {
+        "length": "m",
+        "radius": "m",
+        "density": "kg/m^3",
+        "stiffness": "N m/rad",
+        "damping": "N m s/rad",
+    }
 
     def __init__(self, name, length=1.0, radius=1.0, density=1.0, stiffness=0.0, damping=0.0):
         super().__init__(name)

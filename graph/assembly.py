@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import networkx as nx
-
 from titop.blocks.block import Block
 from titop.blocks.joints import Joint
 from titop.blocks.loads import Load

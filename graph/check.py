@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 
 import networkx as nx
-
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joints import Joint

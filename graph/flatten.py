@@ -12,7 +12,6 @@ from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-
 from titop.blocks.block import PARENT_PORT, Block
 from titop.blocks.joints import Joint, Link
 from titop.blocks.rigid_body import PortedBlock
@@ -188,9 +187,8 @@ class _Flattening:
         if isinstance(joint, Joint):
             last = self._chain(joint, start)
         else:
-            last = self._general(joint, start)
-        if not isinstance(joint, Joint):
-            start = {"parent": last, "port": self.general[joint.name].ports[joint.ports[0]]}
+            self._general(joint, start)
+            start = {"parent": self.elements[joint.name], "port": self.general[joint.name].ports[joint.ports[0]]}
             last = self._element(joint.name, Link("weld"), **start)
         if isinstance(body, PortedBlock):
             self._carry(body, connection.child.name, last)
@@ -255,7 +253,7 @@ class _Flattening:
         layout, count = self.layout, 0
         for connection in self.assembly.connections:
             joint = connection.joint
-            if not isinstance(joint, Joint) or not (joint.stiffness.any() or joint.damping.any()):
+            if not isinstance(joint, Joint) or not joint.is_sprung:
                 continue
             names, single = joint.coordinates, joint.nv == 1
             suffix = "" if single else f".{names[0]}.{names[0]}"

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
-import numpy as np
-
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError

@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-
 from titop.blocks.block import PARENT_PORT, acceleration_bias
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.joints import Joint
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
-from titop.graph.flatten import GeneralBlock, Tables, flatten
+from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
@@ -55,7 +55,7 @@ class CompiledModel(Model):
         )
         return status == layout.OK
 
-    # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------------
+    # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------
 
     @cached_property
     def _forward(self) -> Any:
@@ -143,17 +143,24 @@ class CompiledModel(Model):
         return self._with_wrenches(wrenches)
 
     def state_derivative(self) -> Any:
-        """Return the compiled ``f(ints, floats, y, tau, dy) -> status`` of ``y = [q, v]``, for rigid systems, and its tables."""
+        """Return the compiled ``f(ints, floats, y, tau, dy) -> status`` of a rigid system, ``y = [q, v]``, and its tables."""
         return entries.state_derivative.compiled, self._ints, self._floats
 
-    # -- staged dynamics, for any causality and any block ---------------------------------------------------------------------
+    # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
     def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
         model = self._with_wrenches(wrenches)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
-        a, tau = a.astype(float), tau.astype(float)
-        self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
+        a, tau, _ = self._eliminate(model, law, work, q, v, a.astype(float), tau.astype(float), mask)
         return a, tau
+
+    def _eliminate(
+        self, model: CompiledModel, law: Array, work: Array, q: Array, v: Array, a: Array, tau: Array, mask: Array
+    ) -> tuple[Array, Array, Array]:
+        """Complete accelerations and efforts in place; return them and the elimination of the multi-axis joints."""
+        multi = np.empty((self._ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
+        self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work, multi))
+        return a, tau, multi
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
         """Return efforts, laws and work rows of inverse dynamics."""
@@ -190,7 +197,7 @@ class CompiledModel(Model):
                 floats[k, :12] = self._ports[self._tables.port_rows[port]]
             else:
                 floats[k, :12] = np.eye(3).ravel().tolist() + [0.0] * 3
-                rows[k, layout.PORT] = self._general_block(block).ports.get(name, -1)
+                rows[k, layout.PORT] = self._general_block(block).ports.get(name or PARENT_PORT, -1)
             floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
         model._ints[0, layout.LOADS] += len(external)
@@ -211,7 +218,7 @@ class CompiledModel(Model):
         bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS]] = 0
         return bare
 
-    # -- the model's other functions --------------------------------------------------------------------------------------------
+    # -- the model's other functions -----------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Any) -> Array:
         q = _real(self._read_q(q), "q")
@@ -239,7 +246,7 @@ class CompiledModel(Model):
     def jacobian(self, port: str, q: Any) -> Array:
         port, q = self._read_port(port), _real(self._read_q(q), "q")
         law, work = self._bare._outward(q, np.zeros(self.nv), layout.INVERSE_COLUMNS)
-        block, name = self.ports[port]
+        block, _ = self.ports[port]
         at_element = np.zeros((6, self.nv))
         entries.jacobian(self._ints, self._floats, law, work, self._tables.elements[block], at_element)
         rotation, position, subspace, where = self._port_in_element(port, q)
@@ -313,9 +320,8 @@ class CompiledModel(Model):
 
     def _port_in_element(self, port: str, q: Array) -> tuple[Array, Array, Array, slice]:
         """Return rotation, position and motion subspace of a port in its element, and the coordinates of the subspace."""
-        row = self._tables.port_rows.get(port)
-        if row is not None:
-            pose = self._ports[row]
+        if port in self._tables.port_rows:
+            pose = self._ports[self._tables.port_rows[port]]
             return pose[:9].reshape(3, 3), pose[9:], np.zeros((6, 0)), slice(0, 0)
         block, name = self.ports[port]
         general = self._general_block(block)
@@ -331,7 +337,7 @@ class CompiledModel(Model):
     def _connections(self) -> dict[str, Any]:
         return {connection.joint.name: connection for connection in self._assembly.connections}
 
-    # -- parameters -----------------------------------------------------------------------------------------------------------------
+    # -- parameters ----------------------------------------------------------------------------------------------------
 
     @property
     def assembly(self) -> Assembly:
@@ -370,44 +376,38 @@ class CompiledModel(Model):
     @cached_property
     def _packed_parameters(self) -> dict[str, int]:
         """Position of the parameters that packing alone brings into effect; shared by all variants."""
-        springs = {self._tables.joints[k] for k in range(len(self._tables.joints))} - self._sprung_joints()
+        unsprung = set(self._tables.joints) - self._sprung_joints()
         general = {general.block.name for general in self._tables.general}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)
-            if block in general or (block in springs and entry.split(".")[0] in ("stiffness", "damping")):
+            if block in general or (block in unsprung and entry.split(".")[0] in ("stiffness", "damping")):
                 continue
             index[name] = position
         return index
 
     def _sprung_joints(self) -> set[str]:
         joints = (connection.joint for connection in self._assembly.connections)
-        return {
-            joint.name
-            for joint in joints
-            if joint.nv and hasattr(joint, "stiffness") and (joint.stiffness.any() or joint.damping.any())
-        }
+        return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
 
-    # -- faults ------------------------------------------------------------------------------------------------------------------------
+    # -- faults --------------------------------------------------------------------------------------------------------
 
     def _check_inertia(self) -> None:
-        """Refuse joints that move no inertia, at the neutral configuration."""
-        matrix_free = self._rigid and self.nv
-        if not matrix_free:
-            return
+        """Refuse joints that move no inertia, or none but for rounding, at the neutral configuration."""
         q, rest = self.neutral(), np.zeros(self.nv)
         law, work = self._outward(q, rest, layout.FORWARD_COLUMNS)
-        status = entries.hybrid_stage(
-            self._ints, self._floats, law, q, rest, rest.copy(), rest.copy(), np.zeros(self.nv, dtype=bool), work
-        )
-        self.raise_for(status)
-        for element in np.flatnonzero(self._ints[: len(work), layout.KIND] == layout.AXIAL)[0:]:
-            if element == 0:
-                continue
-            column = np.abs(work[element, layout.U : layout.U + 6]).max()
-            diagonal = np.abs(work[element, layout.MA : layout.MA + 21]).max()
-            if 1.0 / work[element, layout.PIVOT] <= _NO_INERTIA * max(column, diagonal):
-                raise ModelError(massless_joint(self._tables.joints[element], "no inertia along its coordinate"))
+        _, _, multi = self._eliminate(self, law, work, q, rest, rest.copy(), rest.copy(), np.zeros(self.nv, dtype=bool))
+        kinds = self._ints[: len(work), layout.KIND]
+        for element in np.flatnonzero(kinds[1:] != layout.WELD) + 1:
+            if kinds[element] == layout.AXIAL:
+                inverse_pivots = work[element, layout.PIVOT : layout.PIVOT + 1]
+            else:
+                size = 3 if kinds[element] == layout.SPHERICAL else 6
+                start = layout.PIVOT_MULTI
+                inverse_pivots = multi[self._ints[element, layout.MULTI], start : start + size]
+            scale = np.abs(work[element, layout.MA : layout.MA + 21]).max()
+            if (1.0 / inverse_pivots <= _NO_INERTIA * scale).any():
+                raise ModelError(massless_joint(self._tables.joints[element], "no inertia along a coordinate"))
 
     def raise_for(self, status: int) -> None:
         """Raise what a kernel's status means."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from titop.blocks.block import Block
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError, did_you_mean
@@ -104,7 +103,7 @@ class Model(ABC):
                 starts.append(where.stop - 4)
         return tuple(starts)
 
-    # -- configurations -------------------------------------------------------------------------------------------------
+    # -- configurations ------------------------------------------------------------------------------------------------
 
     def neutral(self) -> Array:
         """Return the configuration (nq) at which all coordinates are zero."""
@@ -181,7 +180,7 @@ class Model(ABC):
         q, v = self._read_q(q), self._read_v("v", v)
         return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq)
 
-    # -- dynamics --------------------------------------------------------------------------------------------------------
+    # -- dynamics ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def forward_dynamics(
@@ -283,7 +282,7 @@ class Model(ABC):
             np.result_type(q, v),
         )
 
-    # -- motion of ports and bodies --------------------------------------------------------------------------------------
+    # -- motion of ports and bodies ------------------------------------------------------------------------------------
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
         """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
@@ -339,7 +338,7 @@ class Model(ABC):
     def center_of_mass(self, q: Any) -> Array:
         """Return the centre of mass (3, m) in the inertial frame."""
 
-    # -- parameters --------------------------------------------------------------------------------------------------------
+    # -- parameters ----------------------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -360,7 +359,7 @@ class Model(ABC):
             For unknown names and values that a block refuses.
         """
 
-    # -- for the engines -----------------------------------------------------------------------------------------------------
+    # -- for the engines -----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _hybrid(

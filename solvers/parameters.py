@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.rigid_body import moved_pose, pose_parameters
@@ -44,7 +44,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
     for name, value in values.items():
         block, entry = name.split(".", 1)
         by_block.setdefault(block, {})[entry] = value
-    changed = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
+    changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
     findings = [finding for name in by_block if name in changed for finding in changed[name].check()[0]]
     if findings:
         raise ModelError(findings)

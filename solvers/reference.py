@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-
 from titop.blocks.block import PARENT_PORT, Block, acceleration_bias
 from titop.blocks.errors import ModelError
 from titop.blocks.rigid_body import PortedBlock
@@ -195,7 +194,7 @@ class ReferenceModel(Model):
         self.outward_accelerations(states, hats, a, effort, imposed)
         return a, effort - passive, states
 
-    # -- the model's functions -------------------------------------------------------------------------------------------
+    # -- the model's functions -----------------------------------------------------------------------------------------
 
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
@@ -240,7 +239,9 @@ class ReferenceModel(Model):
 
     def energy(self, q: Any, v: Any) -> Energy:
         q, v = self._read_q(q), self._read_v("v", v)
-        kinetic = gravity = elastic = 0.0
+        kinetic: Any = 0.0
+        gravity: Any = 0.0
+        elastic: Any = 0.0
         for node, state in zip(self.nodes[1:], self.outward_kinematics(q, v)[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x
@@ -287,7 +288,7 @@ class ReferenceModel(Model):
     def _index(self) -> dict[str, int]:
         return {node.block.name: k for k, node in enumerate(self.nodes)}
 
-    # -- parameters ----------------------------------------------------------------------------------------------------------
+    # -- parameters ----------------------------------------------------------------------------------------------------
 
     @property
     def gravity(self) -> Array:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.model import Model
@@ -49,16 +48,16 @@ class Trajectory:
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
         """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
-        motion = np.array([self.model.motion(port, *state, sequence=sequence) for state in self._states()])
+        motion = np.array([self.model.motion(port, q, v, a, sequence) for q, v, a in self._states()])
         motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
         return motion
 
     def reaction(self, joint: str) -> Array:
         """Return the wrenches (n, 6) that a joint transmits over time; see `Model.reaction`."""
         rows = []
-        for k, state in enumerate(self._states()):
+        for k, (q, v, a) in enumerate(self._states()):
             wrenches = {port: values[k] for port, values in self.wrenches.items()}
-            rows.append(self.model.reaction(joint, *state, wrenches=wrenches))
+            rows.append(self.model.reaction(joint, q, v, a, wrenches))
         return np.array(rows)
 
     def energy(self) -> Array:
@@ -164,7 +163,8 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
         kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
         for kind in ("wrench:", "event:")
     }
-    return Trajectory(model, *(arrays[name] for name in _ARRAYS), parts["wrench:"], parts["event:"])
+    t, q, v, a, tau = (arrays[name] for name in _ARRAYS)
+    return Trajectory(model, t, q, v, a, tau, parts["wrench:"], parts["event:"])
 
 
 def configuration_units(model: Model) -> dict[str, str]:

@@ -55,7 +55,7 @@ class Peer:
     Parameters
     ----------
     s : titop.System
-        A tree of rigid bodies on built-in joints; loads are left out.
+        A tree of rigid bodies on built-in joints, with any loads.
 
     Attributes
     ----------
@@ -133,14 +133,14 @@ class Peer:
     def inverse_dynamics(self, q: Array, v: Array, a: Array, wrenches: dict[str, Array] | None = None) -> Array:
         """Return applied efforts: those of Pinocchio less the passive ones."""
         states = self.configuration(q), self.to_pinocchio(v), self.to_pinocchio(a)
-        tau = pin.rnea(self.model, self.data, *states, self._forces(wrenches or {}))
+        tau = pin.rnea(self.model, self.data, *states, self._forces(q, wrenches))
         return tau[self.v_order] - self.passive_efforts(q, v)
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array, wrenches: dict[str, Array] | None = None) -> Array:
         """Return the accelerations under applied and passive efforts."""
         efforts = self.to_pinocchio(tau + self.passive_efforts(q, v))
         states = self.configuration(q), self.to_pinocchio(v)
-        return pin.aba(self.model, self.data, *states, efforts, self._forces(wrenches or {}))[self.v_order]
+        return pin.aba(self.model, self.data, *states, efforts, self._forces(q, wrenches))[self.v_order]
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix (its lower half is not computed by Pinocchio)."""
@@ -158,13 +158,17 @@ class Peer:
         return pin.computeGeneralizedGravity(self.model, self.data, self.configuration(q))[self.v_order]
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts on Pinocchio's joints that titop counts to its own."""
+        return self.spring_and_damper_efforts(q, v) + self.armature_efforts(v)
+
+    def spring_and_damper_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts of springs and dampers."""
         result = np.zeros(self.model.nv)
         for joint in self.moving:
-            v_joint, q_joint = v[self.titop_v[joint.name]], q[self.titop_q[joint.name]]
-            delta, jacobian = difference(joint, joint.rest, q_joint)
-            result[self.titop_v[joint.name]] = -jacobian.T @ joint.stiffness @ delta - joint.damping @ v_joint
-        return result + self.armature_efforts(v)
+            where = self.titop_v[joint.name]
+            delta, jacobian = difference(joint, joint.rest, q[self.titop_q[joint.name]])
+            result[where] = -jacobian.T @ joint.stiffness @ delta - joint.damping @ v[where]
+        return result
 
     def armature_efforts(self, v: Array) -> Array:
         """Return what Pinocchio leaves out of armatures: their gyroscopic efforts, on velocities that turn with the body."""
@@ -178,20 +182,18 @@ class Peer:
                 result[where] = -pin.Motion(v[where]).cross(pin.Force(momentum)).vector
         return result
 
-    def _forces(self, wrenches: dict[str, Array]) -> list[pin.Force]:
+    def _forces(self, q: Array, wrenches: dict[str, Array] | None) -> list[pin.Force]:
+        """Return the loads and the given wrenches as a force on each joint's child."""
         forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
-        for port, wrench in wrenches.items():
+        acting = [*(wrenches or {}).items(), *(self._load_wrench(load, q) for load in self.system.loads)]
+        for port, wrench in acting:
             index, placement = self.frames[port]
             forces[index] += placement.act(pin.Force(wrench))
         return forces
 
-    def load_wrenches(self, q: Array) -> dict[str, Array]:
-        """Return the wrenches of the system's loads, in the axes of their ports."""
-        result: dict[str, Array] = {}
-        for load in self.system.loads:
-            rotation = np.eye(3) if load.frame == "port" else self.pose(str(load.target), q).rotation
-            result[str(load.target)] = np.concatenate([rotation.T @ load.force, rotation.T @ load.torque])
-        return result
+    def _load_wrench(self, load: tt.Load, q: Array) -> tuple[str, Array]:
+        rotation = np.eye(3) if load.frame == "port" else self.pose(str(load.target), q).rotation
+        return str(load.target), np.concatenate([rotation.T @ load.force, rotation.T @ load.torque])
 
     # -- what can be read of a state -------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-import titop as tt
 from models import GRAVITY, State, Tree, random_state, system
 from scipy.spatial.transform import Rotation
 

@@ -56,12 +56,12 @@ class Kernel:
         folder = cache_folder()
         if folder is None:
             return njit(error_model="numpy", nogil=True)(self.function)
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
+        config: Any = numba.config
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
             return njit(error_model="numpy", nogil=True, cache=True)(self.function)
         finally:
-            numba.config.CACHE_DIR = before
+            config.CACHE_DIR = before
 
     def __call__(self, *arguments: Any) -> Any:
         return self.compiled(*arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, helper, inertia_times, plus, put_six, six
 from titop.solvers.kernels.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.general import add_at_port, port_effort

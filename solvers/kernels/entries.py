@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, void
-
 from titop.solvers.kernels.algebra import helper
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
@@ -109,7 +108,7 @@ def forward_dynamics(ints, floats, q, v, tau, a):
 @entry(int64(_I, _F, _X, _X, _X))
 def state_derivative(ints, floats, y, tau, dy):
     """Derivative of ``y = [q, v]`` of a rigid system; quaternions are taken as their unit multiples."""
-    nq, nv = ints[0, NQ], ints[0, NV]
+    nq = ints[0, NQ]
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
@@ -160,16 +159,15 @@ def law_loads(ints, floats, law, work):
     apply_loads(ints, floats, law, work, True)
 
 
-@entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
-def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
-    """Hybrid dynamics from known twists and laws: complete `a` and `tau`."""
+@entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F, _F))
+def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work, multi):
+    """Hybrid dynamics from known twists and laws: complete `a` and `tau`; leaves the elimination in `work` and `multi`."""
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
     rigid_laws(ints, floats, work)
     if ints[0, LOADS] > 0:
         apply_loads(ints, floats, law, work, False)
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
         return status

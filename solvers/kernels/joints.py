@@ -14,13 +14,13 @@ from titop.solvers.kernels.layout import (
     LINEAR,
     NOT_UNIT,
     OK,
-    P,
     P_TREE,
-    Q,
-    R,
     R_TREE,
     SPHERICAL,
     WELD,
+    P,
+    Q,
+    R,
 )
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from titop.solvers.kernels.algebra import dot, helper, matrix_of, plus, rigid_momentum, rotate, six, transport
 from titop.solvers.kernels.joints import move
 from titop.solvers.kernels.layout import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
 from titop.solvers.kernels.algebra import carry_wrench, cross, helper, rotate_back, six
 from titop.solvers.kernels.general import port_effort
 from titop.solvers.kernels.joints import armature_gyroscopic
