@@ -73,7 +73,7 @@ class CompiledModel(Model):
             try:
                 if self._forward(self._ints, self._floats, q, v, tau, a) == layout.OK:
                     return a
-            except TypeError:
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
         return self._any_input(self._forward_one, entries.forward_batch, q, v, "tau", tau, wrenches, out)
 
@@ -85,7 +85,7 @@ class CompiledModel(Model):
             try:
                 if self._inverse(self._ints, self._floats, q, v, a, tau) == layout.OK:
                     return tau
-            except TypeError:
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
         return self._any_input(self._inverse_one, entries.inverse_batch, q, v, "a", a, wrenches, out)
 

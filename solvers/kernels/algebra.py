@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numba import njit
 
-helper = njit(error_model="numpy")
+#: Helpers are always inlined, and count no references: they may not allocate, entries pass them their arrays.
+helper = njit(error_model="numpy", forceinline=True, _nrt=False)
 
 
 @helper

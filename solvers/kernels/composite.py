@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, helper, inertia_times, plus, put_six, six
 from titop.solvers.kernels.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.general import add_at_port, port_effort
-from titop.solvers.kernels.joints import along_joint, move
+from titop.solvers.kernels.joints import along_joint, axis, coordinates_of
 from titop.solvers.kernels.layout import ARMATURE, BIAS, ELEMENTS, KIND, LAW, MA, OWN, OWN_V, PARENT, PORT, R, V
-from titop.solvers.kernels.observe import coordinates_of
 
 
 @helper
@@ -40,14 +38,11 @@ def composite_inertias(ints, floats, law, work):
 @helper
 def fill_mass_matrix(ints, floats, law, work, matrix):
     """Write the columns: the efforts along every path to the world of a unit acceleration."""
-    unit = np.zeros(6)
     for i in range(1, ints[0, ELEMENTS]):
         a, b, c = inertia_of(work, i)
         k = ints[i, V]
         for j in range(coordinates_of(ints[i, KIND])):
-            unit[j] = 1.0
-            force = inertia_times(a, b, c, move(ints, floats, i, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), unit, 0))
-            unit[j] = 0.0
+            force = inertia_times(a, b, c, axis(ints, floats, i, j))
             along_joint(ints, floats, i, force, matrix[k + j], k)
             matrix[k + j, k + j] += floats[i, ARMATURE + j]
             _along_path(ints, floats, law, work, i, force, matrix, k + j)
@@ -76,7 +71,7 @@ def _along_path(ints, floats, law, work, i, force, matrix, k):
         p = ints[i, PARENT]
         force = carry_wrench(work, i, R, force)
         if ints[i, PORT] >= 0:
-            port_effort(ints, law, i, p, force, matrix[k], 1.0)
+            port_effort(ints, law, i, p, force, matrix[k])
             _mirror(matrix, k, ints[p, OWN_V], ints[p, OWN])
             force = carry_wrench(law, 0, ints[i, PORT], force)
         along_joint(ints, floats, p, force, matrix[k], ints[p, V])

@@ -17,6 +17,7 @@ from titop.solvers.kernels.kinematics import normalise, outward_twists, write_ra
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
+    INERTIAL_LOADS,
     INVERSE_COLUMNS,
     LOADS,
     MULTI_COLUMNS,
@@ -40,6 +41,12 @@ def _sizes_fit(ints, q, v, x, out):
 
 
 @helper
+def _world_rows(ints):
+    """Return the number of rows that `apply_loads` needs in `world`."""
+    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] else 0
+
+
+@helper
 def _status_of(out):
     total = 0.0
     for k in range(out.size):
@@ -48,7 +55,7 @@ def _status_of(out):
 
 
 @helper
-def _inverse(ints, floats, law, q, v, a, work, tau):
+def _inverse(ints, floats, law, q, v, a, work, world, tau):
     """Turn known twists (in `work`) and accelerations into efforts."""
     for k in range(tau.size):
         tau[k] = 0.0
@@ -57,21 +64,21 @@ def _inverse(ints, floats, law, q, v, a, work, tau):
         tau[k] = -tau[k]
     outward_wrenches(ints, floats, law, v, a, work, tau)
     if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, False)
+        apply_loads(ints, floats, law, work, world, False)
     inward_wrenches(ints, floats, law, a, work, tau)
 
 
 @helper
-def _inverse_rigid(ints, floats, q, v, a, work, tau):
+def _inverse_rigid(ints, floats, q, v, a, work, world, tau):
     status = outward_twists(ints, floats, floats, q, v, work)  # a rigid system reads no law
     if status != OK:
         return status
-    _inverse(ints, floats, floats, q, v, a, work, tau)
+    _inverse(ints, floats, floats, q, v, a, work, world, tau)
     return _status_of(tau)
 
 
 @helper
-def _forward_rigid(ints, floats, q, v, tau, work, multi, a):
+def _forward_rigid(ints, floats, q, v, tau, work, multi, world, a):
     status = outward_twists(ints, floats, floats, q, v, work)
     if status != OK:
         return status
@@ -80,7 +87,7 @@ def _forward_rigid(ints, floats, q, v, tau, work, multi, a):
     add_passive_efforts(ints, floats, q, v, a)
     rigid_laws(ints, floats, work)
     if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, floats, work, False)
+        apply_loads(ints, floats, floats, work, world, False)
     status = inward_elimination(ints, floats, floats, v, a, a, None, work, multi)
     if status != OK:
         return status
@@ -93,7 +100,8 @@ def inverse_dynamics(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system into `tau`."""
     if not _sizes_fit(ints, q, v, a, tau):
         return WRONG_SIZE
-    return _inverse_rigid(ints, floats, q, v, a, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), tau)
+    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    return _inverse_rigid(ints, floats, q, v, a, work, np.empty((_world_rows(ints), 12)), tau)
 
 
 @entry(int64(_I, _F, _X, _X, _X, _X))
@@ -102,7 +110,8 @@ def forward_dynamics(ints, floats, q, v, tau, a):
     if not _sizes_fit(ints, q, v, tau, a):
         return WRONG_SIZE
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    return _forward_rigid(ints, floats, q, v, tau, work, np.empty((ints[0, MULTIS], MULTI_COLUMNS)), a)
+    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    return _forward_rigid(ints, floats, q, v, tau, work, multi, np.empty((_world_rows(ints), 12)), a)
 
 
 @entry(int64(_I, _F, _X, _X, _X))
@@ -112,17 +121,18 @@ def state_derivative(ints, floats, y, tau, dy):
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((_world_rows(ints), 12))
     write_rates(ints, q, v, dy)
-    return _forward_rigid(ints, floats, q, v, tau, work, multi, dy[nq:])
+    return _forward_rigid(ints, floats, q, v, tau, work, multi, world, dy[nq:])
 
 
 @entry(int64(_I, _F, _F, _F, _F, _F))
 def inverse_batch(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system for stacked states."""
     work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    world = np.empty((_world_rows(ints), 12))
     for row in range(q.shape[0]):
-        status = _inverse_rigid(ints, floats, q[row], v[row], a[row], work, tau[row])
+        status = _inverse_rigid(ints, floats, q[row], v[row], a[row], work, world, tau[row])
         if status != OK:
             return status
     return OK
@@ -133,8 +143,9 @@ def forward_batch(ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system for stacked states."""
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    world = np.empty((_world_rows(ints), 12))
     for row in range(q.shape[0]):
-        status = _forward_rigid(ints, floats, q[row], v[row], tau[row], work, multi, a[row])
+        status = _forward_rigid(ints, floats, q[row], v[row], tau[row], work, multi, world, a[row])
         if status != OK:
             return status
     return OK
@@ -149,14 +160,14 @@ def twists(ints, floats, law, q, v, work):
 @entry(int64(_I, _F, _F, _X, _X, _X, _F, _X))
 def inverse_stage(ints, floats, law, q, v, a, work, tau):
     """Inverse dynamics from known twists and laws; leaves the joints' wrenches and the accelerations in `work`."""
-    _inverse(ints, floats, law, q, v, a, work, tau)
+    _inverse(ints, floats, law, q, v, a, work, np.empty((_world_rows(ints), 12)), tau)
     return _status_of(tau)
 
 
 @entry(void(_I, _F, _F, _F))
 def law_loads(ints, floats, law, work):
     """Subtract loads on general blocks from their laws."""
-    apply_loads(ints, floats, law, work, True)
+    apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), True)
 
 
 @entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F, _F))
@@ -167,7 +178,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work, multi):
     effort = tau + passive
     rigid_laws(ints, floats, work)
     if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, False)
+        apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), False)
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
         return status
@@ -204,7 +215,9 @@ def energy_momentum(ints, floats, law, q, v, work, world, result):
 @entry(void(_I, _F, _F, _F, int64, _F))
 def jacobian(ints, floats, law, work, element, result):
     """The Jacobian (6 x nv) of an element's twist, in its frame, into `result`, which is zero before."""
-    element_jacobian(ints, floats, law, work, element, result)
+    pose = np.zeros((1, 12))
+    pose[0, 0] = pose[0, 4] = pose[0, 8] = 1.0
+    element_jacobian(ints, floats, law, work, element, pose, result)
 
 
 @entry(int64(_I, _I, _F, _I, _X, _F, _F, _F))

@@ -10,6 +10,13 @@ from titop.solvers.kernels.layout import LAW, OWN, OWN_V, PORT, PORT_GAMMA, PORT
 
 
 @helper
+def subspace_column(ints, law, i, p, j):
+    """Return column j of S at the port of general block p that carries element (or load) i."""
+    n, s = ints[p, OWN], ints[i, PORT] + PORT_S + j
+    return law[0, s], law[0, s + n], law[0, s + 2 * n], law[0, s + 3 * n], law[0, s + 4 * n], law[0, s + 5 * n]
+
+
+@helper
 def port_twist(ints, law, i, p, x, rates):
     """Return ``Ad(g)^-1 x + S y`` at the port of general block p that carries element i."""
     o, n, k = ints[i, PORT], ints[p, OWN], ints[p, OWN_V]
@@ -33,19 +40,10 @@ def port_gamma(ints, law, i):
 
 
 @helper
-def port_effort(ints, law, i, p, w, tau, sign):
-    """Add ``sign S^T W`` to the own efforts of block p, W the wrench at the port that carries element i."""
-    n, k, s = ints[p, OWN], ints[p, OWN_V], ints[i, PORT] + PORT_S
-    for j in range(n):
-        column = (
-            law[0, s + j],
-            law[0, s + n + j],
-            law[0, s + 2 * n + j],
-            law[0, s + 3 * n + j],
-            law[0, s + 4 * n + j],
-            law[0, s + 5 * n + j],
-        )
-        tau[k + j] += sign * dot(column, w)
+def port_effort(ints, law, i, p, w, tau):
+    """Add ``S^T W`` to the own efforts of block p, W the wrench at the port that carries element i."""
+    for j in range(ints[p, OWN]):
+        tau[ints[p, OWN_V] + j] += dot(subspace_column(ints, law, i, p, j), w)
 
 
 @helper
@@ -89,7 +87,7 @@ def law_wrench(ints, law, i, x, a, tau):
 @helper
 def add_at_port(ints, law, i, p, a, b, c, bias):
     """Add to block p's law what the subtree at the port of element i presents: ``W = M A + bias`` at the port."""
-    o, n, s = ints[p, LAW], ints[p, OWN], ints[i, PORT] + PORT_S
+    o, n = ints[p, LAW], ints[p, OWN]
     size = 6 + n
     h = o + size * size
     gained = inertia_times(a, b, c, port_gamma(ints, law, i))
@@ -102,25 +100,11 @@ def add_at_port(ints, law, i, p, a, b, c, bias):
         bias[5] + gained[5],
     )
     for j in range(n):
-        column = (
-            law[0, s + j],
-            law[0, s + n + j],
-            law[0, s + 2 * n + j],
-            law[0, s + 3 * n + j],
-            law[0, s + 4 * n + j],
-            law[0, s + 5 * n + j],
-        )
+        column = subspace_column(ints, law, i, p, j)
         law[0, h + 6 + j] += dot(column, bias)
         force = inertia_times(a, b, c, column)
         for r in range(n):
-            other = (
-                law[0, s + r],
-                law[0, s + n + r],
-                law[0, s + 2 * n + r],
-                law[0, s + 3 * n + r],
-                law[0, s + 4 * n + r],
-                law[0, s + 5 * n + r],
-            )
+            other = subspace_column(ints, law, i, p, r)
             law[0, o + (6 + r) * size + 6 + j] += dot(other, force)
         at_parent = carry_wrench(law, 0, ints[i, PORT], force)
         for r in range(6):

@@ -49,6 +49,6 @@ def inward_wrenches(ints, floats, law, a, work, tau):
             continue
         wrench = carry_wrench(work, i, R, wrench)
         if ints[i, PORT] >= 0:
-            port_effort(ints, law, i, p, wrench, tau, 1.0)
+            port_effort(ints, law, i, p, wrench, tau)
             wrench = carry_wrench(law, 0, ints[i, PORT], wrench)
         add_six(work, p, BIAS, wrench)

@@ -98,6 +98,28 @@ def move(ints, floats, i, x, rates, k):
 
 
 @helper
+def axis(ints, floats, i, j):
+    """Return column j of the motion subspace S of element i's joint."""
+    if ints[i, KIND] == AXIAL:
+        return 0.0, 0.0, floats[i, LINEAR], 0.0, 0.0, floats[i, ANGULAR]
+    k = j + 3 if ints[i, KIND] == SPHERICAL else j
+    return (
+        1.0 if k == 0 else 0.0,
+        1.0 if k == 1 else 0.0,
+        1.0 if k == 2 else 0.0,
+        1.0 if k == 3 else 0.0,
+        1.0 if k == 4 else 0.0,
+        1.0 if k == 5 else 0.0,
+    )
+
+
+@helper
+def coordinates_of(kind):
+    """Return the number of coordinates of an elementary joint."""
+    return 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
+
+
+@helper
 def coriolis(ints, floats, i, twist, v, k):
     """Return ``gamma = ad(V) S v`` of element i's joint; S is constant in the element's frame."""
     kind = ints[i, KIND]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from titop.solvers.kernels.algebra import dot, helper, matrix_of, plus, rigid_momentum, rotate, six, transport
-from titop.solvers.kernels.joints import move
+from titop.solvers.kernels.general import subspace_column
+from titop.solvers.kernels.joints import axis, coordinates_of
 from titop.solvers.kernels.layout import (
-    AXIAL,
     ELEMENTS,
-    FREE,
     GRAVITY,
     KIND,
     LAW,
@@ -18,8 +16,6 @@ from titop.solvers.kernels.layout import (
     OWN_V,
     PARENT,
     PORT,
-    PORT_S,
-    SPHERICAL,
     TWIST,
     P,
     R,
@@ -166,39 +162,22 @@ def add_mass(ints, floats, law, world, result):
 
 
 @helper
-def element_jacobian(ints, floats, law, work, element, jacobian):
-    """Write the 6 x nv Jacobian of an element's twist, walking from the element to the world."""
-    pose = np.zeros((1, 12))  # of the element in the frame reached so far
-    pose[0, 0] = pose[0, 4] = pose[0, 8] = 1.0
-    unit = np.zeros(6)
+def element_jacobian(ints, floats, law, work, element, pose, jacobian):
+    """Write the 6 x nv Jacobian of an element's twist, walking from the element to the world.
+
+    `pose` (1, 12), the identity before, holds the pose of the element in the frame reached so far.
+    """
     i = element
     while i > 0:
         for j in range(coordinates_of(ints[i, KIND])):
-            unit[j] = 1.0
-            _write_column(pose, move(ints, floats, i, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), unit, 0), jacobian, ints[i, V] + j)
-            unit[j] = 0.0
+            _write_column(pose, axis(ints, floats, i, j), jacobian, ints[i, V] + j)
         _prepend(work, i, R, pose)
         p = ints[i, PARENT]
         if ints[i, PORT] >= 0:
-            n, s = ints[p, OWN], ints[i, PORT] + PORT_S
-            for j in range(n):
-                column = (
-                    law[0, s + j],
-                    law[0, s + n + j],
-                    law[0, s + 2 * n + j],
-                    law[0, s + 3 * n + j],
-                    law[0, s + 4 * n + j],
-                    law[0, s + 5 * n + j],
-                )
-                _write_column(pose, column, jacobian, ints[p, OWN_V] + j)
+            for j in range(ints[p, OWN]):
+                _write_column(pose, subspace_column(ints, law, i, p, j), jacobian, ints[p, OWN_V] + j)
             _prepend(law, 0, ints[i, PORT], pose)
         i = p
-
-
-@helper
-def coordinates_of(kind):
-    """Return the number of coordinates of an elementary joint."""
-    return 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
 
 
 @helper

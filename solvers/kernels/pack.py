@@ -155,7 +155,7 @@ def _write_pose(t, i, o, rotation, position):
 
 @helper
 def _alignment(sources, constants, i, params):
-    """Return the smallest rotation that takes z to the element's axis."""
+    """Return a rotation that takes z to the element's axis, without cancellation for any axis."""
     o = sources[i, AXIS]
     if o >= 0:
         x, y, z = params[o], params[o + 1], params[o + 2]
@@ -163,10 +163,9 @@ def _alignment(sources, constants, i, params):
         x, y, z = constants[i, FIXED_AXIS], constants[i, FIXED_AXIS + 1], constants[i, FIXED_AXIS + 2]
     norm = math.sqrt(x * x + y * y + z * z)
     x, y, z = x / norm, y / norm, z / norm
-    if z < -0.999999:
-        return 1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0
-    f = 1.0 / (1.0 + z)
-    return 1.0 - f * x * x, -f * x * y, x, -f * x * y, 1.0 - f * y * y, y, -x, -y, z
+    sign = 1.0 if z >= 0.0 else -1.0
+    f = 1.0 / (1.0 + abs(z))
+    return 1.0 - f * x * x, -sign * f * x * y, x, -f * x * y, sign * (1.0 - f * y * y), y, -sign * x, -y, z
 
 
 @helper

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from titop.solvers.kernels.algebra import carry_wrench, cross, helper, rotate_back, six
-from titop.solvers.kernels.general import port_effort
+from titop.solvers.kernels.algebra import carry_wrench, cross, dot, helper, rotate_back, six
+from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import armature_gyroscopic
 from titop.solvers.kernels.layout import (
     BIAS,
@@ -23,7 +22,6 @@ from titop.solvers.kernels.layout import (
     LOADS,
     MULTIS,
     OWN,
-    OWN_V,
     PORT,
     REST,
     SIZE,
@@ -52,64 +50,88 @@ def add_passive_efforts(ints, floats, q, v, tau):
 @helper
 def add_springs(ints, floats, q, v, tau):
     """Add ``-J^T K delta - D v`` of every spring to `tau`."""
-    delta, effort = np.empty(6), np.empty(6)
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k = ints[row, SIZE], ints[row, V]
-        displacement(ints, floats, row, q, delta)
+        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
+        delta = displacement(ints, floats, row, q)
+        pull = (
+            _row_times(floats, row, 0, n, delta),
+            _row_times(floats, row, 1, n, delta),
+            _row_times(floats, row, 2, n, delta),
+            _row_times(floats, row, 3, n, delta),
+            _row_times(floats, row, 4, n, delta),
+            _row_times(floats, row, 5, n, delta),
+        )
+        if kind == SPHERICAL:
+            x, y, z = _pull_back_rotation((delta[0], delta[1], delta[2]), (pull[0], pull[1], pull[2]))
+            pull = x, y, z, 0.0, 0.0, 0.0
+        elif kind == FREE:
+            pull = _pull_back_pose(delta, pull)
         for i in range(n):
-            effort[i] = 0.0
+            tau[k + i] -= pull[i]
             for j in range(n):
-                effort[i] -= floats[row + i, STIFFNESS + j] * delta[j]
-        if ints[row, KIND] == SPHERICAL:
-            _pull_back_rotation(delta, 0, effort, 0)
-        elif ints[row, KIND] == FREE:
-            _pull_back_pose(delta, effort)
-        for i in range(n):
-            for j in range(n):
-                effort[i] -= floats[row + i, DAMPING + j] * v[k + j]
-            tau[k + i] += effort[i]
+                tau[k + i] -= floats[row + i, DAMPING + j] * v[k + j]
         row += n
+
+
+@helper
+def _row_times(floats, row, i, n, delta):
+    """Return row i of ``K delta``, zero beyond the spring's n rows."""
+    return dot(six(floats, row + i, STIFFNESS), delta) if i < n else 0.0
 
 
 @helper
 def elastic_energy(ints, floats, q):
     """Return the energy of all springs (J)."""
-    delta = np.empty(6)
     energy, row = 0.0, ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n = ints[row, SIZE]
-        displacement(ints, floats, row, q, delta)
+        delta = displacement(ints, floats, row, q)
         for i in range(n):
-            for j in range(n):
-                energy += 0.5 * delta[i] * floats[row + i, STIFFNESS + j] * delta[j]
+            energy += 0.5 * delta[i] * _row_times(floats, row, i, n, delta)
         row += n
     return energy
 
 
 @helper
-def displacement(ints, floats, row, q, delta):
-    """Write ``difference(rest, q)`` of the spring at `row` into `delta`."""
+def displacement(ints, floats, row, q):
+    """Return ``difference(rest, q)`` of the spring at `row`, with zeros up to six entries."""
     k, kind = ints[row, Q], ints[row, KIND]
     if kind == SPHERICAL:
-        delta[0], delta[1], delta[2] = _turn(floats, row, REST, q, k)
-    elif kind == FREE:
+        x, y, z = _turn(floats, row, REST, q, k)
+        return x, y, z, 0.0, 0.0, 0.0
+    if kind == FREE:
         phi = _turn(floats, row, REST + 3, q, k + 3)
-        d = q[k] - floats[row, REST], q[k + 1] - floats[row, REST + 1], q[k + 2] - floats[row, REST + 2]
-        x, y, z, w = -floats[row, REST + 3], -floats[row, REST + 4], -floats[row, REST + 5], floats[row, REST + 6]
-        t = cross(x, y, z, d[0], d[1], d[2])
-        u = cross(x, y, z, t[0], t[1], t[2])
-        s = 2.0 / (x * x + y * y + z * z + w * w)
-        r = d[0] + s * (w * t[0] + u[0]), d[1] + s * (w * t[1] + u[1]), d[2] + s * (w * t[2] + u[2])
-        c1 = cross(phi[0], phi[1], phi[2], r[0], r[1], r[2])
-        c2 = cross(phi[0], phi[1], phi[2], c1[0], c1[1], c1[2])
-        h = _half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
-        for i in range(3):
-            delta[i] = r[i] - 0.5 * c1[i] + h * c2[i]
-            delta[3 + i] = phi[i]
-    else:
-        for i in range(ints[row, SIZE]):
-            delta[i] = q[k + i] - floats[row, REST + i]
+        return _pose_log(_seen_from_rest(floats, row, q, k), phi)
+    n = ints[row, SIZE]
+    return (
+        q[k] - floats[row, REST],
+        q[k + 1] - floats[row, REST + 1] if n > 1 else 0.0,
+        q[k + 2] - floats[row, REST + 2] if n > 2 else 0.0,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+@helper
+def _seen_from_rest(floats, row, q, k):
+    """Return the position at ``q[k]`` in the frame of a free joint's rest configuration."""
+    dx, dy, dz = q[k] - floats[row, REST], q[k + 1] - floats[row, REST + 1], q[k + 2] - floats[row, REST + 2]
+    x, y, z, w = -floats[row, REST + 3], -floats[row, REST + 4], -floats[row, REST + 5], floats[row, REST + 6]
+    tx, ty, tz = cross(x, y, z, dx, dy, dz)
+    ux, uy, uz = cross(x, y, z, tx, ty, tz)
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    return dx + s * (w * tx + ux), dy + s * (w * ty + uy), dz + s * (w * tz + uz)
+
+
+@helper
+def _pose_log(r, phi):
+    """Return ``[rho; phi]``, the logarithm of a pose with position r and rotation vector phi."""
+    ax, ay, az = cross(phi[0], phi[1], phi[2], r[0], r[1], r[2])
+    bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
+    h = _half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
+    return r[0] - 0.5 * ax + h * bx, r[1] - 0.5 * ay + h * by, r[2] - 0.5 * az + h * bz, phi[0], phi[1], phi[2]
 
 
 @helper
@@ -137,34 +159,31 @@ def _half_cotangent(s):
 
 
 @helper
-def _pull_back_rotation(delta, o, effort, e):
-    """Multiply ``effort[e:e+3]`` by the transposed inverse of SO(3)'s right Jacobian at ``delta[o:o+3]``."""
-    x, y, z = delta[o], delta[o + 1], delta[o + 2]
-    c1 = cross(x, y, z, effort[e], effort[e + 1], effort[e + 2])
-    c2 = cross(x, y, z, c1[0], c1[1], c1[2])
-    h = _half_cotangent(x * x + y * y + z * z)
-    for i in range(3):
-        effort[e + i] += -0.5 * c1[i] + h * c2[i]
+def _pull_back_rotation(phi, f):
+    """Return ``J^-T f``, J the right Jacobian of SO(3) at phi."""
+    ax, ay, az = cross(phi[0], phi[1], phi[2], f[0], f[1], f[2])
+    bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
+    h = _half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
+    return f[0] - 0.5 * ax + h * bx, f[1] - 0.5 * ay + h * by, f[2] - 0.5 * az + h * bz
 
 
 @helper
-def _pull_back_pose(delta, effort):
-    """Multiply `effort` by the transposed inverse of SE(3)'s right Jacobian at `delta`.
+def _pull_back_pose(delta, f):
+    """Return ``J^-T f``, J the right Jacobian of SE(3) at delta.
 
-    With J the right Jacobian of SO(3) and Q the coupling, the inverse is ``[[J^-1, -J^-1 Q J^-1], [0, J^-1]]``.
+    With j SO(3)'s right Jacobian and c the coupling, ``J^-1 = [[j^-1, -j^-1 c j^-1], [0, j^-1]]``.
     """
-    _pull_back_rotation(delta, 3, effort, 0)
-    coupled = np.empty(3)
-    _coupling_transposed(delta, effort, coupled)
-    for i in range(3):
-        effort[3 + i] -= coupled[i]
-    _pull_back_rotation(delta, 3, effort, 3)
+    phi = delta[3], delta[4], delta[5]
+    force = _pull_back_rotation(phi, (f[0], f[1], f[2]))
+    coupled = _coupling_transposed((delta[0], delta[1], delta[2]), phi, force)
+    torque = _pull_back_rotation(phi, (f[3] - coupled[0], f[4] - coupled[1], f[5] - coupled[2]))
+    return force[0], force[1], force[2], torque[0], torque[1], torque[2]
 
 
 @helper
-def _coupling_transposed(delta, f, out):
-    """Write ``Q^T f`` for the coupling Q of `titop.blocks.spatial` (all its terms are words in p = -phi x, x = -rho x)."""
-    s = delta[3] * delta[3] + delta[4] * delta[4] + delta[5] * delta[5]
+def _coupling_transposed(rho, phi, f):
+    """Return ``c^T f`` for the coupling c of `titop.blocks.spatial`: words in the cross products with phi and rho."""
+    s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     if s < _SMALL:
         c1, c2, c3 = 1 / 6 - s / 120 + s * s / 5040, 1 / 24 - s / 720 + s * s / 40320, 1 / 120 - s / 2520
     else:
@@ -172,31 +191,31 @@ def _coupling_transposed(delta, f, out):
         c1 = (t - math.sin(t)) / (s * t)
         c2 = (s + 2 * math.cos(t) - 2) / (2 * s * s)
         c3 = (2 * t - 3 * math.sin(t) + t * math.cos(t)) / (2 * s * s * t)
-    # transposed words: p^T = phi x, x^T = rho x, and the order turns round
-    f0 = f[0], f[1], f[2]
-    p = cross(delta[3], delta[4], delta[5], f0[0], f0[1], f0[2])
-    x = cross(delta[0], delta[1], delta[2], f0[0], f0[1], f0[2])
-    px = cross(delta[3], delta[4], delta[5], x[0], x[1], x[2])
-    xp = cross(delta[0], delta[1], delta[2], p[0], p[1], p[2])
-    pp = cross(delta[3], delta[4], delta[5], p[0], p[1], p[2])
-    pxp = cross(delta[3], delta[4], delta[5], xp[0], xp[1], xp[2])
-    xpp = cross(delta[0], delta[1], delta[2], pp[0], pp[1], pp[2])
-    ppx = cross(delta[3], delta[4], delta[5], px[0], px[1], px[2])
-    pxpp = cross(delta[3], delta[4], delta[5], xpp[0], xpp[1], xpp[2])
-    ppxp = cross(delta[3], delta[4], delta[5], pxp[0], pxp[1], pxp[2])
-    for i in range(3):
-        words = c1 * (xp[i] + px[i] + pxp[i]) + c2 * (xpp[i] + ppx[i] - 3.0 * pxp[i]) + c3 * (ppxp[i] + pxpp[i])
-        out[i] = 0.5 * x[i] + words
+    x, p = _cross(rho, f), _cross(phi, f)
+    xp, px, pp = _cross(rho, p), _cross(phi, x), _cross(phi, p)
+    pxp, xpp, ppx = _cross(phi, xp), _cross(rho, pp), _cross(phi, px)
+    pxpp, ppxp = _cross(phi, xpp), _cross(phi, pxp)
+    return (
+        0.5 * x[0] + c1 * (xp[0] + px[0] + pxp[0]) + c2 * (xpp[0] + ppx[0] - 3.0 * pxp[0]) + c3 * (ppxp[0] + pxpp[0]),
+        0.5 * x[1] + c1 * (xp[1] + px[1] + pxp[1]) + c2 * (xpp[1] + ppx[1] - 3.0 * pxp[1]) + c3 * (ppxp[1] + pxpp[1]),
+        0.5 * x[2] + c1 * (xp[2] + px[2] + pxp[2]) + c2 * (xpp[2] + ppx[2] - 3.0 * pxp[2]) + c3 * (ppxp[2] + pxpp[2]),
+    )
 
 
 @helper
-def apply_loads(ints, floats, law, work, general):
-    """Subtract the loads from the laws of general blocks, or else from the biases of rigid bodies."""
-    first, count = ints[0, FIRST_LOAD], ints[0, LOADS]
-    world = np.empty((ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] else 0, 12))
+def _cross(a, b):
+    return cross(a[0], a[1], a[2], b[0], b[1], b[2])
+
+
+@helper
+def apply_loads(ints, floats, law, work, world, general):
+    """Subtract the loads from the laws of general blocks, or else from the biases of rigid bodies.
+
+    `world` receives the poses of all elements if a load is given in the inertial frame.
+    """
     if ints[0, INERTIAL_LOADS]:
         world_poses(ints, law, work, world)
-    for row in range(first, first + count):
+    for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
         i = ints[row, ELEMENT]
         if (ints[i, LAW] >= 0) != general or i == 0:
             continue
@@ -205,7 +224,7 @@ def apply_loads(ints, floats, law, work, general):
             wrench = _turn_back(world, i, 0, wrench)
             wrench = _turn_back(law, 0, ints[row, PORT], wrench) if ints[row, PORT] >= 0 else _turn_back(floats, row, R, wrench)
         if general:
-            _subtract_from_law(ints, floats, law, row, i, wrench)
+            _subtract_from_law(ints, law, row, i, wrench)
         else:
             wrench = carry_wrench(floats, row, R, wrench)
             for k in range(6):
@@ -213,15 +232,13 @@ def apply_loads(ints, floats, law, work, general):
 
 
 @helper
-def _subtract_from_law(ints, floats, law, row, i, wrench):
+def _subtract_from_law(ints, law, row, i, wrench):
     """Subtract a wrench at the port of the load at `row` from h of general block i."""
     size = 6 + ints[i, OWN]
     h = ints[i, LAW] + size * size
     if ints[row, PORT] >= 0:
-        own = np.zeros(ints[i, OWN_V] + ints[i, OWN])
-        port_effort(ints, law, row, i, wrench, own, 1.0)
         for j in range(ints[i, OWN]):
-            law[0, h + 6 + j] -= own[ints[i, OWN_V] + j]
+            law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
         wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
     for k in range(6):
         law[0, h + k] -= wrench[k]

@@ -1,0 +1,136 @@
+"""Documentation kept honest: what is public is documented, with every parameter, and its examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+import titop
+
+PUBLIC = {name: getattr(titop, name) for name in titop.__all__}
+
+
+def modules() -> list[str]:
+    """Return the dotted names of all of titop's modules, examples and tests apart."""
+    names = [titop.__name__]
+    for layer in ("blocks", "graph", "solvers"):
+        package = importlib.import_module(f"titop.{layer}")
+        names += [package.__name__, *(info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))]
+    return names
+
+
+def functions() -> Iterator[tuple[str, type | None, Callable[..., Any]]]:
+    """Yield dotted name, class and function of every public function and method, properties as their getters."""
+    for name, value in PUBLIC.items():
+        if not inspect.isclass(value):
+            yield name, None, value
+            continue
+        for member in dir(value):
+            where = next(base for base in value.__mro__ if member in vars(base))
+            if member.startswith("_") or not where.__module__.startswith("titop"):
+                continue
+            attribute = inspect.getattr_static(value, member)
+            attribute = getattr(attribute, "__func__", getattr(attribute, "fget", getattr(attribute, "func", attribute)))
+            if inspect.isfunction(attribute):
+                yield f"{name}.{member}", value, attribute
+
+
+FUNCTIONS = {name: (owner, function) for name, owner, function in functions()}
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+
+
+def documentation(name: str) -> list[str]:
+    """Return the docstrings that document a function: its own, or of a method also those that it overrides."""
+    owner, function = FUNCTIONS[name]
+    if owner is None:
+        return [inspect.getdoc(function) or ""]
+    member = name.rpartition(".")[2]
+    return [doc for base in owner.__mro__ if member in vars(base) and (doc := vars(base)[member].__doc__)]
+
+
+def documented(parameter: str, docs: list[str]) -> bool:
+    """Tell whether a docstring names a parameter: in a section (``name :`` or ``a, name :``), in backticks or in code."""
+    entry = rf"^\s*\**(\w+, )*\**{parameter}(, \**\w+)*( :|$)"
+    marked = rf"`[^`\n]*\b{parameter}\b[^`\n]*`"
+    return any(re.search(entry, doc, re.MULTILINE) or re.search(marked, doc) for doc in docs)
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the names of a function's parameters, without self and cls."""
+    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_have_a_docstring(name: str) -> None:
+    doc = inspect.getdoc(PUBLIC[name]) or ""
+    assert doc.splitlines()[0].endswith((".", "`"))
+    if inspect.isclass(PUBLIC[name]):
+        assert PUBLIC[name].__doc__ != PUBLIC[name].__base__.__doc__, "of its own, not inherited"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_functions_have_a_docstring(name: str) -> None:
+    docs = documentation(name)
+    assert docs
+    assert docs[0].splitlines()[0].endswith((".", ":"))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_parameter_of_a_function_is_documented(name: str) -> None:
+    docs = documentation(name)
+    missing = [parameter for parameter in parameters(FUNCTIONS[name][1]) if not documented(parameter, docs)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_parameter_of_a_class_is_documented(name: str) -> None:
+    """In the docstring of the class, or of a class that it names as the place to look (``See `Joint` ``)."""
+    value = CLASSES[name]
+    if "__init__" not in {member for base in value.__mro__ if base.__module__.startswith("titop") for member in vars(base)}:
+        return
+    docs = [base.__doc__ for base in value.__mro__ if base.__module__.startswith("titop") and base.__doc__]
+    missing = [parameter for parameter in parameters(value.__init__) if not documented(parameter, docs)]
+    assert missing == []
+
+
+def test_the_finder_of_parameters_finds() -> None:
+    """The negative control."""
+    doc = "Do `this` with it.\n\nParameters\n----------\nq, v : array\nname : str\n**passive\n"
+    assert all(documented(name, [doc]) for name in ("this", "q", "v", "name", "passive"))
+    assert not any(documented(name, [doc]) for name in ("it", "tau", "array", "str", "nam"))
+
+
+@pytest.mark.parametrize("name", modules())
+def test_modules_say_what_they_are_for(name: str) -> None:
+    assert (importlib.import_module(name).__doc__ or "").strip()
+
+
+def examples() -> dict[str, doctest.DocTest]:
+    """Return the doctests of all modules by dotted name."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found: dict[str, doctest.DocTest] = {}
+    for name in modules():
+        module: ModuleType = importlib.import_module(name)
+        found |= {test.name: test for test in finder.find(module, name) if test.examples}
+    return found
+
+
+EXAMPLES = examples()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_run(name: str) -> None:
+    results = doctest.DocTestRunner().run(EXAMPLES[name])
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_there_are_examples() -> None:
+    assert {"titop.graph.system.System", "titop.solvers.simulation.simulate"} <= set(EXAMPLES)
