@@ -18,9 +18,6 @@ from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
-#: An articulated inertia below this part of its element's is zero but for rounding.
-_NO_INERTIA = 1e-13
-
 
 class CompiledModel(Model):
     """A model resolved by compiled kernels; see `Model` for its functions."""
@@ -108,11 +105,7 @@ class CompiledModel(Model):
         if q.ndim == 1:
             one(model, q, v, x, result)
         elif self._rigid:
-            self.raise_for(
-                batch(self._ints, model._floats, q, v, x, result)
-                if model is self
-                else batch(model._ints, model._floats, q, v, x, result)
-            )
+            self.raise_for(batch(model._ints, model._floats, q, v, x, result))
         else:
             for row in range(len(q)):
                 one(model, q[row], v[row], x[row], result[row])
@@ -128,10 +121,16 @@ class CompiledModel(Model):
         return out
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
-        a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), {})
+        if self._rigid:
+            self.raise_for(self._forward(model._ints, model._floats, q, v, tau, a))
+        else:
+            a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), {})
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-        tau[:] = model._inverse_work(q, v, a)[0]
+        if self._rigid:
+            self.raise_for(self._inverse(model._ints, model._floats, q, v, a, tau))
+        else:
+            tau[:] = model._inverse_work(q, v, a)[0]
 
     @property
     def is_rigid(self) -> bool:
@@ -142,25 +141,22 @@ class CompiledModel(Model):
         """Return the model with constant external wrenches, in the ports' frames, made part of it."""
         return self._with_wrenches(wrenches)
 
-    def state_derivative(self) -> Any:
-        """Return the compiled ``f(ints, floats, y, tau, dy) -> status`` of a rigid system, ``y = [q, v]``, and its tables."""
-        return entries.state_derivative.compiled, self._ints, self._floats
+    def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
+        """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a rigid system, ``y = [q, v]``, and its arguments.
+
+        The system is driven by constant efforts `tau` (nv). Where it cannot go on, dy is NaN.
+        """
+        return entries.state_derivative.compiled, (self._ints, self._floats, tau)
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
     def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
         model = self._with_wrenches(wrenches)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
-        a, tau, _ = self._eliminate(model, law, work, q, v, a.astype(float), tau.astype(float), mask)
-        return a, tau
-
-    def _eliminate(
-        self, model: CompiledModel, law: Array, work: Array, q: Array, v: Array, a: Array, tau: Array, mask: Array
-    ) -> tuple[Array, Array, Array]:
-        """Complete accelerations and efforts in place; return them and the elimination of the multi-axis joints."""
+        a, tau = a.astype(float), tau.astype(float)
         multi = np.empty((self._ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
         self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work, multi))
-        return a, tau, multi
+        return a, tau
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
         """Return efforts, laws and work rows of inverse dynamics."""
@@ -393,21 +389,8 @@ class CompiledModel(Model):
     # -- faults --------------------------------------------------------------------------------------------------------
 
     def _check_inertia(self) -> None:
-        """Refuse joints that move no inertia, or none but for rounding, at the neutral configuration."""
-        q, rest = self.neutral(), np.zeros(self.nv)
-        law, work = self._outward(q, rest, layout.FORWARD_COLUMNS)
-        _, _, multi = self._eliminate(self, law, work, q, rest, rest.copy(), rest.copy(), np.zeros(self.nv, dtype=bool))
-        kinds = self._ints[: len(work), layout.KIND]
-        for element in np.flatnonzero(kinds[1:] != layout.WELD) + 1:
-            if kinds[element] == layout.AXIAL:
-                inverse_pivots = work[element, layout.PIVOT : layout.PIVOT + 1]
-            else:
-                size = 3 if kinds[element] == layout.SPHERICAL else 6
-                start = layout.PIVOT_MULTI
-                inverse_pivots = multi[self._ints[element, layout.MULTI], start : start + size]
-            scale = np.abs(work[element, layout.MA : layout.MA + 21]).max()
-            if (1.0 / inverse_pivots <= _NO_INERTIA * scale).any():
-                raise ModelError(massless_joint(self._tables.joints[element], "no inertia along a coordinate"))
+        """Refuse joints that move no inertia at the neutral configuration."""
+        self.forward_dynamics(self.neutral(), np.zeros(self.nv), np.zeros(self.nv))
 
     def raise_for(self, status: int) -> None:
         """Raise what a kernel's status means."""

@@ -11,7 +11,6 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
-from titop.solvers.kernels.layout import OK
 from titop.solvers.model import Model
 from titop.solvers.prescribed import PrescribedMotion
 from titop.solvers.trajectory import Trajectory
@@ -146,33 +145,19 @@ class _Plant:
             return self.model.hybrid_dynamics(q, v, tau, self.motion.acceleration(t), self.motion.names, wrenches)
         return self.model.forward_dynamics(q, v, tau, wrenches or None), tau
 
-    def derivative(self) -> Callable[[Array, float, Array], None]:
-        """Return ``f(dy, t, y)`` for the integrator: compiled where every part of the system is."""
+    def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        if isinstance(model, CompiledModel) and model.is_rigid and not self.varying and not self.motion.mask.any():
-            return self._compiled_derivative(model.loaded(self.constant))
+        free = not self.varying and not self.motion.mask.any()
+        if free and isinstance(self.efforts, _ConstantEfforts) and isinstance(model, CompiledModel) and model.is_rigid:
+            return model.loaded(self.constant).state_derivative(self.efforts.value)
 
         def derivative(dy: Array, t: float, y: Array) -> None:
             q, v = self.split(t, y)
             dy[: model.nq] = model.configuration_rate(q, v)
             dy[model.nq :] = self.dynamics(t, q, v)[0]
 
-        return derivative
-
-    def _compiled_derivative(self, model: CompiledModel) -> Callable[[Array, float, Array], None]:
-        kernel, ints, floats = model.state_derivative()
-        efforts, nq = self.efforts, model.nq
-        constant = efforts.value if isinstance(efforts, _ConstantEfforts) else None
-
-        def derivative(dy: Array, t: float, y: Array) -> None:
-            tau = constant
-            if tau is None:
-                tau = efforts(t, model.unit_configuration(y[:nq]), y[nq:])
-            status = kernel(ints, floats, y, tau, dy)
-            if status != OK:
-                model.raise_for(status)
-
-        return derivative
+        return derivative, ()
 
 
 def _integrate(
@@ -189,7 +174,7 @@ def _integrate(
     from CyRK import pysolve_ivp
     from tqdm import tqdm
 
-    derivative = plant.derivative()
+    derivative, arguments = plant.derivative()
     span = times[-1] - times[0]
     with tqdm(total=float(span), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
         if not bar.disable:
@@ -199,6 +184,7 @@ def _integrate(
             (float(times[0]), float(times[-1])),
             y0,
             method=method,
+            args=arguments or None,
             t_eval=times,
             events=tuple(_watch(plant, event) for event in events) or None,
             rtol=rtol,
@@ -220,10 +206,10 @@ def _integrate(
 def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> Callable[..., None]:
     step = bar.total / 200
 
-    def shown(dy: Array, t: float, y: Array) -> None:
+    def shown(dy: Array, t: float, y: Array, *arguments: Any) -> None:
         if t - begin - bar.n > step:
             bar.update(t - begin - bar.n)
-        derivative(dy, t, y)
+        derivative(dy, t, y, *arguments)
 
     return shown
 

@@ -27,32 +27,38 @@ def modules() -> list[str]:
 
 
 def functions() -> Iterator[tuple[str, type | None, Callable[..., Any]]]:
-    """Yield dotted name, class and function of every public function and method, properties as their getters."""
+    """Yield dotted name, class and function of every public function and method; each method where it is defined."""
+    bases = {base for value in PUBLIC.values() if inspect.isclass(value) for base in value.__mro__}
     for name, value in PUBLIC.items():
-        if not inspect.isclass(value):
+        if inspect.isfunction(value):
             yield name, None, value
+    for owner in sorted(bases, key=lambda base: base.__qualname__):
+        if not owner.__module__.startswith("titop"):
             continue
-        for member in dir(value):
-            where = next(base for base in value.__mro__ if member in vars(base))
-            if member.startswith("_") or not where.__module__.startswith("titop"):
-                continue
-            attribute = inspect.getattr_static(value, member)
-            attribute = getattr(attribute, "__func__", getattr(attribute, "fget", getattr(attribute, "func", attribute)))
-            if inspect.isfunction(attribute):
-                yield f"{name}.{member}", value, attribute
+        for member, attribute in vars(owner).items():
+            function = getattr(attribute, "__func__", getattr(attribute, "fget", getattr(attribute, "func", attribute)))
+            if not member.startswith("_") and inspect.isfunction(function):
+                yield f"{owner.__qualname__}.{member}", owner, function
 
 
 FUNCTIONS = {name: (owner, function) for name, owner, function in functions()}
-CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+
+#: Classes that users make; an abstract one is made for them.
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value) and not inspect.isabstract(value)}
 
 
 def documentation(name: str) -> list[str]:
-    """Return the docstrings that document a function: its own, or of a method also those that it overrides."""
+    """Return the docstrings of a function: its own, or of a method also those of the methods that it overrides."""
     owner, function = FUNCTIONS[name]
     if owner is None:
-        return [inspect.getdoc(function) or ""]
+        return [function.__doc__ or ""]
     member = name.rpartition(".")[2]
     return [doc for base in owner.__mro__ if member in vars(base) and (doc := vars(base)[member].__doc__)]
+
+
+def of_classes(value: type | None) -> list[str]:
+    """Return the docstrings of a class of titop's and of its bases, where what all methods share is documented once."""
+    return [base.__doc__ for base in value.__mro__ if base.__module__.startswith("titop") and base.__doc__] if value else []
 
 
 def documented(parameter: str, docs: list[str]) -> bool:
@@ -84,19 +90,19 @@ def test_public_functions_have_a_docstring(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_parameter_of_a_function_is_documented(name: str) -> None:
-    docs = documentation(name)
-    missing = [parameter for parameter in parameters(FUNCTIONS[name][1]) if not documented(parameter, docs)]
+    owner, function = FUNCTIONS[name]
+    docs = documentation(name) + of_classes(owner)
+    missing = [parameter for parameter in parameters(function) if not documented(parameter, docs)]
     assert missing == []
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_parameter_of_a_class_is_documented(name: str) -> None:
-    """In the docstring of the class, or of a class that it names as the place to look (``See `Joint` ``)."""
+    """In its docstring or in a base's."""
     value = CLASSES[name]
     if "__init__" not in {member for base in value.__mro__ if base.__module__.startswith("titop") for member in vars(base)}:
         return
-    docs = [base.__doc__ for base in value.__mro__ if base.__module__.startswith("titop") and base.__doc__]
-    missing = [parameter for parameter in parameters(value.__init__) if not documented(parameter, docs)]
+    missing = [parameter for parameter in parameters(value.__init__) if not documented(parameter, of_classes(value))]
     assert missing == []
 
 

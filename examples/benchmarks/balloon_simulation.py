@@ -31,11 +31,11 @@ def run_titop(model: tt.Model, t: np.ndarray) -> np.ndarray:
 
 def run_scipy(model: tt.Model, t: np.ndarray) -> np.ndarray:
     """Return the last state of scipy's DOP853 around the compiled state derivative."""
-    kernel, ints, floats = model.state_derivative()
-    tau, dy = np.zeros(model.nv), np.empty(model.nq + model.nv)
+    kernel, arguments = model.state_derivative(np.zeros(model.nv))
+    dy = np.empty(model.nq + model.nv)
 
-    def derivative(_: float, y: np.ndarray) -> np.ndarray:
-        kernel(ints, floats, y, tau, dy)
+    def derivative(t: float, y: np.ndarray) -> np.ndarray:
+        kernel(dy, t, y, *arguments)
         return dy.copy()
 
     return solve_ivp(derivative, (t[0], t[-1]), np.concatenate(initial_state(model)), "DOP853", t, **TOLERANCES).y[:, -1]

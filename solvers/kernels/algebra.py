@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import njit
 
 #: Helpers are always inlined, and count no references: they may not allocate, entries pass them their arrays.
-helper = njit(error_model="numpy", forceinline=True, _nrt=False)
+helper = njit(error_model="numpy", forceinline=True, _nrt=False)  # type: ignore[call-overload]
 
 
 @helper

@@ -70,16 +70,16 @@ def _inverse(ints, floats, law, q, v, a, work, world, tau):
 
 @helper
 def _inverse_rigid(ints, floats, q, v, a, work, world, tau):
-    status = outward_twists(ints, floats, floats, q, v, work)  # a rigid system reads no law
+    status = outward_twists(ints, floats, None, q, v, work)
     if status != OK:
         return status
-    _inverse(ints, floats, floats, q, v, a, work, world, tau)
+    _inverse(ints, floats, None, q, v, a, work, world, tau)
     return _status_of(tau)
 
 
 @helper
 def _forward_rigid(ints, floats, q, v, tau, work, multi, world, a):
-    status = outward_twists(ints, floats, floats, q, v, work)
+    status = outward_twists(ints, floats, None, q, v, work)
     if status != OK:
         return status
     for k in range(a.size):
@@ -87,11 +87,11 @@ def _forward_rigid(ints, floats, q, v, tau, work, multi, world, a):
     add_passive_efforts(ints, floats, q, v, a)
     rigid_laws(ints, floats, work)
     if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, floats, work, world, False)
-    status = inward_elimination(ints, floats, floats, v, a, a, None, work, multi)
+        apply_loads(ints, floats, None, work, world, False)
+    status = inward_elimination(ints, floats, None, v, a, a, None, work, multi)
     if status != OK:
         return status
-    outward_accelerations(ints, floats, floats, v, a, a, None, work, multi)
+    outward_accelerations(ints, floats, None, v, a, a, None, work, multi)
     return _status_of(a)
 
 
@@ -114,16 +114,22 @@ def forward_dynamics(ints, floats, q, v, tau, a):
     return _forward_rigid(ints, floats, q, v, tau, work, multi, np.empty((_world_rows(ints), 12)), a)
 
 
-@entry(int64(_I, _F, _X, _X, _X))
-def state_derivative(ints, floats, y, tau, dy):
-    """Derivative of ``y = [q, v]`` of a rigid system; quaternions are taken as their unit multiples."""
+@entry(int64(_X, float64, _X, _I, _F, _X))
+def state_derivative(dy, t, y, ints, floats, tau):
+    """Derivative of ``y = [q, v]`` of a rigid system; quaternions are taken as their unit multiples.
+
+    NaN where the status is not `OK`, for integrators that do not look at it.
+    """
     nq = ints[0, NQ]
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
     multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((_world_rows(ints), 12))
     write_rates(ints, q, v, dy)
-    return _forward_rigid(ints, floats, q, v, tau, work, multi, world, dy[nq:])
+    status = _forward_rigid(ints, floats, q, v, tau, work, multi, world, dy[nq:])
+    if status != OK:
+        dy[:] = np.nan
+    return status
 
 
 @entry(int64(_I, _F, _F, _F, _F, _F))

@@ -4,10 +4,15 @@ A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordina
 ``W = M A + p`` leaves ``M - U U^T / D`` and ``p + U e / D`` with ``U = M S``, ``D = S^T U + armature`` and
 ``e = tau - S^T p``; one whose motion is imposed leaves M and ``p + U a``.
 
-`imposed` is None in forward dynamics (every effort imposed): numba then drops the other branches.
+`imposed` is None in forward dynamics (every effort imposed), `law` is None without general blocks: numba then drops the
+branches for the others.
+
+A pivot D below `_NO_INERTIA` of the trace of M is rounding: the joint moves no inertia.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from titop.solvers.kernels.algebra import (
     add_six,
@@ -60,6 +65,16 @@ from titop.solvers.kernels.layout import (
 )
 
 
+#: Relative to the trace of an element's inertia.
+_NO_INERTIA = 1e-14
+
+
+@helper
+def _trace(inertia):
+    a, _, c = inertia
+    return a[0] + a[1] + a[2] + c[0] + c[1] + c[2]
+
+
 @helper
 def rigid_laws(ints, floats, work):
     """Write every rigid body's inertia and gyroscopic wrench."""
@@ -99,17 +114,18 @@ def inertia_of(work, i):
 def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
     """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status."""
     for i in range(ints[0, ELEMENTS] - 1, 0, -1):
-        if ints[i, LAW] >= 0:
-            status = eliminate_own(ints, law, i, a, effort, imposed)
-            if status != OK:
-                return status
-            take_law(ints, law, i, work)
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                status = eliminate_own(ints, law, i, a, effort, imposed)
+                if status != OK:
+                    return status
+                take_law(ints, law, i, work)
         kind = ints[i, KIND]
         inertia, bias = inertia_of(work, i), six(work, i, BIAS)
         gamma = coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V])
         if kind == AXIAL:
             pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
-            if not pivot > 0.0:
+            if not pivot > _NO_INERTIA * _trace(inertia_of(work, i)):
                 return i
         elif kind == SPHERICAL or kind == FREE:
             status = _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi)
@@ -136,7 +152,7 @@ def take_law(ints, law, i, work):
 
 @helper
 def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work):
-    """Eliminate one coordinate along and about z; return D (1 for an imposed motion), inertia and bias at the joint."""
+    """Eliminate one coordinate along and about z; return D (infinite for an imposed motion), inertia and bias at the joint."""
     (axx, ayy, azz, axy, axz, ayz), (b00, b01, b02, b10, b11, b12, b20, b21, b22), (cxx, cyy, czz, cxy, cxz, cyz) = inertia
     k, p, w = ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
     u = (p * axz + w * b02, p * ayz + w * b12, p * azz + w * b22, p * b20 + w * cxz, p * b21 + w * cyz, p * b22 + w * czz)
@@ -144,7 +160,7 @@ def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, 
     if imposed is not None and imposed[k]:
         y = a[k]
         moved = (gamma[0], gamma[1], gamma[2] + p * y, gamma[3], gamma[4], gamma[5] + w * y)
-        return 1.0, inertia, plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], moved))
+        return np.inf, inertia, plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], moved))
     pivot = p * u[2] + w * u[5] + floats[i, ARMATURE]
     inverse = 1.0 / pivot
     rest = effort[k] - (p * bias[2] + w * bias[5])
@@ -193,7 +209,7 @@ def _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi):
                 multi[m, FULL_P + r] += u[r] * a[k + j]
             continue
         pivot = u[axis] + floats[i, ARMATURE + j]
-        if not pivot > 0.0:
+        if not pivot > _NO_INERTIA * _trace(inertia):
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - multi[m, FULL_P + axis]
@@ -229,9 +245,10 @@ def _transmit(ints, law, i, inertia, bias, work):
     p = ints[i, PARENT]
     a, b, c = carry_inertia(work, i, R, inertia[0], inertia[1], inertia[2])
     bias = carry_wrench(work, i, R, bias)
-    if ints[i, PORT] >= 0:
-        add_at_port(ints, law, i, p, a, b, c, bias)
-        return
+    if law is not None:
+        if ints[i, PORT] >= 0:
+            add_at_port(ints, law, i, p, a, b, c, bias)
+            return
     add_six(work, p, BIAS, bias)
     add_six(work, p, MA, a)
     add_six(work, p, MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
@@ -247,16 +264,18 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
     for i in range(1, ints[0, ELEMENTS]):
         k, kind = ints[i, V], ints[i, KIND]
         motion = parent_motion(ints, law, work, i, ACC, a)
-        if ints[i, PORT] >= 0:
-            motion = plus(motion, port_gamma(ints, law, i))
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                motion = plus(motion, port_gamma(ints, law, i))
         x = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, k))
         if kind == AXIAL:
             x = _restore_axial(ints, floats, i, x, a, effort, imposed, work)
         elif kind == SPHERICAL or kind == FREE:
             x = _restore_multi(ints, floats, i, x, a, effort, imposed, multi)
         put_six(work, i, ACC, x)
-        if ints[i, LAW] >= 0:
-            restore_own(ints, law, i, x, a, effort, imposed)
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                restore_own(ints, law, i, x, a, effort, imposed)
 
 
 @helper

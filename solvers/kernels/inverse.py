@@ -25,16 +25,18 @@ def outward_wrenches(ints, floats, law, v, a, work, tau):
     for i in range(1, ints[0, ELEMENTS]):
         k = ints[i, V]
         motion = parent_motion(ints, law, work, i, ACC, a)
-        if ints[i, PORT] >= 0:
-            motion = plus(motion, port_gamma(ints, law, i))
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                motion = plus(motion, port_gamma(ints, law, i))
         twist = six(work, i, TWIST)
         carried = plus(transport(work, i, R, motion), coriolis(ints, floats, i, twist, v, k))
         acceleration = move(ints, floats, i, carried, a, k)
         put_six(work, i, ACC, acceleration)
-        if ints[i, LAW] >= 0:
-            put_six(work, i, BIAS, law_wrench(ints, law, i, acceleration, a, tau))
-        else:
-            put_six(work, i, BIAS, plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, twist)))
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                put_six(work, i, BIAS, law_wrench(ints, law, i, acceleration, a, tau))
+                continue
+        put_six(work, i, BIAS, plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, twist)))
 
 
 @helper
@@ -48,7 +50,8 @@ def inward_wrenches(ints, floats, law, a, work, tau):
         if p == 0:
             continue
         wrench = carry_wrench(work, i, R, wrench)
-        if ints[i, PORT] >= 0:
-            port_effort(ints, law, i, p, wrench, tau)
-            wrench = carry_wrench(law, 0, ints[i, PORT], wrench)
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                port_effort(ints, law, i, p, wrench, tau)
+                wrench = carry_wrench(law, 0, ints[i, PORT], wrench)
         add_six(work, p, BIAS, wrench)

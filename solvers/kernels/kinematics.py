@@ -24,10 +24,10 @@ def start(floats, work):
 def parent_motion(ints, law, work, i, column, rates):
     """Return the dual vector (twist or acceleration without bias) of the port that carries element i."""
     p = ints[i, PARENT]
-    x = six(work, p, column)
-    if ints[i, PORT] >= 0:
-        x = port_twist(ints, law, i, p, x, rates)
-    return x
+    if law is not None:
+        if ints[i, PORT] >= 0:
+            return port_twist(ints, law, i, p, six(work, p, column), rates)
+    return six(work, p, column)
 
 
 @helper

@@ -33,11 +33,12 @@ def world_poses(ints, law, work, world):
         p = ints[i, PARENT]
         base = matrix_of(world, p, 0)
         bx, by, bz = world[p, 9], world[p, 10], world[p, 11]
-        if ints[i, PORT] >= 0:
-            o = ints[i, PORT]
-            sx, sy, sz = rotate(world, p, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
-            bx, by, bz = bx + sx, by + sy, bz + sz
-            base = product(base, matrix_of(law, 0, o))
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                o = ints[i, PORT]
+                sx, sy, sz = rotate(world, p, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
+                bx, by, bz = bx + sx, by + sy, bz + sz
+                base = product(base, matrix_of(law, 0, o))
         x, y, z = work[i, P], work[i, P + 1], work[i, P + 2]
         turned = product(base, matrix_of(work, i, R))
         for k in range(9):

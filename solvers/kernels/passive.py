@@ -222,21 +222,28 @@ def apply_loads(ints, floats, law, work, world, general):
         wrench = six(floats, row, FORCE)
         if ints[row, INERTIAL]:
             wrench = _turn_back(world, i, 0, wrench)
-            wrench = _turn_back(law, 0, ints[row, PORT], wrench) if ints[row, PORT] >= 0 else _turn_back(floats, row, R, wrench)
-        if general:
-            _subtract_from_law(ints, law, row, i, wrench)
-        else:
-            wrench = carry_wrench(floats, row, R, wrench)
-            for k in range(6):
-                work[i, BIAS + k] -= wrench[k]
+        if law is not None:
+            if general:
+                _subtract_from_law(ints, law, row, i, wrench)
+                continue
+        if ints[row, INERTIAL]:
+            wrench = _turn_back(floats, row, R, wrench)
+        wrench = carry_wrench(floats, row, R, wrench)
+        for k in range(6):
+            work[i, BIAS + k] -= wrench[k]
 
 
 @helper
 def _subtract_from_law(ints, law, row, i, wrench):
-    """Subtract a wrench at the port of the load at `row` from h of general block i."""
+    """Subtract a wrench at the port of the load at `row` from h of general block i.
+
+    A wrench in the inertial frame comes in components of the block's parent port.
+    """
     size = 6 + ints[i, OWN]
     h = ints[i, LAW] + size * size
     if ints[row, PORT] >= 0:
+        if ints[row, INERTIAL]:
+            wrench = _turn_back(law, 0, ints[row, PORT], wrench)
         for j in range(ints[i, OWN]):
             law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
         wrench = carry_wrench(law, 0, ints[row, PORT], wrench)

@@ -91,9 +91,9 @@ def test_types_may_be_imported_against_the_layers_by_system_alone() -> None:
 
 
 def test_only_graph_knows_networkx() -> None:
-    assert {entry.file.split("/")[0] for layer in LAYERS for entry in imports(layer) if layer_of(entry.module) == "networkx"} == {
-        "graph"
-    }
+    assert {
+        entry.file.split("/")[0] for layer in LAYERS for entry in imports(layer) if layer_of(entry.module) == "networkx"
+    } == {"graph"}
 
 
 def test_the_tree_holds_no_other_source_than_the_layers_and_the_facade() -> None:

@@ -266,5 +266,7 @@ def test_ten_thousand_bodies_at_linear_cost() -> None:
     """No recursion, no quadratic step: ten times the bodies take about ten times the time."""
     elapsed(10)  # kernels compiled
     small, large = min(elapsed(1_000) for _ in range(3)), elapsed(10_000)
-    assert large < 40 * small  # a quadratic step would make it 100; timing on a busy machine is uncertain by a factor of two or so
+    assert (
+        large < 40 * small
+    )  # a quadratic step would make it 100; timing on a busy machine is uncertain by a factor of two or so
     assert large < 20.0

@@ -90,7 +90,7 @@ def heavier(model: tt.Model) -> tt.Model:
     return model.with_parameters({name: value * (1 + 1e-6) for name, value in masses.items()})
 
 
-# -- forward, inverse and hybrid dynamics --------------------------------------------------------------------------------
+# -- forward, inverse and hybrid dynamics ------------------------------------------------------------------------------
 
 
 def assert_forward_undoes_inverse(c: Case, forward: tt.Model) -> None:
@@ -157,7 +157,7 @@ def test_hybrid_dynamics_notices_another_motion(engine: str) -> None:
         assert_hybrid_is_consistent(c, a, some_coordinates(c))
 
 
-# -- mass matrix, Coriolis matrix -----------------------------------------------------------------------------------------
+# -- mass matrix, Coriolis matrix --------------------------------------------------------------------------------------
 
 
 def assert_is_mass_matrix(c: Case, matrix: Array) -> None:
@@ -214,7 +214,7 @@ def test_half_the_velocity_derivative_is_no_coriolis_matrix(engine: str, monkeyp
         assert_is_coriolis_matrix(c, c.model.coriolis_matrix(c.q, c.v))
 
 
-# -- power and wrenches -----------------------------------------------------------------------------------------------------
+# -- power and wrenches ------------------------------------------------------------------------------------------------
 
 
 def turns_from_rest(c: Case) -> list[float]:
@@ -285,7 +285,7 @@ def test_wrenches_do_not_act_through_other_ports(engine: str) -> None:
         assert_wrenches_act_through_jacobians(c, lambda port: c.model.jacobian("b3.B", c.q))
 
 
-# -- everything that a model tells ---------------------------------------------------------------------------------------------
+# -- everything that a model tells -------------------------------------------------------------------------------------
 
 
 def observations(c: Case, model: tt.Model) -> dict[str, Any]:
@@ -339,7 +339,7 @@ def test_resolvers_disagree_on_everything_after_a_change_of_a_millionth() -> Non
             assert_equal(found[name], expected[name], c.tolerance)
 
 
-# -- the same system said differently ---------------------------------------------------------------------------------------
+# -- the same system said differently ----------------------------------------------------------------------------------
 
 
 def rebuilt(
@@ -520,7 +520,7 @@ def test_halves_without_their_distance_are_another_body(engine: str) -> None:
         assert_split_does_not_matter(c, split(c, steiner=1.001).resolve(engine))
 
 
-# -- batches and parameters --------------------------------------------------------------------------------------------------
+# -- batches and parameters --------------------------------------------------------------------------------------------
 
 
 def assert_batch_equals_rows(c: Case, stack: tuple[Array, Array, Array], rows: tuple[Array, Array, Array]) -> None:

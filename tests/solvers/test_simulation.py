@@ -52,7 +52,7 @@ def largest(x: Any) -> float:
     return float(np.abs(x).max())
 
 
-# -- conserved quantities ----------------------------------------------------------------------------------------------------
+# -- conserved quantities ----------------------------------------------------------------------------------------------
 
 
 def test_free_flight_of_ten_bodies_keeps_energy_and_momentum() -> None:
@@ -112,7 +112,7 @@ def test_springs_without_the_derivative_of_the_logarithm_create_energy(kind: str
     assert energy_drift(system, v, "reference", end=0.5)[0] > 1e-5
 
 
-# -- armatures, against Euler's and Kirchhoff's equations ------------------------------------------------------------------------
+# -- armatures, against Euler's and Kirchhoff's equations --------------------------------------------------------------
 
 INERTIA = np.array([[0.5, 0.1, -0.05], [0.1, 0.7, 0.08], [-0.05, 0.08, 0.9]])
 TORQUE = np.array([0.3, -0.2, 0.1])
@@ -163,7 +163,7 @@ def test_armature_of_a_free_joint() -> None:
     assert largest(tt.simulate(model, t, model.neutral(), v0, **TIGHT).v - expected) < ACCURACY
 
 
-# -- attitudes ----------------------------------------------------------------------------------------------------------------------
+# -- attitudes ---------------------------------------------------------------------------------------------------------
 
 
 def assert_tumbles(trajectory: tt.Trajectory, quaternion: slice) -> None:
@@ -173,7 +173,8 @@ def assert_tumbles(trajectory: tt.Trajectory, quaternion: slice) -> None:
     assert largest(np.linalg.norm(x, axis=1) - 1) < 1e-12
     assert len({tuple(row) for row in np.sign(x)}) == 16
     pitch = Rotation.from_quat(x).as_euler("XYZ")[:, 1]
-    assert pitch.max() > 1.5 and pitch.min() < -1.5  # close to both gimbal locks
+    assert pitch.max() > 1.5  # close to both gimbal locks
+    assert pitch.min() < -1.5
     motion = trajectory.motion("body")
     assert np.isfinite(motion).all()
     assert largest(np.diff(motion[:, 15:], axis=0)) < 3.2  # angles are continuous but for the jumps at gimbal locks
@@ -195,7 +196,7 @@ def test_tumbling_through_every_attitude(joint: tt.Joint, engine: str) -> None:
     assert_tumbles(trajectory, slice(model.nq - 4, model.nq))
 
 
-# -- closed forms ---------------------------------------------------------------------------------------------------------------------
+# -- closed forms ------------------------------------------------------------------------------------------------------
 
 
 def test_period_of_a_pendulum() -> None:
@@ -255,7 +256,7 @@ def test_reaction_of_a_pendulum() -> None:
     assert largest(trajectory.reaction("hinge")[:, :3] - (inertial - force[:3])) < ACCURACY
 
 
-# -- prescribed motion ------------------------------------------------------------------------------------------------------------------
+# -- prescribed motion -------------------------------------------------------------------------------------------------
 
 
 def shaken(t: float) -> tuple[float, float, float]:
@@ -336,7 +337,7 @@ def test_efforts_of_other_accelerations_are_noticed() -> None:
         assert_efforts_are_those_of_the_motion(wrong, slice(0, 1))
 
 
-# -- events, efforts and wrenches -------------------------------------------------------------------------------------------------------
+# -- events, efforts and wrenches --------------------------------------------------------------------------------------
 
 
 def oscillator(events: Any, end: float = 10.0) -> tt.Trajectory:
@@ -403,7 +404,7 @@ def test_efforts_as_a_function() -> None:
     assert largest(trajectory.q[:, 0] - 0.3 * decay) < ACCURACY
 
 
-# -- integrators --------------------------------------------------------------------------------------------------------------------------
+# -- integrators -------------------------------------------------------------------------------------------------------
 
 
 def stiff() -> tt.Model:
@@ -450,7 +451,7 @@ def test_giving_up(method: str) -> None:
         tt.simulate(slider(1.0), [0, 2], [0.0], [1.0], tau=lambda t, q, v: v**2, method=method)
 
 
-# -- what is kept of a trajectory -----------------------------------------------------------------------------------------------------------
+# -- what is kept of a trajectory --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -474,7 +475,9 @@ def test_saving_and_loading(trajectory: tt.Trajectory, tmp_path: Path) -> None:
     for kind in ("wrenches", "events"):
         assert getattr(loaded, kind).keys() == getattr(trajectory, kind).keys()
         assert all(np.array_equal(value, getattr(trajectory, kind)[name]) for name, value in getattr(loaded, kind).items())
-    assert np.array_equal(loaded.reaction(trajectory.model.joint_names[-1]), trajectory.reaction(trajectory.model.joint_names[-1]))
+    assert np.array_equal(
+        loaded.reaction(trajectory.model.joint_names[-1]), trajectory.reaction(trajectory.model.joint_names[-1])
+    )
     with pytest.raises(tt.ModelError, match="other-model"):
         tt.load_trajectory(path, cart())
 
@@ -528,7 +531,7 @@ def test_figure(trajectory: tt.Trajectory) -> None:
         trajectory.plot(["no such entry"])
 
 
-# -- bad arguments ---------------------------------------------------------------------------------------------------------------------------
+# -- bad arguments -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
