@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -52,6 +52,12 @@ class Block:
         Names of the own coordinates' tangent directions (n of them).
     ports : tuple of str
         Names of the child ports.
+
+    Notes
+    -----
+    Arguments of the methods: `port` is the name of a child port; `q` the own configuration (nq); `v` and `dq` tangent
+    vectors (n); `twist` the twist (6) of the parent port, in its frame; `rng` a NumPy random generator; `values` new
+    values of parameters by their names in `parameters`.
     """
 
     coordinates: tuple[str, ...] = ()
@@ -62,8 +68,8 @@ class Block:
     parameter_units: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.reader = FieldReader(str(name))
+        self.name = str(name)
+        self.reader = FieldReader(self.name)
         if not isinstance(name, str) or not name or not name.replace("_", "").replace("-", "").replace("/", "").isalnum():
             self.reader.report("bad-name", "name", name, "letters, digits and _-/", "rename the block")
 
@@ -193,6 +199,14 @@ class Block:
             setattr(changed, name, value)
         return changed
 
+    def snapshot(self) -> Block:
+        """Return a copy that later changes of the block do not reach."""
+        copied = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray | dict | list):
+                setattr(copied, name, value.copy())
+        return copied
+
     def port(self, name: str | None) -> PortRef:
         """Return a reference to a port, for `connect` and for loads."""
         return PortRef(self, name)
@@ -231,6 +245,49 @@ def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array)
     """Return ``gamma = dS/dt v + ad(V_C) S v`` (6) of a child port."""
     at_child = child_twist(block, port, q, v, twist)
     return block.subspace_rate(port, q, v) + twist_cross(at_child) @ (block.motion_subspace(port, q) @ v)
+
+
+def law_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a block's functions, each called once at a random configuration."""
+    if not hasattr(block, "reader"):
+        advice = "call super().__init__(name) first in __init__"
+        yield Finding("no-name", type(block).__name__, block, "a block that Block.__init__ has named", advice)
+        return
+    q = block.random_configuration(np.random.default_rng(0))
+    size = 6 + block.nv
+    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+        ("mass_matrix", lambda: block.mass_matrix(q), (size, size)),
+        ("elastic_energy", lambda: block.elastic_energy(q), ()),
+        ("damping_efforts", lambda: block.damping_efforts(q, np.ones(block.nv)), (block.nv,)),
+    ]
+    for port in block.ports:
+        calls.append((f"pose({port!r})[0]", partial(_part_of_pose, block, port, q, 0), (3, 3)))
+        calls.append((f"pose({port!r})[1]", partial(_part_of_pose, block, port, q, 1), (3,)))
+    for name, call, shape in calls:
+        where = f"{block.name}.{name}"
+        try:
+            value = np.asarray(call(), dtype=float)
+        except Exception as error:
+            yield Finding(
+                "block-fails",
+                where,
+                f"{type(error).__name__}: {error}",
+                f"numbers of shape {shape}",
+                "see the block's function",
+            )
+            continue
+        if value.shape != shape:
+            yield Finding(
+                "wrong-shape", where, f"shape {value.shape}", f"shape {shape}", "see the block contract in titop.blocks.block"
+            )
+        elif not np.isfinite(value).all():
+            yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")
+        elif name == "mass_matrix" and np.abs(value - value.T).max() > 1e-9 * np.abs(value).max():
+            yield Finding("not-symmetric", where, value, "a symmetric matrix", "build it as a sum of J^T D J")
+
+
+def _part_of_pose(block: Block, port: str, q: Array, part: int) -> Array:
+    return block.pose(port, q)[part]
 
 
 def is_complex_safe(block: Block) -> bool:

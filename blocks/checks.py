@@ -16,6 +16,17 @@ from titop.blocks.spatial import Array
 ORTHOGONALITY = 1e-6
 
 
+def real_array(value: Any) -> Array | None:
+    """Return a new array of floats, or None if the value is not real numbers."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiubO":
+            return None
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 class FieldReader:
     """Reads the fields of one block.
 
@@ -40,10 +51,10 @@ class FieldReader:
 
     def array(self, field: str, value: Any, shape: tuple[int, ...], advice: str = "give finite numbers") -> Array:
         """Read a finite real array of the given shape."""
-        try:
-            result = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            self.report("wrong-type", field, value, f"numbers of shape {shape}", advice)
+        result = real_array(value)
+        if result is None:
+            wanted = f"numbers of shape {shape}" if shape else "a number"
+            self.report("wrong-type", field, value, wanted, advice)
             return np.full(shape, np.nan)
         if result.shape != shape:
             self.report("wrong-shape", field, value, f"shape {shape}, not {result.shape}", advice)
@@ -64,11 +75,8 @@ class FieldReader:
         return number
 
     def axis(self, field: str, value: Any) -> Array:
-        """Read a direction (3); zero is refused, its length is kept as given."""
-        axis = self.array(field, value, (3,), "give three numbers such as [0, 0, 1]")
-        if np.isfinite(axis).all() and not axis.any():
-            self.report("zero-axis", field, value, "a non-zero direction", "give a direction such as [0, 0, 1]")
-        return axis
+        """Read a direction (3); its length is kept as given."""
+        return self.array(field, value, (3,), "give three numbers such as [0, 0, 1]")
 
     def rotation(self, field: str, value: Any) -> Array:
         """Read a rotation matrix (3x3) or anything with ``as_matrix()`` such as a scipy `Rotation`."""
@@ -85,11 +93,10 @@ class FieldReader:
 
     def symmetric(self, field: str, value: Any, n: int) -> Array:
         """Read a symmetric n x n matrix; a number stands for a multiple of 1, n numbers for a diagonal."""
-        try:
-            given = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            given = np.array(np.nan)
+        given = real_array(value)
+        if given is None:
             self.report("wrong-type", field, value, f"a number, {n} numbers or a {n}x{n} matrix", "give numbers")
+            return np.full((n, n), np.nan)
         if given.shape == ():
             given = given * np.eye(n)
         elif given.shape == (n,):

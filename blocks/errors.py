@@ -8,6 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+#: A value longer than this is cut in a message, and a report stops after so many findings.
+_SHOWN_CHARACTERS = 200
+_SHOWN_FINDINGS = 50
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -34,7 +38,9 @@ class Finding:
     advice: str
 
     def __str__(self) -> str:
-        return f"{self.where}: got {self.value!s}; expected {self.expected}; {self.advice} [{self.code}]"
+        value = " ".join(str(self.value).split())
+        value = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + " ..."
+        return f"{self.where}: got {value}; expected {self.expected}; {self.advice} [{self.code}]"
 
 
 class ModelError(ValueError):
@@ -71,7 +77,9 @@ def list_findings(findings: tuple[Finding, ...]) -> str:
     """Return the findings as text, numbered when there are several."""
     if len(findings) == 1:
         return str(findings[0])
-    lines = [f"  {number}. {finding}" for number, finding in enumerate(findings, start=1)]
+    lines = [f"  {number}. {finding}" for number, finding in enumerate(findings[:_SHOWN_FINDINGS], start=1)]
+    if len(findings) > _SHOWN_FINDINGS:
+        lines.append(f"  ... and {len(findings) - _SHOWN_FINDINGS} more")
     return f"{len(findings)} findings:\n" + "\n".join(lines)
 
 
@@ -81,9 +89,10 @@ def warn(findings: Iterable[Finding], stacklevel: int = 3) -> None:
         warnings.warn(str(finding), ModelWarning, stacklevel=stacklevel)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """Return advice that names the closest known names."""
-    known = list(known)
+    known = list(dict.fromkeys(str(other) for other in known))
+    name = str(name)
     close = difflib.get_close_matches(name, known, n=3)
     if close:
         return "did you mean " + " or ".join(repr(match) for match in close) + "?"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from titop.blocks.block import Block
+from titop.blocks.checks import ORTHOGONALITY
 from titop.blocks.errors import Finding
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import (
@@ -33,6 +34,10 @@ from titop.blocks.spatial import (
 
 #: Name of a joint's only child port.
 CHILD_PORT = "C"
+
+
+#: Two directions whose unit vectors have a smaller cross product are parallel.
+PARALLEL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,18 @@ class Joint(Block):
         Unit of each tangent coordinate.
     chain : tuple of Link
         Elementary joints, in order from the parent.
+
+    Notes
+    -----
+    `read_configuration` reads a `value` as users give it; what is wrong with it is recorded under the name `field`.
     """
 
     ports = (CHILD_PORT,)
     units: tuple[str, ...] = ()
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
+    #: Where a quaternion stands in the configuration.
+    quaternion: ClassVar[slice] = slice(0, 0)
 
     def __init__(self, name: str, *, stiffness: Any = 0.0, rest: Any = None, damping: Any = 0.0, armature: Any = 0.0) -> None:
         super().__init__(name)
@@ -91,8 +102,6 @@ class Joint(Block):
         self.damping = reader.symmetric("damping", damping, self.nv)
         self.armature = reader.array("armature", np.diag(reader.symmetric("armature", armature, self.nv)), (self.nv,))
         self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
-        if (self.armature < 0).any():
-            reader.report("negative-armature", "armature", armature, "values >= 0", "check the sign")
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
             if self.nv and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
                 reader.suspect(
@@ -114,7 +123,7 @@ class Joint(Block):
             field,
             np.atleast_1d(np.asarray(value, dtype=object)).tolist(),
             (self.nq,),
-            f"give {self.nq} numbers: {', '.join(self.configuration_names)}",
+            f"give {self.nq} numbers: {', '.join(self.configuration_names)}" if self.nq > 1 else "give a number",
         )
 
     def mass_matrix(self, q: Array) -> Array:
@@ -193,10 +202,19 @@ class Joint(Block):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
-        if (self.armature < 0).any() and not errors:
+        if (self.armature < 0).any():
             errors.append(
                 Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
             )
+        for field in self.axis_fields:
+            axis = getattr(self, field)
+            if not axis.any():
+                advice = "give a direction such as [0, 0, 1]"
+                errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+        rest = self.rest[self.quaternion]
+        if rest.size and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
+            where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="
+            errors.append(Finding("not-unit", where, rest.tolist(), "a unit quaternion (x, y, z, w)", advice))
         return errors, warnings
 
 
@@ -205,7 +223,8 @@ def _effort_unit(unit: str) -> str:
 
 
 def unit_vector(axis: Array) -> Array:
-    """Return the direction of `axis` with length 1."""
+    """Return the direction of `axis` with length 1, whatever its length."""
+    axis = axis / np.abs(np.real(axis)).max()
     return axis / np.sqrt(axis @ axis)
 
 
@@ -349,8 +368,14 @@ class Universal(Joint):
         super().__init__(name, **passive)
         self.axis1 = self.reader.axis("axis1", axis1)
         self.axis2 = self.reader.axis("axis2", axis2)
-        if not self.reader.findings and not np.cross(self.axis1, self.axis2).any():
-            self.reader.report("parallel-axes", "axis2", axis2, "a direction not parallel to axis1", "turn one of the axes")
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the joint and what is suspicious."""
+        errors, warnings = super().check()
+        if not errors and np.abs(np.cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < PARALLEL:
+            where, advice = f"{self.name}.axis2", "turn one of the axes"
+            errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis1", advice))
+        return errors, warnings
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the rotation by q[0] about axis1, then by q[1] about axis2."""
@@ -407,6 +432,7 @@ class Spherical(Joint):
     coordinates = ("rx", "ry", "rz")
     units = ("rad", "rad", "rad")
     chain = (Link("spherical"),)
+    quaternion = slice(0, 4)
     configuration_names = ("qx", "qy", "qz", "qw")  # type: ignore[assignment]
     configuration_units = ("1", "1", "1", "1")  # type: ignore[assignment]
 
@@ -460,6 +486,7 @@ class Free(Joint):
     coordinates = ("x", "y", "z", "rx", "ry", "rz")
     units = ("m", "m", "m", "rad", "rad", "rad")
     chain = (Link("free"),)
+    quaternion = slice(3, 7)
     configuration_names = ("x", "y", "z", "qx", "qy", "qz", "qw")  # type: ignore[assignment]
     configuration_units = ("m", "m", "m", "1", "1", "1", "1")  # type: ignore[assignment]
 

@@ -33,6 +33,11 @@ class Load(Block):
         frame: str = "port",
     ) -> None:
         super().__init__(name)
+        if not isinstance(target, PortRef | Block):
+            self.reader.report(
+                "not-a-port", "target", target, 'a block or a port such as body.port("C")', "pass the block itself"
+            )
+            target = self
         self.target = PortRef(target, None) if isinstance(target, Block) else target
         self.force = self.reader.array("force", force, (3,))
         self.torque = self.reader.array("torque", torque, (3,))

@@ -46,9 +46,18 @@ class Pose:
 
     @classmethod
     def from_rotation_vector(cls, position: Any, rotation_vector: Any) -> Pose:
-        """Return the pose with the given position (3, m) and rotation vector (3, rad)."""
+        """Return the pose with the given `position` (3, m) and `rotation_vector` (3, rad).
+
+        Raises
+        ------
+        ModelError
+            If one of them is not three finite numbers.
+        """
         pose = cls(position)
-        pose.rotation_vector = np.array(rotation_vector, dtype=float)
+        reader = FieldReader("pose")
+        pose.rotation_vector = reader.array("rotation_vector", rotation_vector, (3,))
+        if reader.findings:
+            raise ModelError(reader.findings)
         return pose
 
     @property

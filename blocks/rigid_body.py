@@ -16,14 +16,20 @@ from titop.blocks.spatial import Array, rigid_inertia, twist_cross
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
+_OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
+
+
 class PortedBlock(Block):
     """A block whose ports are poses fixed in its reference frame."""
 
     def __init__(self, name: str, ports: Mapping[str, Any] | None = None) -> None:
         super().__init__(name)
         self.port_poses: dict[str, Pose] = {}
+        if ports is not None and not isinstance(ports, Mapping):
+            self.reader.report("wrong-type", "ports", ports, "a mapping of names to positions", 'write {"C": [x, y, z]}')
+            ports = {}
         for port, value in (ports or {}).items():
-            self.port_poses[port] = read_pose(self.reader, port, value)
+            self.port_poses[port] = read_pose(self.reader, str(port), value)
 
     @property
     def ports(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -31,7 +37,16 @@ class PortedBlock(Block):
         return tuple(self.port_poses)
 
     def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
-        """Add a port at a position (3, m) with an orientation (3x3 or scipy Rotation), in the reference frame.
+        """Add a port.
+
+        Parameters
+        ----------
+        name : str
+            Unique in the block, without dots.
+        position : array_like (3,), m
+            In the reference frame.
+        rotation : 3x3 matrix or scipy Rotation, optional
+            Orientation in the reference frame.
 
         Raises
         ------
@@ -53,7 +68,7 @@ class PortedBlock(Block):
         """Return what is wrong with the block and what is suspicious."""
         errors, warnings = super().check()
         for port in self.ports:
-            if not port or "." in port:
+            if not isinstance(port, str) or not port or "." in port:
                 errors.append(Finding("bad-name", f"{self.name}.{port}", port, "a port name without dots", "rename it"))
         return errors, warnings
 
@@ -171,7 +186,7 @@ class RigidBody(PortedBlock):
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
-        own = {name for name in values if name == "mass" or name.split(".")[0] in ("com", "inertia")}
+        own = {name for name in values if name in _OWN_PARAMETERS}
         changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
         assert isinstance(changed, RigidBody)
         changed.com, changed.inertia = self.com.copy(), self.inertia.copy()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import networkx as nx
-from titop.blocks.block import Block
+from titop.blocks.block import Block, PortRef
 from titop.blocks.joints import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
@@ -74,7 +75,7 @@ class Assembly:
 
 
 def assemble(system: System) -> Assembly:
-    """Return the assembly of a system that passed its checks."""
+    """Return the assembly of a system that passed its checks; later changes of the system do not reach it."""
     position = {connection.joint.name: i for i, connection in enumerate(system.connections)}
     tree = nx.DiGraph()
     by_child = {connection.child.block.name: connection.joint.name for connection in system.connections}
@@ -85,14 +86,31 @@ def assemble(system: System) -> Assembly:
             tree.add_edge(parent, connection.joint.name)
     order = [position[name] for name in nx.lexicographical_topological_sort(tree, key=position.__getitem__)]
     rank = {index: k for k, index in enumerate(order)}
+    snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
     return Assembly(
         name=system.name,
-        gravity=system.gravity,
-        world=system.world,
-        connections=tuple(system.connections[index] for index in order),
+        gravity=system.gravity.copy(),
+        world=snapshots["world"],
+        connections=tuple(_snapshot_of(system.connections[index], snapshots) for index in order),
         connect_order=tuple(rank[index] for index in range(len(order))),
-        loads=tuple(system.loads),
+        loads=tuple(_load_snapshot(load, snapshots) for load in system.loads),
     )
+
+
+def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connection:
+    parent, child = connection.parent, connection.child
+    return Connection(
+        parent=PortRef(snapshots[parent.block.name], parent.name),
+        child=PortRef(snapshots[child.block.name], child.name),
+        joint=snapshots[connection.joint.name],
+        placement=connection.placement,
+    )
+
+
+def _load_snapshot(load: Load, snapshots: dict[str, Any]) -> Load:
+    snapshot: Load = snapshots[load.name]
+    snapshot.target = PortRef(snapshots[load.target.block.name], load.target.name)
+    return snapshot
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

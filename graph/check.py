@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Iterator
 
 import networkx as nx
-from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe
+from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joints import Joint
+from titop.blocks.loads import Load
 from titop.blocks.rigid_body import PortedBlock, RigidBody
 from titop.graph.system import System
 
@@ -23,12 +24,15 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         block_errors, block_warnings = block.check()
         errors += block_errors
         warnings += block_warnings
+    if any(finding.code == "duplicate-name" for finding in errors):
+        return errors, warnings  # edges by name would be edges of two blocks
     errors += itertools.chain(
         _unknown_ports(system), _foreign_targets(system), _two_parents(system), _cycles(system), _unconnected(system)
     )
     if not errors:
         errors += _massless_leaves(system)
-        warnings += _user_blocks(system)
+        for wrong, finding in _user_blocks(system):
+            (errors if wrong else warnings).append(finding)
     return errors, warnings
 
 
@@ -143,15 +147,17 @@ def massless_joint(name: str, what: str) -> Finding:
     )
 
 
-def _user_blocks(system: System) -> Iterator[Finding]:
+def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
+    """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
-        if block.nv and not isinstance(block, Joint):
-            block.complex_safe = is_complex_safe(block)
-            if not block.complex_safe:
-                yield Finding(
-                    "not-complex-safe",
-                    block.name,
-                    type(block).__name__,
-                    "functions that accept complex coordinates",
-                    "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)",
-                )
+        if isinstance(block, Joint | PortedBlock | Load):
+            continue
+        wrong = list(law_findings(block))
+        yield from ((True, finding) for finding in wrong)
+        if wrong:
+            continue
+        block.complex_safe = is_complex_safe(block)
+        if not block.complex_safe:
+            advice = "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)"
+            expected = "functions that accept complex coordinates"
+            yield False, Finding("not-complex-safe", block.name, type(block).__name__, expected, advice)

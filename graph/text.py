@@ -18,6 +18,7 @@ def diagram(system: System) -> str:
     seen = {"world"}
     for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):
         if name == "world" or name not in seen:
+            seen.add(name)
             lines += [] if name == "world" else [name]
             lines += _branches(name, children, seen)
     loads = [

@@ -13,8 +13,8 @@ from titop.blocks.spatial import Array
 QUATERNION_TOLERANCE = 1e-6
 
 
-def read_state(name: str, value: Any, names: tuple[str, ...]) -> Array:
-    """Return a state argument as a C-contiguous array of shape ``(len(names),)`` or ``(batch, len(names))``.
+def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = False) -> Array:
+    """Return a state argument as a C-contiguous array of shape ``(len(names),)``, or ``(batch, len(names))`` if stacked.
 
     Raises
     ------
@@ -23,36 +23,58 @@ def read_state(name: str, value: Any, names: tuple[str, ...]) -> Array:
     """
     try:
         array = np.asarray(value)
-        array = (
-            np.ascontiguousarray(array, dtype=np.result_type(array.dtype, float))
-            if array.dtype != object
-            else np.array(value, dtype=float)
-        )
+        if array.dtype.kind == "O":
+            array = array.astype(float)
+        if array.size and array.dtype.kind not in "fiubc":
+            raise TypeError
+        array = np.require(array, complex if array.dtype.kind == "c" else float, ["C", "W"])
     except (TypeError, ValueError):
         raise ModelError(Finding("wrong-type", name, value, f"{len(names)} numbers", "give a list or an array")) from None
-    if array.ndim not in (1, 2) or array.shape[-1] != len(names):
+    if array.shape[-1:] != (len(names),) or array.ndim > (2 if stacked else 1):
+        expected = f"shape ({len(names)},)" + (f" or (batch, {len(names)})" if stacked else "")
         raise ModelError(
-            Finding(
-                "wrong-length",
-                name,
-                f"shape {array.shape}",
-                f"shape ({len(names)},), or (batch, {len(names)})",
-                f"its entries are {shorten(names)}",
-            )
+            Finding("wrong-length", name, f"shape {array.shape}", expected, f"its entries are {shorten(names) or 'none'}")
         )
     bad = np.argwhere(~np.isfinite(array))
     if bad.size:
         entry = tuple(int(k) for k in bad[0])
-        raise ModelError(
-            Finding(
-                "not-finite",
-                f"{name}[{', '.join(map(str, entry))}]",
-                array[entry],
-                "finite numbers",
-                f"it is the entry of {names[entry[-1]]}",
-            )
-        )
+        where = f"{name}[{', '.join(map(str, entry))}]"
+        raise ModelError(Finding("not-finite", where, array[entry], "finite numbers", f"it is the entry of {names[entry[-1]]}"))
     return array
+
+
+def store(result: Array, out: Array | None) -> Array:
+    """Return `result`, put into `out` if there is one.
+
+    Raises
+    ------
+    ModelError
+        If `out` is not a writable array of the result's shape that can hold its numbers.
+    """
+    if out is None:
+        return result
+    fits = isinstance(out, np.ndarray) and out.shape == result.shape and out.flags.writeable
+    if not fits or out.dtype != result.dtype:
+        found = f"{type(out).__name__} of shape {np.shape(out)} and type {getattr(out, 'dtype', 'none')}"
+        expected = f"a writable array of shape {result.shape} and type {result.dtype}"
+        raise ModelError(Finding("wrong-length", "out", found, expected, "make it with np.empty"))
+    out[...] = result
+    return out
+
+
+def check_stacks(arrays: dict[str, Array]) -> None:
+    """Refuse state arguments of which only some are stacked, or unequally.
+
+    Raises
+    ------
+    ModelError
+        With all shapes.
+    """
+    if len({array.shape[:-1] for array in arrays.values()}) > 1:
+        names, shapes = ", ".join(arrays), ", ".join(str(array.shape) for array in arrays.values())
+        raise ModelError(
+            Finding("wrong-length", names, shapes, "all single, or equally stacked", "stack all along the first axis")
+        )
 
 
 def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -> None:
@@ -77,6 +99,19 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -
             )
 
 
+def read_mapping(name: str, value: Any) -> Mapping[str, Any]:
+    """Return a mapping argument.
+
+    Raises
+    ------
+    ModelError
+        If it is none.
+    """
+    if not isinstance(value, Mapping):
+        raise ModelError(Finding("wrong-type", name, value, "a mapping of names to values", 'write {"name": value}'))
+    return value
+
+
 def read_wrenches(wrenches: Mapping[str, Any], ports: Mapping[str, Any]) -> dict[str, Array]:
     """Return external wrenches as finite arrays by port name.
 
@@ -86,12 +121,15 @@ def read_wrenches(wrenches: Mapping[str, Any], ports: Mapping[str, Any]) -> dict
         If a port is unknown or a wrench is not six finite numbers.
     """
     result = {}
-    for port, value in wrenches.items():
+    for port, value in read_mapping("wrenches", wrenches).items():
         if port not in ports:
             raise ModelError(
                 Finding("unknown-port", f"wrenches[{port!r}]", port, "a port of the model", did_you_mean(port, ports))
             )
-        wrench = np.asarray(value)
+        try:
+            wrench = np.asarray(value) + 0.0
+        except (TypeError, ValueError):
+            wrench = np.full(0, np.nan)
         if wrench.shape != (6,) or not np.isfinite(wrench).all():
             raise ModelError(
                 Finding(
@@ -120,7 +158,11 @@ def prescribed_mask(prescribed: Iterable[str], names: tuple[str, ...], v_slices:
     position = {name: k for k, name in enumerate(names)}
     if isinstance(prescribed, str):
         prescribed = [prescribed]
+    if not isinstance(prescribed, Iterable):
+        raise ModelError(Finding("wrong-type", "prescribed", prescribed, "names of joints or coordinates", 'write ["hinge"]'))
     for name in prescribed:
+        if not isinstance(name, str):
+            raise ModelError(Finding("unknown-coordinate", "prescribed", name, "a joint or coordinate", "give its name"))
         if name in v_slices:
             entries = range(v_slices[name].start, v_slices[name].stop)
         elif name in position:
@@ -138,6 +180,12 @@ def prescribed_mask(prescribed: Iterable[str], names: tuple[str, ...], v_slices:
                 )
             mask[k] = True
     return mask
+
+
+def overflow() -> Finding:
+    """Return the finding for results that are not finite."""
+    advice = "the arguments or parameters are too large for double precision"
+    return Finding("not-finite", "result", "NaN or infinity", "finite results", advice)
 
 
 def shorten(names: tuple[str, ...]) -> str:

@@ -14,6 +14,7 @@ from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
+from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
@@ -32,7 +33,6 @@ class CompiledModel(Model):
         self._ints = self._tables.ints
         self._rigid = not self._tables.general
         self._pack()
-        self._check_inertia()
 
     def _pack(self) -> bool:
         """Fill the table of floats from the parameters; return whether they are usable."""
@@ -88,18 +88,9 @@ class CompiledModel(Model):
 
     def _any_input(self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, out: Array | None) -> Array:
         """Read any usable arguments, single or stacked, and compute; raise what is wrong with the others."""
-        q, v, x = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"), _real(self._read_v(name, x), name)
-        if not q.ndim == v.ndim == x.ndim or (q.ndim == 2 and not len(q) == len(v) == len(x)):
-            shapes = f"shapes {q.shape}, {v.shape}, {x.shape}"
-            raise ModelError(
-                Finding(
-                    "wrong-length",
-                    f"q, v, {name}",
-                    shapes,
-                    "all single or equally stacked",
-                    "stack all three along the first axis",
-                )
-            )
+        q = _real(self._read_q(q, stacked=True), "q")
+        v, x = _real(self._read_v("v", v, True), "v"), _real(self._read_v(name, x, True), name)
+        check_stacks({"q": q, "v": v, name: x})
         model = self._with_wrenches(wrenches)
         result = np.empty_like(x)
         if q.ndim == 1:
@@ -109,16 +100,7 @@ class CompiledModel(Model):
         else:
             for row in range(len(q)):
                 one(model, q[row], v[row], x[row], result[row])
-        if out is None:
-            return result
-        if out.shape != result.shape:
-            raise ModelError(
-                Finding(
-                    "wrong-length", "out", f"shape {out.shape}", f"shape {result.shape}", "give an array of the result's shape"
-                )
-            )
-        out[...] = result
-        return out
+        return store(result, out)
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
         if self._rigid:
@@ -150,7 +132,11 @@ class CompiledModel(Model):
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
+    def configuration_rate(self, q: Any, v: Any) -> Array:
+        return super().configuration_rate(_real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"))
+
     def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
+        q, v, tau, a = _real(q, "q"), _real(v, "v"), _real(tau, "tau"), _real(a, "a")
         model = self._with_wrenches(wrenches)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
         a, tau = a.astype(float), tau.astype(float)
@@ -224,6 +210,7 @@ class CompiledModel(Model):
         return matrix
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
+        q, v = _real(q, "q"), _real(v, "v")
         tau = self._bare._inverse_work(q, v, np.zeros(self.nv))[0]
         for general in self._tables.general:
             tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
@@ -275,7 +262,7 @@ class CompiledModel(Model):
 
     def center_of_mass(self, q: Any) -> Array:
         moment = self._observe(_real(self._read_q(q), "q"), np.zeros(self.nv))[9:]
-        return moment[:3] / moment[3]
+        return self._center(moment[:3], moment[3])
 
     def _observe(self, q: Array, v: Array) -> Array:
         law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
@@ -351,23 +338,26 @@ class CompiledModel(Model):
         }
 
     def with_parameters(self, values: Mapping[str, float]) -> CompiledModel:
+        values = read_mapping("parameters", values)
         index = self._packed_parameters
         model = self._variant()
         model.__dict__.pop("_bare", None)
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
         for name, value in values.items():
-            position = index.get(name)
-            if position is None:
+            if name not in index or not isinstance(value, int | float):
                 return self._rebuilt(values)
-            model._params[position] = value
+            model._params[index[name]] = value
         if not model._pack():
             return self._rebuilt(values)
+        model.check_inertia()
         return model
 
     def _rebuilt(self, values: Mapping[str, float]) -> CompiledModel:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""
-        return CompiledModel(changed_assembly(self._assembly, {**self._changes, **values}))
+        model = CompiledModel(changed_assembly(self._assembly, {**self._changes, **values}))
+        model.check_inertia()
+        return model
 
     @cached_property
     def _packed_parameters(self) -> dict[str, int]:
@@ -379,6 +369,8 @@ class CompiledModel(Model):
             block, entry = name.split(".", 1)
             if block in general or (block in unsprung and entry.split(".")[0] in ("stiffness", "damping")):
                 continue
+            if entry.startswith("rest.q"):  # a quaternion, which its joint has to check
+                continue
             index[name] = position
         return index
 
@@ -388,25 +380,17 @@ class CompiledModel(Model):
 
     # -- faults --------------------------------------------------------------------------------------------------------
 
-    def _check_inertia(self) -> None:
-        """Refuse joints that move no inertia at the neutral configuration."""
-        self.forward_dynamics(self.neutral(), np.zeros(self.nv), np.zeros(self.nv))
-
     def raise_for(self, status: int) -> None:
         """Raise what a kernel's status means."""
         if status == layout.OK:
             return
+        if status == layout.NOT_UNIT:
+            raise ModelError(
+                Finding("not-unit", "q", "a quaternion", "a unit quaternion (x, y, z, w)", "divide it by its norm")
+            )
         if status > 0:
             raise ModelError(massless_joint(self._tables.joints[status], "no inertia at this configuration"))
-        raise ModelError(
-            Finding(
-                "not-finite",
-                "result",
-                "NaN or infinity",
-                "finite results",
-                "the arguments or parameters are too large for double precision",
-            )
-        )
+        raise ModelError(overflow())
 
 
 def _real(array: Array, name: str) -> Array:

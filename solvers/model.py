@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.checks import FieldReader
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.joints import Free, Joint, Spherical
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
-from titop.solvers.arguments import check_quaternions, prescribed_mask, read_state, read_wrenches
+from titop.solvers.arguments import check_quaternions, prescribed_mask, read_mapping, read_state, read_wrenches
 
 
 class Energy(NamedTuple):
@@ -53,7 +54,10 @@ class Model(ABC):
     States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls. Functions of a state
     raise `ModelError` for wrong lengths, non-finite entries and quaternions that are not unit.
 
-    Made by `System.resolve`.
+    Made by `System.resolve`. Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv);
+    `port` ``"body.port"``, or ``"body"`` for the reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
+    on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
+    put the result.
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -124,11 +128,11 @@ class Model(ABC):
             If a name is unknown or a value does not fit.
         """
         q = self.neutral()
-        for name, value in values.items():
+        for name, value in read_mapping("configuration", values).items():
             if name in self._assembly.q_slices:
                 q[self._assembly.q_slices[name]] = self._read_block_value(name, value)
             elif name in self.configuration_names:
-                q[self.configuration_names.index(name)] = value
+                q[self.configuration_names.index(name)] = _read_array(f"configuration[{name!r}]", value, ())
             else:
                 raise self._unknown_coordinate(name, self.configuration_names)
         q = read_state("configuration", q, self.configuration_names)
@@ -144,12 +148,12 @@ class Model(ABC):
             If a name is unknown or a value does not fit.
         """
         v = np.zeros(self.nv)
-        for name, value in values.items():
+        for name, value in read_mapping("velocity", values).items():
             if name in self._assembly.v_slices:
                 where = self._assembly.v_slices[name]
                 v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))
             elif name in self.coordinate_names:
-                v[self.coordinate_names.index(name)] = value
+                v[self.coordinate_names.index(name)] = _read_array(f"velocity[{name!r}]", value, ())
             else:
                 raise self._unknown_coordinate(name, self.coordinate_names)
         return read_state("velocity", v, self.coordinate_names)
@@ -169,16 +173,20 @@ class Model(ABC):
         )
 
     def unit_configuration(self, q: Array) -> Array:
-        """Return a copy of q (nq) with every quaternion divided by its norm."""
+        """Return q (nq, or stacked) with every quaternion divided by its norm."""
+        if not self._quaternions:
+            return q
         q = q.copy()
         for start in self._quaternions:
-            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+            quaternion = q[..., start : start + 4]
+            quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
         return q
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
         """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
         q, v = self._read_q(q), self._read_v("v", v)
-        return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq)
+        dtype = np.result_type(q, v)
+        return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq, dtype)
 
     # -- dynamics ------------------------------------------------------------------------------------------------------
 
@@ -359,6 +367,28 @@ class Model(ABC):
             For unknown names and values that a block refuses.
         """
 
+    def check_inertia(self) -> None:
+        """Refuse a model in which a joint moves no inertia at the neutral and at another configuration.
+
+        Raises
+        ------
+        ModelError
+            Naming the joint. If only the neutral configuration is singular, a `ModelWarning` says so.
+        """
+        try:
+            self.forward_dynamics(*self._at_rest)
+        except ModelError as error:
+            q = self.random_configuration(np.random.default_rng(0))
+            self.forward_dynamics(q, *self._at_rest[1:])
+            advice = "start elsewhere; forward dynamics fails there"
+            warn(
+                [Finding("singular-neutral", error.where, "no inertia at the neutral configuration", "inertia to move", advice)]
+            )
+
+    @cached_property
+    def _at_rest(self) -> tuple[Array, Array, Array]:
+        return self.neutral(), np.zeros(self.nv), np.zeros(self.nv)
+
     # -- for the engines -----------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -372,6 +402,12 @@ class Model(ABC):
 
     @abstractmethod
     def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
+
+    @staticmethod
+    def _center(moment: Array, mass: Any) -> Array:
+        if not np.real(mass) > 0:
+            raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
+        return moment / mass
 
     def _q(self, block: Block) -> slice:
         return self._assembly.q_slices[block.name]
@@ -389,28 +425,28 @@ class Model(ABC):
             bracket[self._v(block), self._v(block)] = block.bracket(v[self._v(block)])
         return bracket
 
-    def _read_q(self, q: Any, name: str = "q") -> Array:
-        q = read_state(name, q, self.configuration_names)
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
+        q = read_state(name, q, self.configuration_names, stacked)
         check_quaternions(q, self._quaternions, self.configuration_names)
-        return q
+        return self.unit_configuration(q)
 
-    def _read_v(self, name: str, value: Any) -> Array:
-        return read_state(name, value, self.coordinate_names)
+    def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:
+        return read_state(name, value, self.coordinate_names, stacked)
 
     def _read_port(self, port: str) -> str:
-        if port not in self.ports:
+        if not isinstance(port, str) or port not in self.ports:
             raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
         return port
 
     def _read_joint(self, joint: str) -> str:
-        if joint not in self.joint_names:
+        if not isinstance(joint, str) or joint not in self.joint_names:
             raise ModelError(
                 Finding("unknown-joint", "joint", joint, "a joint of the model", did_you_mean(joint, self.joint_names))
             )
         return joint
 
     def _read_wrenches(self, wrenches: Mapping[str, Any] | None) -> dict[str, Array]:
-        return read_wrenches(wrenches, self.ports) if wrenches else {}
+        return {} if wrenches is None else read_wrenches(wrenches, self.ports)
 
     def _read_block_value(self, name: str, value: Any) -> Array:
         block = self._assembly.blocks[name]
@@ -419,7 +455,7 @@ class Model(ABC):
             return _read_array(where, np.atleast_1d(value), (block.nq,))
         before = len(block.reader.findings)
         numbers = block.read_configuration(value)
-        findings = block.reader.findings[before:]
+        findings = [replace(finding, where=where) for finding in block.reader.findings[before:]]
         del block.reader.findings[before:]
         if findings:
             raise ModelError(findings)
@@ -437,9 +473,9 @@ class Model(ABC):
 
 def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
     reader = FieldReader(where)
-    array = reader.array("value", value, shape)
+    array = reader.array("", value, shape)
     if reader.findings:
-        raise ModelError(reader.findings)
+        raise ModelError([replace(finding, where=where) for finding in reader.findings])
     return array
 
 
@@ -451,7 +487,13 @@ def euler_angles(rotation: Array, sequence: str) -> Array:
     ModelError
         If the sequence is not three capital axes, neighbours different.
     """
-    if len(sequence) != 3 or set(sequence) - set("XYZ") or sequence[0] == sequence[1] or sequence[1] == sequence[2]:
+    if (
+        not isinstance(sequence, str)
+        or len(sequence) != 3
+        or set(sequence) - set("XYZ")
+        or sequence[0] == sequence[1]
+        or sequence[1] == sequence[2]
+    ):
         raise ModelError(
             Finding(
                 "bad-sequence",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.rigid_body import moved_pose, pose_parameters
 from titop.graph.assembly import Assembly
 from titop.graph.system import Connection
+from titop.solvers.arguments import read_mapping
 
 
 def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
@@ -34,10 +36,12 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
         For unknown names and values that a block refuses.
     """
     known = assembly_parameters(assembly)
-    for name, value in values.items():
+    for name, value in read_mapping("parameters", values).items():
         if name not in known:
             raise ModelError(Finding("unknown-parameter", name, value, "a parameter of the model", did_you_mean(name, known)))
-        if not np.isfinite(value):
+        if not isinstance(value, Real):
+            raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
+        if not np.isfinite(float(value)):
             raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
     gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
     by_block: dict[str, dict[str, float]] = {}

@@ -77,6 +77,8 @@ class PrescribedMotion:
 
 def _with_derivatives(function: Any) -> Callable[[float], Any]:
     """Return a function of time that gives position, velocity and acceleration."""
+    if not callable(function):
+        raise ModelError(Finding("wrong-type", "prescribed", function, "functions of time", "give f(t) or a scipy spline"))
     if not hasattr(function, "derivative"):
         return function
     rate, second = function.derivative(1), function.derivative(2)

@@ -11,7 +11,6 @@ its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree prese
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,8 +24,12 @@ from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
+from titop.solvers.arguments import check_stacks, overflow, store
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
+
+#: Relative to the trace of a block's inertia with its subtree.
+_NO_INERTIA = 1e-14
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class ReferenceModel(Model):
     """A model resolved by the reference resolver; see `Model` for its functions."""
 
     def __init__(self, assembly: Assembly) -> None:
-        super().__init__(copy.deepcopy(assembly))
+        super().__init__(assembly)
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -145,8 +148,8 @@ class ReferenceModel(Model):
             state.MA, state.pA = M[:6, :6], h[:6] + M[:6, m] @ a[node.v][m - 6]
             if f.size:
                 free = effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ a[node.v][m - 6]
-                state.MA = state.MA - M[:6, f] @ self._solve(node, M[np.ix_(f, f)], M[f, :6])
-                state.pA = state.pA + M[:6, f] @ self._solve(node, M[np.ix_(f, f)], free)
+                state.MA = state.MA - M[:6, f] @ self._solve(node, M, f, M[f, :6])
+                state.pA = state.pA + M[:6, f] @ self._solve(node, M, f, free)
             M_parent, h_parent = hats[node.parent]
             if node.parent:
                 M_parent += state.B.T @ state.MA @ state.B
@@ -167,16 +170,17 @@ class ReferenceModel(Model):
             own = a[node.v]
             if f.size:
                 own[f - 6] = self._solve(
-                    node, M[np.ix_(f, f)], effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A
+                    node, M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A
                 )
             effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
 
     @staticmethod
-    def _solve(node: Node, matrix: Array, right: Array) -> Array:
-        try:
-            return np.linalg.solve(matrix, right)
-        except np.linalg.LinAlgError:
-            raise ModelError(massless_joint(node.block.name, "no inertia at this configuration")) from None
+    def _solve(node: Node, M: Array, f: Array, right: Array) -> Array:
+        """Return ``M_ff^-1 right``; `_NO_INERTIA` tells rounding from inertia."""
+        M_ff = M[np.ix_(f, f)]
+        if not np.linalg.eigvalsh(np.real(M_ff))[0] > _NO_INERTIA * np.trace(np.real(M)):
+            raise ModelError(massless_joint(node.block.name, "no inertia at this configuration"))
+        return np.linalg.solve(M_ff, right)
 
     def resolve(
         self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, wrenches: Mapping[str, Array], bare: bool = False
@@ -192,6 +196,8 @@ class ReferenceModel(Model):
         self.add_external_wrenches(states, q, wrenches, loads=not bare)
         hats = self.inward_elimination(states, v, a, effort, imposed)
         self.outward_accelerations(states, hats, a, effort, imposed)
+        if not (np.isfinite(a).all() and np.isfinite(effort).all()):
+            raise ModelError(overflow())
         return a, effort - passive, states
 
     # -- the model's functions -----------------------------------------------------------------------------------------
@@ -199,7 +205,7 @@ class ReferenceModel(Model):
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
     ) -> Array:
-        q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
+        q, v, tau = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("tau", tau, True)
         external = self._read_wrenches(wrenches)
         nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
         return _each(lambda *x: self.resolve(x[0], x[1], nothing, x[2], imposed, external)[0], q, v, tau, out)
@@ -207,7 +213,7 @@ class ReferenceModel(Model):
     def inverse_dynamics(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
     ) -> Array:
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
         external = self._read_wrenches(wrenches)
         nothing, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
         return _each(lambda *x: self.resolve(x[0], x[1], x[2], nothing, imposed, external)[1], q, v, a, out)
@@ -264,7 +270,7 @@ class ReferenceModel(Model):
             own, first = _mass_and_moment(state)
             mass = mass + own
             moment = moment + own * state.position + state.rotation @ first
-        return moment / mass
+        return self._center(moment, mass)
 
     def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         imposed = np.ones(self.nv, dtype=bool)
@@ -298,7 +304,9 @@ class ReferenceModel(Model):
         return assembly_parameters(self.assembly)
 
     def with_parameters(self, values: Mapping[str, float]) -> ReferenceModel:
-        return ReferenceModel(changed_assembly(self.assembly, values))
+        model = ReferenceModel(changed_assembly(self.assembly, values))
+        model.check_inertia()
+        return model
 
 
 def _port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
@@ -325,8 +333,8 @@ def _mass_and_moment(state: State) -> tuple[float, Array]:
 
 
 def _each(function: Any, q: Array, v: Array, x: Array, out: Array | None) -> Array:
-    result = function(q, v, x) if q.ndim == 1 else np.array([function(*row) for row in zip(q, v, x, strict=True)])
-    if out is None:
-        return result
-    out[...] = result
-    return out
+    check_stacks({"q": q, "v": v, "tau or a": x})
+    result = (
+        function(q, v, x) if q.ndim == 1 else np.array([function(*row) for row in zip(q, v, x, strict=True)]).reshape(x.shape)
+    )
+    return store(result, out)

@@ -17,4 +17,6 @@ def resolve(system: System, engine: str = "compiled") -> Model:
     if engine not in engines:
         raise ModelError(Finding("bad-engine", "engine", engine, "'compiled' or 'reference'", "choose one of the two"))
     warn(system.check(), stacklevel=4)
-    return engines[engine](assemble(system))
+    model = engines[engine](assemble(system))
+    model.check_inertia()
+    return model

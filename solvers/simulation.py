@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.arguments import read_state, read_wrenches
+from titop.solvers.arguments import read_mapping, read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
 from titop.solvers.model import Model
 from titop.solvers.prescribed import PrescribedMotion
@@ -105,15 +107,29 @@ def simulate(
     >>> round(float(trajectory.q[-1, 0]), 9)
     -5.0
     """
+    if not isinstance(model, Model):
+        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     times = _read_times(t)
     if method not in METHODS:
         raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
-    motion = PrescribedMotion(model, prescribed or {})
+    for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)):
+        if not isinstance(value, int | float) or not value > 0 or (name != "max_step" and not np.isfinite(value)):
+            raise ModelError(Finding("bad-tolerance", name, value, "a positive number", "1e-8 suits most simulations"))
+    motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}))
+    wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
-    plant = _Plant(model, times, tau, wrenches or {}, motion)
+    plant = _Plant(model, times, tau, wrenches, motion)
     watched = [events] if isinstance(events, Event) else list(events)
+    for event in watched:
+        if not isinstance(event, Event):
+            raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
     y0 = np.concatenate([q, v])
-    solution = _integrate(plant, times, y0, watched, method, rtol, atol, max_step, progress)
+    if np.iscomplexobj(y0):
+        raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
+    if model.nv == 0:
+        solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), t_events=[[]] * len(watched), y_events=[])
+    else:
+        solution = _integrate(plant, times, y0, watched, method, rtol, atol, max_step, progress)
     return _collect(plant, times, solution, watched)
 
 
@@ -193,7 +209,7 @@ def _integrate(
             pass_dy_as_arg=True,
         )
     if not solution.success:
-        reached = solution.t[-1] if solution.size else times[0]
+        reached = _last_step(derivative, arguments, times, y0, method, rtol, atol, max_step)
         hint = (
             'a stiff system: try method="Radau"' if method in METHODS[:3] else "looser tolerances, or a singular configuration"
         )
@@ -201,6 +217,26 @@ def _integrate(
             f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}"
         )
     return solution
+
+
+def _last_step(
+    derivative: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    times: Array,
+    y0: Array,
+    method: str,
+    rtol: float,
+    atol: float,
+    max_step: float,
+) -> float:
+    """Return the time (s) up to which an integration that failed went: with output times, CyRK only tells the last of these."""
+    from CyRK import pysolve_ivp
+
+    span, args = (float(times[0]), float(times[-1])), arguments or None
+    steps = pysolve_ivp(
+        derivative, span, y0, method=method, args=args, rtol=rtol, atol=atol, max_step=max_step, pass_dy_as_arg=True
+    )
+    return float(steps.t[-1]) if steps.size else float(times[0])
 
 
 def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> Callable[..., None]:
@@ -215,7 +251,7 @@ def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> C
 
 
 def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:
-    def watched(t: float, y: Array) -> float:
+    def watched(t: float, y: Array, *_: Any) -> float:
         return float(event.function(t, *plant.split(t, np.array(y))))
 
     watched.terminal = event.terminal  # type: ignore[attr-defined]
@@ -258,7 +294,7 @@ class _ConstantEfforts:
 def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
     if callable(tau):
         return lambda t, q, v: read_state("tau", tau(t, q, v), model.coordinate_names)
-    values = read_state("tau", np.zeros(model.nv) if tau is None else tau, model.coordinate_names)
+    values = read_state("tau", np.zeros(model.nv) if tau is None else tau, model.coordinate_names, stacked=True)
     if values.ndim == 1:
         return _ConstantEfforts(values)
     if len(values) != len(times):
@@ -271,7 +307,8 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
 
 
 def _read_times(t: Any) -> Array:
-    times = np.ascontiguousarray(t, dtype=float)
-    if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
+    times = real_array(t)
+    usable = times is not None and times.ndim == 1 and len(times) >= 2 and np.isfinite(times).all()
+    if times is None or not usable or not (np.diff(times) > 0).all():
         raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
     return times

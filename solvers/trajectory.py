@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,11 @@ class Trajectory:
     wrenches : dict of port name to (n, 6) array
         External wrenches.
     events : dict of name to array of times (s)
+
+    Notes
+    -----
+    Arguments of the methods are those of `Model`: `port` and `joint` are names, `sequence` names the axes of Euler
+    angles, `name` is an entry of q; `path` is a file's.
     """
 
     model: Model
@@ -143,13 +149,31 @@ class Trajectory:
 def load_trajectory(path: str | Path, model: Model) -> Trajectory:
     """Read a trajectory that `Trajectory.save` wrote; nothing in the file is executed.
 
+    Parameters
+    ----------
+    path : str or Path
+    model : Model
+        The model that made it.
+
     Raises
     ------
     ModelError
         If the file is of another format or of a model with other coordinates.
     """
-    with np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        missing = {"format", "configuration_names", "coordinate_names", *_ARRAYS} - set(arrays)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ModelError(
+            Finding("wrong-format", str(path), error, "a file of Trajectory.save", "the file is damaged or another's")
+        ) from None
+    if missing:
+        raise ModelError(
+            Finding("wrong-format", str(path), f"no {sorted(missing)}", "a file of Trajectory.save", "check the path")
+        )
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
     if int(arrays.get("format", -1)) != _FORMAT:
         raise ModelError(

@@ -154,7 +154,7 @@ class MuJoCo(BaseInWorld):
     statements: ClassVar = {
         "ID": "qpos[:] = q; qvel[:] = v; qacc[:] = a; mujoco.mj_inverse(model, data)",
         "FD": "qpos[:] = q; qvel[:] = v; applied[:] = tau; mujoco.mj_forward(model, data)",
-        "M": "qpos[:] = q; mujoco.mj_fwdKinematics(model, data); mujoco.mj_crb(model, data); mujoco.mj_fullM(model, data, full)",
+        "M": "qpos[:] = q; mujoco.mj_fwdKinematics(model, data); mujoco.mj_makeM(model, data); mujoco.mj_fullM(model, data, M)",
     }
 
     def __init__(self, tree: Tree) -> None:
@@ -164,7 +164,7 @@ class MuJoCo(BaseInWorld):
         self.model = mujoco.MjModel.from_xml_string(mjcf(tree))
         self.data = mujoco.MjData(self.model)
         self.qpos, self.qvel, self.qacc = self.data.qpos, self.data.qvel, self.data.qacc
-        self.applied, self.full = self.data.qfrc_applied, np.zeros((self.model.nv, self.model.nv))
+        self.applied, self.M = self.data.qfrc_applied, np.zeros((self.model.nv, self.model.nv))
 
     def load(self, state: State, tau: np.ndarray) -> None:
         """Reorder the quaternion; linear velocities in world axes."""

@@ -122,10 +122,11 @@ class _Announcement:
         self.said = True
         print(f"titop: compiling {self.what} (once; kept in a cache) ...", file=sys.stderr, flush=True)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _Announcement:
         self.begin = time.perf_counter()
         self.timer.daemon = True
         self.timer.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.timer.cancel()

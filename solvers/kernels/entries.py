@@ -100,8 +100,11 @@ def inverse_dynamics(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system into `tau`."""
     if not _sizes_fit(ints, q, v, a, tau):
         return WRONG_SIZE
-    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
-    return _inverse_rigid(ints, floats, q, v, a, work, np.empty((_world_rows(ints), 12)), tau)
+    work, result = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(tau.size)
+    status = _inverse_rigid(ints, floats, q, v, a, work, np.empty((_world_rows(ints), 12)), result)
+    for k in range(tau.size):  # last: `tau` may share memory with an argument
+        tau[k] = result[k]
+    return status
 
 
 @entry(int64(_I, _F, _X, _X, _X, _X))
@@ -109,9 +112,12 @@ def forward_dynamics(ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system into `a`."""
     if not _sizes_fit(ints, q, v, tau, a):
         return WRONG_SIZE
-    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    work, result = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty(a.size)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    return _forward_rigid(ints, floats, q, v, tau, work, multi, np.empty((_world_rows(ints), 12)), a)
+    status = _forward_rigid(ints, floats, q, v, tau, work, multi, np.empty((_world_rows(ints), 12)), result)
+    for k in range(a.size):  # last: `a` may share memory with an argument
+        a[k] = result[k]
+    return status
 
 
 @entry(int64(_X, float64, _X, _I, _F, _X))

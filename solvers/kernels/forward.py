@@ -13,7 +13,6 @@ A pivot D below `_NO_INERTIA` of the trace of M is rounding: the joint moves no 
 from __future__ import annotations
 
 import numpy as np
-
 from titop.solvers.kernels.algebra import (
     add_six,
     carry_inertia,
@@ -63,7 +62,6 @@ from titop.solvers.kernels.layout import (
     U,
     V,
 )
-
 
 #: Relative to the trace of an element's inertia.
 _NO_INERTIA = 1e-14

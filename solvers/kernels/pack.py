@@ -72,7 +72,8 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
     bad = 0
     for i in range(1, ints[0, ELEMENTS]):
         turn = _alignment(sources, constants, i, params)
-        _pack_motion(ints, sources, constants, i, params, floats)
+        bad += 0 if math.isfinite(turn[2]) else 1  # an axis of length zero
+        bad += _pack_motion(ints, sources, constants, i, params, floats)
         _pack_tree(ints, sources, i, params, turn, frames, floats)
         _pack_frame(sources, i, params, turn, frames)
         bad += _pack_body(sources, i, params, frames, floats)
@@ -161,6 +162,8 @@ def _alignment(sources, constants, i, params):
         x, y, z = params[o], params[o + 1], params[o + 2]
     else:
         x, y, z = constants[i, FIXED_AXIS], constants[i, FIXED_AXIS + 1], constants[i, FIXED_AXIS + 2]
+    largest = max(abs(x), abs(y), abs(z))
+    x, y, z = x / largest, y / largest, z / largest
     norm = math.sqrt(x * x + y * y + z * z)
     x, y, z = x / norm, y / norm, z / norm
     sign = 1.0 if z >= 0.0 else -1.0
@@ -170,13 +173,18 @@ def _alignment(sources, constants, i, params):
 
 @helper
 def _pack_motion(ints, sources, constants, i, params, floats):
+    """Write an axial element's motion and the armatures; return the number of negative ones."""
+    bad = 0
     floats[i, LINEAR], floats[i, ANGULAR] = constants[i, FIXED_LINEAR], constants[i, FIXED_ANGULAR]
     if sources[i, PITCH] >= 0:
         floats[i, LINEAR] = params[sources[i, PITCH]]
     kind = ints[i, KIND]
     n = 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
     for k in range(6):
-        floats[i, ARMATURE + k] = params[sources[i, DRIVE] + k] if k < n and sources[i, DRIVE] >= 0 else 0.0
+        drive = params[sources[i, DRIVE] + k] if k < n and sources[i, DRIVE] >= 0 else 0.0
+        bad += 1 if drive < 0.0 else 0
+        floats[i, ARMATURE + k] = drive
+    return bad
 
 
 @helper

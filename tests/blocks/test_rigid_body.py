@@ -65,7 +65,7 @@ class TestPorts:
         body = make(ports={"A.b": [0, 0, 0], "B": [0, 0]})
         body.add_port("A.b")
         assert codes(body) == [("wrong-shape", "hub.B"), ("duplicate-port", "hub.A.b"), ("bad-name", "hub.A.b")]
-        with pytest.raises(tt.ModelError, match="three|shape"):
+        with pytest.raises(tt.ModelError, match="wrong-shape"):
             body.add_port("D", position=[1, 2])
 
 

@@ -66,6 +66,8 @@ class TestNames:
         assert m.mass_matrix([]).shape == (0, 0)
         assert m.jacobian("world", []).shape == (6, 0)
         assert m.energy([], []).total == 0.0
+        with pytest.raises(tt.ModelError, match="mass"):
+            m.center_of_mass([])
 
     def test_welds_have_no_coordinates(self, engine: str) -> None:
         s = tt.System("post")
@@ -205,6 +207,15 @@ class TestPlaces:
         np.testing.assert_allclose(m.pose("lamp", [0.5])[1], [0, 3.5, 0], atol=ROUNDING)
         np.testing.assert_array_equal(m.motion("world", [0.5], [1.0], [1.0]), np.zeros(18))
 
+    @pytest.mark.parametrize("tilt", [0.0, 1e-9, 1e-5, 1e-3, 1.5e-3, 0.1])
+    def test_axes_close_to_minus_z(self, engine: str, tilt: float) -> None:
+        """Where an alignment with local z is close to a half turn."""
+        axis = np.array([tilt, -0.5 * tilt, -1.0])
+        s = tt.System("rig")
+        s.connect("world", body("arm"), tt.Revolute("hinge", axis=axis))
+        rotation, _ = s.resolve(engine).pose("arm", [0.7])
+        np.testing.assert_allclose(rotation, Rotation.from_rotvec(0.7 * axis / np.linalg.norm(axis)).as_matrix(), atol=ROUNDING)
+
     def test_one_parent_carries_many_children(self, engine: str) -> None:
         s = tt.System("mobile")
         bar = body("bar")
@@ -265,7 +276,7 @@ def elapsed(bodies: int) -> float:
 def test_ten_thousand_bodies_at_linear_cost() -> None:
     """No recursion, no quadratic step: ten times the bodies take about ten times the time."""
     elapsed(10)  # kernels compiled
-    small, large = min(elapsed(1_000) for _ in range(3)), elapsed(10_000)
+    small, large = min(elapsed(1_000) for _ in range(2)), elapsed(10_000)
     assert (
         large < 40 * small
     )  # a quadratic step would make it 100; timing on a busy machine is uncertain by a factor of two or so

@@ -339,6 +339,40 @@ def test_resolvers_disagree_on_everything_after_a_change_of_a_millionth() -> Non
             assert_equal(found[name], expected[name], c.tolerance)
 
 
+def stretched(c: Case, factor: float) -> Case:
+    """Return the case with all quaternions multiplied by a factor."""
+    other = copy.copy(c)
+    quaternions = np.array([name.rpartition(".")[2] in ("qx", "qy", "qz", "qw") for name in c.model.configuration_names])
+    other.q = np.where(quaternions, factor * c.q, c.q)
+    return other
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(seed=SEEDS)
+@FEW
+def test_almost_unit_quaternions_are_normalised(engine: str, seed: int) -> None:
+    c = Case(seed, engine, base="free")
+    assert_same(observations(stretched(c, 1 + 9e-7), c.model), observations(c, c.model), c.tolerance)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_other_quaternions_are_refused(engine: str) -> None:
+    c = stretched(control_case(engine), 1 + 1.1e-6)
+    q, v, a, tau = c.q, c.v, c.a, c.tau
+    for call in (
+        lambda model: model.forward_dynamics(q, v, tau),
+        lambda model: model.inverse_dynamics(q, v, a),
+        lambda model: model.forward_dynamics(q[None], v[None], tau[None]),
+        lambda model: model.hybrid_dynamics(q, v, tau, a, ["j1"]),
+        lambda model: model.mass_matrix(q),
+        lambda model: model.energy(q, v),
+        lambda model: model.motion("b0", q, v, a),
+        lambda model: model.integrate(q, v),
+    ):
+        with pytest.raises(tt.ModelError, match="unit quaternion"):
+            call(c.model)
+
+
 # -- the same system said differently ----------------------------------------------------------------------------------
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import titop as tt
+import titop.solvers.simulation
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.interpolate import make_interp_spline
@@ -55,31 +59,43 @@ def largest(x: Any) -> float:
 # -- conserved quantities ----------------------------------------------------------------------------------------------
 
 
-def test_free_flight_of_ten_bodies_keeps_energy_and_momentum() -> None:
-    rng = np.random.default_rng(1)
+def free_flight_drifts(seed: int, rtol: float) -> Array:
+    """Return how much ten bodies change energy, momentum and angular momentum in 100 s without gravity, relatively."""
+    rng = np.random.default_rng(seed)
     system = random_tree(rng, 10, [kind for kind in KINDS if kind != "Weld"], base="free")
     system.gravity = np.zeros(3)
     model = system.resolve()
-    v = 0.1 * rng.normal(size=model.nv)
-    trajectory = tt.simulate(model, np.linspace(0, 100, 51), model.random_configuration(rng), v, rtol=1e-10, atol=1e-12)
+    q, v = model.random_configuration(rng), 0.1 * rng.normal(size=model.nv)
+    trajectory = tt.simulate(model, np.linspace(0, 100, 51), q, v, rtol=rtol, atol=rtol / 100)
+    path = np.array([model.center_of_mass(q) for q in trajectory.q])
+    assert largest(path[-1] - path[0]) > 1  # it moved
     energy = trajectory.energy().sum(axis=1)
     momentum = np.array([model.momentum(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)])
-    assert largest(trajectory.q[-1] - trajectory.q[0]) > 1  # it moved
-    # about a thousand steps, each with a relative error of 1e-10 or less that is not always to the same side
-    assert largest(energy / energy[0] - 1) < 1e-8
-    for part in (momentum[:, :3], momentum[:, 3:]):
-        assert largest(part - part[0]) < 1e-8 * np.linalg.norm(part[0])
+    linear, angular = momentum[:, :3], momentum[:, 3:]
+    size = np.linalg.norm(linear[0])
+    lever = np.linalg.norm(path, axis=1).max()  # the angular momentum's parts, r x p, grow with the way
+    return np.array(
+        [largest(energy / energy[0] - 1), largest(linear - linear[0]) / size, largest(angular - angular[0]) / (size * lever)]
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_free_flight_of_ten_bodies_keeps_energy_and_momentum(seed: int) -> None:
+    # about a hundred steps, each with a relative error of 1e-10 or less
+    assert free_flight_drifts(seed, 1e-10).max() < 1e-8
+    # the integrator's tolerance explains the drift: a looser one gives more
+    assert free_flight_drifts(seed, 1e-6).min() > 1e-7
 
 
 def sprung(kind: str, seed: int, damping: float = 0.0) -> tuple[tt.System, Array]:
-    """Return a body on a joint with a full spring matrix, and a velocity that keeps rotations from rest below 2 rad."""
+    """Return a body on a joint with a full spring matrix, and a velocity at rest that takes it about 1 m and 1 rad away."""
     rng = np.random.default_rng(seed)
     n = getattr(tt, kind)("joint").nv
     spring = rng.uniform(-1.0, 1.0, (n, n))
     joint = getattr(tt, kind)("joint", stiffness=10 * (spring @ spring.T + 0.3 * np.eye(n)), damping=damping)
     s = tt.System("sprung", gravity=[0, 0, 0])
     s.connect("world", random_body(rng, "body").port("A"), joint)
-    return s, rng.normal(size=n)
+    return s, 2.0 * rng.normal(size=n)
 
 
 def energy_drift(system: tt.System, v: Array, engine: str = "compiled", end: float = 3.0) -> tuple[float, tt.Trajectory]:
@@ -94,8 +110,8 @@ def energy_drift(system: tt.System, v: Array, engine: str = "compiled", end: flo
 @pytest.mark.parametrize("seed", range(3))
 def test_springs_conserve_energy(kind: str, seed: int) -> None:
     drift, trajectory = energy_drift(*sprung(kind, seed))
-    turn = max(largest(trajectory.model.difference(trajectory.q[0], q)[-3:]) for q in trajectory.q)
-    assert kind == "Prismatic" or turn > 0.1  # far enough for the spring's nonlinearity
+    reach = max(largest(trajectory.model.difference(trajectory.q[0], q)) for q in trajectory.q)
+    assert 0.15 < reach < 2.5  # far enough for nonlinearity, below pi where the logarithm is cut
     # a hundred steps with a relative error of 1e-10 each
     assert drift < 1e-8
 
@@ -167,17 +183,17 @@ def test_armature_of_a_free_joint() -> None:
 
 
 def assert_tumbles(trajectory: tt.Trajectory, quaternion: slice) -> None:
-    """Every part of the sphere of attitudes is visited, quaternions stay unit, and the port's motion can be read."""
+    """Every orthant of quaternions and both gimbal locks are visited, and the motion can be read everywhere."""
     x = trajectory.q[:, quaternion]
     # normalised where they are read, so that only the rounding of one division is left
     assert largest(np.linalg.norm(x, axis=1) - 1) < 1e-12
-    assert len({tuple(row) for row in np.sign(x)}) == 16
+    assert len({tuple(row) for row in x > 0}) == 16
     pitch = Rotation.from_quat(x).as_euler("XYZ")[:, 1]
     assert pitch.max() > 1.5  # close to both gimbal locks
     assert pitch.min() < -1.5
-    motion = trajectory.motion("body")
-    assert np.isfinite(motion).all()
-    assert largest(np.diff(motion[:, 15:], axis=0)) < 3.2  # angles are continuous but for the jumps at gimbal locks
+    read = Rotation.from_euler("XYZ", trajectory.motion("body")[:, 15:])
+    # attitudes closer than 1e-7 rad to a gimbal lock are read as if they were in it
+    assert largest((read * Rotation.from_quat(x).inv()).magnitude()) < 2e-7
     energy = trajectory.energy().sum(axis=1)
     assert largest(energy / energy[0] - 1) < 1e-8
 
@@ -187,11 +203,10 @@ def assert_tumbles(trajectory: tt.Trajectory, quaternion: slice) -> None:
 def test_tumbling_through_every_attitude(joint: tt.Joint, engine: str) -> None:
     model = single_body(tt.RigidBody("body", mass=1.0, inertia=[0.2, 0.3, 0.4]), joint)
     v = np.zeros(model.nv)
-    v[-3:] = 0.8, 3.0, 1.3
-    end = 60.0 if engine == "compiled" else 20.0
+    v[-3:] = 0.3, 3.0, 0.1  # about the middle axis, so that it turns over
     # a function for the wrench keeps the simulation out of the fully compiled derivative
     wrenches = None if engine == "compiled" else {"body": lambda t, q, v: np.zeros(6)}
-    t = np.linspace(0, end, 2001)
+    t = np.linspace(0, 60, 2001)
     trajectory = tt.simulate(model, t, model.neutral(), v, wrenches=wrenches, rtol=1e-10, atol=1e-12)
     assert_tumbles(trajectory, slice(model.nq - 4, model.nq))
 
@@ -340,19 +355,20 @@ def test_efforts_of_other_accelerations_are_noticed() -> None:
 # -- events, efforts and wrenches --------------------------------------------------------------------------------------
 
 
-def oscillator(events: Any, end: float = 10.0) -> tt.Trajectory:
+def oscillator(events: Any, tau: Any = None, end: float = 10.0) -> tt.Trajectory:
     """Return ``q = cos t`` with some events."""
-    return tt.simulate(slider(1.0, stiffness=1.0), np.linspace(0, end, 21), [1.0], [0.0], events=events, **TIGHT)
+    return tt.simulate(slider(1.0, stiffness=1.0), np.linspace(0, end, 21), [1.0], [0.0], tau, events=events, **TIGHT)
 
 
+@pytest.mark.parametrize("tau", [None, lambda t, q, v: [0.0]], ids=["compiled", "python"])
 @pytest.mark.parametrize(("direction", "first", "period"), [(0, 0.5, 1.0), (-1, 0.5, 2.0), (1, 1.5, 2.0)])
-def test_events(direction: int, first: float, period: float) -> None:
+def test_events(direction: int, first: float, period: float, tau: Any) -> None:
     times = np.pi * np.arange(first, 10 / np.pi, period)
     through_zero = {"function": lambda t, q, v: q[0], "name": "zero", "direction": direction}
-    passing = oscillator(tt.Event(**through_zero, terminal=False))
+    passing = oscillator(tt.Event(**through_zero, terminal=False), tau)
     assert passing.events["zero"] == pytest.approx(times, abs=1e-8)
     assert len(passing.t) == 21
-    ended = oscillator(tt.Event(**through_zero))
+    ended = oscillator(tt.Event(**through_zero), tau)
     assert ended.events["zero"] == pytest.approx(times[:1], abs=1e-8)
     assert ended.t[-1] == ended.events["zero"][0]
     assert np.array_equal(ended.t[:-1], passing.t[passing.t < ended.t[-1]])
@@ -437,18 +453,45 @@ def test_largest_step() -> None:
     """A kick shorter than the integrator's steps is missed unless they are bounded."""
 
     def kick(t: float, q: Array, v: Array) -> list[float]:
-        return [2000.0 if 5.0 < t < 5.001 else 0.0]
+        return [2000.0 if 0.5 < t < 0.501 else 0.0]
 
-    speeds = [tt.simulate(slider(2.0), [0, 10], [0], [0], kick, max_step=step).v[-1, 0] for step in (np.inf, 2e-4)]
+    speeds = [tt.simulate(slider(2.0), [0, 1], [0], [0], kick, max_step=step).v[-1, 0] for step in (np.inf, 2e-4)]
     assert speeds[0] == 0
     assert speeds[1] == pytest.approx(1.0, rel=1e-2)  # the kick's edges fall within steps
 
 
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau"])
-def test_giving_up(method: str) -> None:
-    """With ``dv/dt = v^2`` the velocity is infinite after a second."""
-    with pytest.raises(tt.ConvergenceError, match=r"gave up after t = (1 |0\.9|1\.0)"):
-        tt.simulate(slider(1.0), [0, 2], [0.0], [1.0], tau=lambda t, q, v: v**2, method=method)
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"])
+@pytest.mark.parametrize("outputs", [2, 201])
+def test_giving_up(method: str, outputs: int) -> None:
+    """With ``dv/dt = v^2`` the velocity is infinite after a second; the message says so, however coarse the output."""
+    with pytest.raises(tt.ConvergenceError) as caught:
+        tt.simulate(slider(1.0), np.linspace(0, 2, outputs), [0.0], [1.0], tau=lambda t, q, v: v**2, method=method)
+    reached = float(str(caught.value).split("gave up after t = ")[1].split(" s")[0])
+    assert 0.98 < reached < 1.01
+
+
+@pytest.mark.parametrize("tau", [None, lambda t, q, v: [0.0, 0.0]], ids=["compiled", "python"])
+def test_a_state_without_inertia(tau: Any) -> None:
+    """A point mass on the first axis of a universal joint: nothing resists the first angle."""
+    model = single_body(tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Universal("cross"))
+    with pytest.raises((tt.ModelError, tt.ConvergenceError)):
+        tt.simulate(model, [0, 1], [0.3, np.pi / 2], [1.0, 0.4], tau)
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(titop.solvers.simulation, "_SHOW_PROGRESS_AFTER", 0.0)
+    arguments = pendulum().resolve(), [0, 10, 20], [2.5], [0]
+    shown, plain = Terminal(), io.StringIO()
+    for stream, progress, visible in ((shown, True, True), (shown, False, False), (plain, True, False)):
+        stream.truncate(0)
+        monkeypatch.setattr(sys, "stderr", stream)
+        found = tt.simulate(*arguments, progress=progress)
+        assert ("20.0" in stream.getvalue()) == visible
+        assert np.array_equal(found.q, tt.simulate(*arguments, progress=False).q)
 
 
 # -- what is kept of a trajectory --------------------------------------------------------------------------------------
@@ -561,11 +604,7 @@ def test_figure(trajectory: tt.Trajectory) -> None:
         ({"prescribed": {"track": np.sin}}, "bad-motion"),
         ({"prescribed": {"track": lambda t: (0.0, 0.0)}}, "bad-motion"),
         ({"prescribed": {"track": lambda t: (0.0, 0.0, np.nan)}}, "bad-motion"),
-        ({"rtol": -1e-6}, "bad-tolerance"),
-        ({"atol": np.nan}, "bad-tolerance"),
-        ({"max_step": 0.0}, "bad-step"),
     ],
-    ids=str,
 )
 def test_bad_arguments(arguments: dict[str, Any], code: str) -> None:
     usable: dict[str, Any] = {"t": [0, 1], "q0": [0.0, 0.4], "v0": [0.0, 0.0]}
@@ -573,6 +612,52 @@ def test_bad_arguments(arguments: dict[str, Any], code: str) -> None:
     with pytest.raises(tt.ModelError) as caught:
         tt.simulate(cart(), **(usable | arguments))
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("value", [-1e-6, np.nan, np.inf, "tight"])
+@pytest.mark.parametrize("name", ["rtol", "atol"])
+def test_bad_tolerances(name: str, value: Any) -> None:
+    with pytest.raises(tt.ModelError, match=name):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], **{name: value})
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan])
+def test_bad_largest_step(value: float) -> None:
+    with pytest.raises(tt.ModelError, match="max_step"):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], max_step=value)
+
+
+@pytest.mark.parametrize("q0", [[0, 0, 0, 0, 0, 0, 2.0], [0, 0, 0, 0, 0, 0, 0.0]])
+def test_bad_quaternions(q0: list[float]) -> None:
+    model = single_body(tt.RigidBody("rock", mass=1.0, inertia=1.0), tt.Free("base"))
+    moved = {"base": lambda t: (q0, np.zeros(6), np.zeros(6))}
+    for start, prescribed in ((q0, {}), (model.neutral(), moved)):
+        with pytest.raises(tt.ModelError, match="unit quaternion"):
+            tt.simulate(model, [0, 1], start, np.zeros(6), prescribed=prescribed)
+
+
+@pytest.mark.parametrize(
+    ("prescribed", "code"),
+    [({"disc": None, "disc.x": None}, "prescribed-twice"), ({"base.x": None}, "not-separable"), ({"base": None}, "bad-motion")],
+)
+def test_bad_choices_of_prescribed_coordinates(prescribed: dict[str, Any], code: str) -> None:
+    s = tt.System("two")
+    base, disc = tt.RigidBody("rock", mass=1.0, inertia=1.0), tt.RigidBody("pebble", mass=1.0, inertia=1.0)
+    s.connect("world", base, tt.Free("base"))
+    s.connect(base, disc, tt.Planar("disc"))
+    model = s.resolve()
+    motions = {name: (lambda t, n=3 if name == "disc" else 1: (np.zeros(n),) * 3) for name in prescribed}
+    with pytest.raises(tt.ModelError) as caught:
+        tt.simulate(model, [0, 1], model.neutral(), np.zeros(9), prescribed=motions)
+    assert caught.value.code == code
+
+
+def test_one_prescribed_coordinate_of_several() -> None:
+    model = single_body(tt.RigidBody("disc", mass=1.0, inertia=1.0), tt.Planar("plane"))
+    trajectory = tt.simulate(model, [0, 1, 2], np.zeros(3), [0, 1, 2], prescribed={"plane.x": shaken}, **TIGHT)
+    t = trajectory.t
+    assert largest(trajectory.q - np.array([shaken(t)[0], t, 2 * t]).T) < ACCURACY
+    assert_efforts_are_those_of_the_motion(trajectory, slice(0, 1))
 
 
 @pytest.mark.parametrize("where", ["tau", "wrenches", "prescribed", "events"])
@@ -587,8 +672,17 @@ def test_errors_in_functions_of_the_user_come_through(where: str) -> None:
         tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], **{where: wrapped[where]})
 
 
+WELDED = """
+import numpy as np, titop as tt
+s = tt.System("rock")
+s.connect("world", tt.RigidBody("rock", mass=1.0), tt.Weld("ground"))
+trajectory = tt.simulate(s.resolve(), [0, 1, 2], [], [])
+assert trajectory.q.shape == (3, 0)
+assert not trajectory.motion("rock").any()
+"""
+
+
 def test_a_system_without_coordinates_stays_where_it_is() -> None:
-    model = single_body(tt.RigidBody("rock", mass=1.0), tt.Weld("ground"))
-    trajectory = tt.simulate(model, [0, 1, 2], [], [])
-    assert trajectory.q.shape == (3, 0)
-    assert largest(trajectory.motion("rock")) == 0
+    """In a process of its own: integrators of compiled code may abort on an empty state."""
+    result = subprocess.run([sys.executable, "-c", WELDED], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

@@ -1,0 +1,78 @@
+"""The scripts of ``examples/`` run, and what they find is right."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def script(name: str) -> dict[str, Any]:
+    """Return the names that a script defines."""
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def test_every_example_is_tested() -> None:
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
+
+
+def test_balloon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    balloon = script("balloon")
+    figure = tmp_path / "figure.png"
+    trajectory = balloon["main"](["--output", str(figure)])
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert list(tmp_path.iterdir()) == [figure]
+    printed = capsys.readouterr().out
+    assert "balloon.C --rail: Prismatic [displacement]--> slider" in printed
+    assert "after 20 s: x [m]" in printed
+
+    model = trajectory.model
+    states = list(zip(trajectory.q, trajectory.v, strict=True))
+    assert trajectory.t[-1] == 20
+    assert np.rad2deg(trajectory.q[0, -2:]) == pytest.approx([170, -170])
+    assert np.abs(trajectory.q[-1] - trajectory.q[0]).max() > 1  # the pendulums fell
+    # buoyancy carries the whole weight, and both are vertical: no force in all, and no torque about the vertical;
+    # 20 s at a tolerance of 1e-10 leave less than 1e-8
+    centers = np.array([model.center_of_mass(q) for q, _ in states])
+    assert np.abs(centers - centers[0]).max() < 1e-8
+    momentum = np.array([model.momentum(q, v) for q, v in states])
+    assert np.abs(momentum[:, [0, 1, 2, 4]]).max() < 1e-7  # kg m/s: 16 kg times the above
+    # dampers alone change the energy, when the balloon's height counts as potential energy of its buoyancy
+    energy = trajectory.energy().sum(axis=1) - balloon["BUOYANCY"] * trajectory.q[:, 1]
+    assert (np.diff(energy) < 0).all()
+    assert energy[0] - energy[-1] > 10
+
+
+def test_balloon_agrees_with_pinocchio() -> None:
+    pytest.importorskip("pinocchio")
+    balloon = script("balloon")
+    tt = balloon["tt"]
+    model = balloon["resolve"](balloon["build"]())
+    t = np.linspace(0, 5, 51)
+    trajectory = tt.simulate(model, t, *balloon["initial_state"](model), rtol=1e-10, atol=1e-12)
+    # both integrate with a relative error of 1e-10 a step; the fall of the pendulums amplifies it a hundred times
+    assert np.abs(trajectory.q - balloon["pinocchio_solution"](t)).max() < 1e-7
+    # the sign of the product of inertia alone makes another motion
+    other = balloon["resolve"](balloon["build"](inertia_yz=7.0))
+    other_trajectory = tt.simulate(other, t, *balloon["initial_state"](other))
+    assert np.abs(other_trajectory.q - trajectory.q).max() > 1e-2
+
+
+def test_custom_block(capsys: pytest.CaptureFixture[str]) -> None:
+    script("custom_block")["main"]()
+    printed = capsys.readouterr().out
+    assert "shoulder: Revolute [angle]--> near" in printed
+    energy, change = (float(x) for x in re.search(r"energy (\S+) J, largest change (\S+) J", printed).groups())
+    momentum_change = float(re.search(r"momentum, largest change (\S+)", printed).group(1))
+    # the springs of 3 and 5 N m/rad at 1, 0.5 and 0.4 rad hold 2.275 J; the hub's 4 kg and the rest move with 0.1 m/s
+    assert 2.275 < energy < 2.5
+    # about a hundred steps, each with a relative error of 1e-9 or less
+    assert change < 2e-8
+    assert momentum_change < 2e-8
