@@ -151,7 +151,7 @@ class CompiledModel(Model):
         self.raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
         return tau, law, work
 
-    def _outward(self, q: Array, v: Array, columns: int) -> tuple[Array, Array]:
+    def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
         """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
         law = np.zeros((1, self._tables.law_size))
         for general in self._tables.general:
@@ -202,7 +202,18 @@ class CompiledModel(Model):
 
     # -- the model's other functions -----------------------------------------------------------------------------------
 
+    @cached_property
+    def _mass(self) -> Any:
+        return entries.rigid_mass_matrix.compiled
+
     def mass_matrix(self, q: Any) -> Array:
+        if self._rigid:
+            matrix = np.empty((self.nv, self.nv))
+            try:
+                if self._mass(self._ints, self._floats, q, matrix) == layout.OK:
+                    return matrix
+            except TypeError:
+                pass
         q = _real(self._read_q(q), "q")
         law, work = self._bare._outward(q, np.zeros(self.nv), layout.FORWARD_COLUMNS)
         matrix = np.zeros((self.nv, self.nv))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-#: Helpers are always inlined, and count no references: they may not allocate, entries pass them their arrays.
-helper = njit(error_model="numpy", forceinline=True, _nrt=False)  # type: ignore[call-overload]
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "forceinline": True,
+    "_nrt": False,  # no counting of references: helpers may not allocate, entries pass them their arrays
+    "no_cpython_wrapper": True,  # never called from Python
+    "no_cfunc_wrapper": True,
+}
+helper = njit(**_OPTIONS)
 
 
 @helper

@@ -6,13 +6,15 @@ folder is named after a hash of all kernel sources, so that any edit starts a fr
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,7 @@ class Kernel:
         """The compiled function: read from the cache, or compiled and put there."""
         with _lock:
             dispatcher = self._dispatcher()
-            with _Announcement(self.function.__name__):
+            with _Announcement(self.function.__name__), _collection_paused():
                 dispatcher.compile(self.signature)
             dispatcher.disable_compile()
             return dispatcher
@@ -108,6 +110,18 @@ def _user_cache() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Pause Python's garbage collector, which looks through the compiler's many objects over and over."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Announcement:

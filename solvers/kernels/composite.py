@@ -14,19 +14,21 @@ def composite_inertias(ints, floats, law, work):
     """From the leaves inwards: the inertia of every subtree with all its joints held, into the work rows."""
     for i in range(1, ints[0, ELEMENTS]):
         put_six(work, i, BIAS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-        if ints[i, LAW] < 0:
+        if law is None or ints[i, LAW] < 0:
             write_rigid_inertia(floats, i, work)
     for i in range(ints[0, ELEMENTS] - 1, 0, -1):
-        if ints[i, LAW] >= 0:
-            take_law(ints, law, i, work)
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                take_law(ints, law, i, work)
         p = ints[i, PARENT]
         if p == 0:
             continue
         inertia = inertia_of(work, i)
         a, b, c = carry_inertia(work, i, R, inertia[0], inertia[1], inertia[2])
-        if ints[i, PORT] >= 0:
-            add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-            continue
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+                continue
         put_six(work, p, MA, plus(six(work, p, MA), a))
         put_six(work, p, MA + 6, plus(six(work, p, MA + 6), (b[0], b[1], b[2], b[3], b[4], b[5])))
         work[p, MA + 12] += b[6]
@@ -46,8 +48,9 @@ def fill_mass_matrix(ints, floats, law, work, matrix):
             along_joint(ints, floats, i, force, matrix[k + j], k)
             matrix[k + j, k + j] += floats[i, ARMATURE + j]
             _along_path(ints, floats, law, work, i, force, matrix, k + j)
-        if ints[i, LAW] >= 0:
-            _own_columns(ints, floats, law, work, i, matrix)
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                _own_columns(ints, floats, law, work, i, matrix)
 
 
 @helper
@@ -70,10 +73,11 @@ def _along_path(ints, floats, law, work, i, force, matrix, k):
     while ints[i, PARENT] > 0:
         p = ints[i, PARENT]
         force = carry_wrench(work, i, R, force)
-        if ints[i, PORT] >= 0:
-            port_effort(ints, law, i, p, force, matrix[k])
-            _mirror(matrix, k, ints[p, OWN_V], ints[p, OWN])
-            force = carry_wrench(law, 0, ints[i, PORT], force)
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                port_effort(ints, law, i, p, force, matrix[k])
+                _mirror(matrix, k, ints[p, OWN_V], ints[p, OWN])
+                force = carry_wrench(law, 0, ints[i, PORT], force)
         along_joint(ints, floats, p, force, matrix[k], ints[p, V])
         _mirror(matrix, k, ints[p, V], coordinates_of(ints[p, KIND]))
         i = p

@@ -13,6 +13,7 @@ from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
+from titop.solvers.kernels.joints import place
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
@@ -199,6 +200,25 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work, multi):
         if imposed[k]:
             tau[k] = effort[k] - passive[k]
     return min(_status_of(tau), _status_of(a))
+
+
+@entry(int64(_I, _F, _X, _F))
+def rigid_mass_matrix(ints, floats, q, matrix):
+    """The mass matrix of a rigid system into `matrix`."""
+    n = ints[0, NV]
+    if q.size != ints[0, NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
+        return WRONG_SIZE
+    if _status_of(q) != OK:
+        return NOT_FINITE
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    for i in range(1, ints[0, ELEMENTS]):
+        status = place(ints, floats, i, q, work)
+        if status != OK:
+            return status
+    matrix[:] = 0.0
+    composite_inertias(ints, floats, None, work)
+    fill_mass_matrix(ints, floats, None, work, matrix)
+    return OK
 
 
 @entry(void(_I, _F, _F, _F, _F))

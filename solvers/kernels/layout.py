@@ -5,7 +5,11 @@ world's, holds the counts and gravity. Passes keep what they compute in rows of 
 
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
 each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n).
+
+Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
+
+import numpy as np
 
 # -- ints: rows of elements
 PARENT = 0  # row of the parent element
@@ -41,46 +45,46 @@ SPHERICAL = 2
 FREE = 3
 
 # -- floats: rows of elements
-R_TREE = 0  # rotation (9) and position (3) of the joint frame in the parent
-P_TREE = 9
-MASS = 12
-MOMENT = 13  # mass times centre of mass (3)
-INERTIA = 16  # about the element's origin (6)
-LINEAR = 22  # motion along and about z a unit of an axial coordinate
-ANGULAR = 23
-ARMATURE = 24  # (6)
-FLOAT_COLUMNS = 30
+R_TREE = np.int64(0)  # rotation (9) and position (3) of the joint frame in the parent
+P_TREE = np.int64(9)
+MASS = np.int64(12)
+MOMENT = np.int64(13)  # mass times centre of mass (3)
+INERTIA = np.int64(16)  # about the element's origin (6)
+LINEAR = np.int64(22)  # motion along and about z a unit of an axial coordinate
+ANGULAR = np.int64(23)
+ARMATURE = np.int64(24)  # (6)
+FLOAT_COLUMNS = np.int64(30)
 
 # -- floats: row of the world
-GRAVITY = 0  # (3)
+GRAVITY = np.int64(0)  # (3)
 
 # -- floats: rows of springs and loads
-STIFFNESS = 0  # row of K (6)
-DAMPING = 6  # row of D (6)
-REST = 12  # rest configuration (7), in the first row
-FORCE = 12  # of a load (3); its port's pose stands as an element's tree transform does
-TORQUE = 15  # (3)
+STIFFNESS = np.int64(0)  # row of K (6)
+DAMPING = np.int64(6)  # row of D (6)
+REST = np.int64(12)  # rest configuration (7), in the first row
+FORCE = np.int64(12)  # of a load (3); its port's pose stands as an element's tree transform does
+TORQUE = np.int64(15)  # (3)
 
 # -- work: rows of elements
-R = 0  # rotation (9) and position (3) of the element in its parent
-P = 9
-TWIST = 12  # V (6)
-BIAS = 18  # wrench at zero acceleration (6); the whole wrench in inverse dynamics
-ACC = 24  # A - G (6)
-INVERSE_COLUMNS = 30
-MA = 30  # a (6), b (9), c (6) of the articulated inertia
-U = 51  # column M S of an axial joint (6)
-PIVOT = 57  # 1 / (S^T M S)
-REST_EFFORT = 58  # effort less bias along an axial joint's axis
-FORWARD_COLUMNS = 60
+R = np.int64(0)  # rotation (9) and position (3) of the element in its parent
+P = np.int64(9)
+TWIST = np.int64(12)  # V (6)
+BIAS = np.int64(18)  # wrench at zero acceleration (6); the whole wrench in inverse dynamics
+ACC = np.int64(24)  # A - G (6)
+INVERSE_COLUMNS = np.int64(30)
+MA = np.int64(30)  # a (6), b (9), c (6) of the articulated inertia
+U = np.int64(51)  # column M S of an axial joint (6)
+PIVOT = np.int64(57)  # 1 / (S^T M S)
+REST_EFFORT = np.int64(58)  # effort less bias along an axial joint's axis
+FORWARD_COLUMNS = np.int64(60)
 
 # -- multi: rows of spherical and free joints
-FULL = 0  # the 6x6 inertia, reduced coordinate by coordinate
-FULL_P = 36  # and bias
-U_MULTI = 42  # a column M S for each coordinate (6 x 6)
-PIVOT_MULTI = 78
-REST_MULTI = 84
-MULTI_COLUMNS = 90
+FULL = np.int64(0)  # the 6x6 inertia, reduced coordinate by coordinate
+FULL_P = np.int64(36)  # and bias
+U_MULTI = np.int64(42)  # a column M S for each coordinate (6 x 6)
+PIVOT_MULTI = np.int64(78)
+REST_MULTI = np.int64(84)
+MULTI_COLUMNS = np.int64(90)
 
 # -- law: of a port
 PORT_P = 9
