@@ -212,7 +212,7 @@ class CompiledModel(Model):
             try:
                 if self._mass(self._ints, self._floats, q, matrix) == layout.OK:
                     return matrix
-            except TypeError:
+            except (TypeError, ValueError):
                 pass
         q = _real(self._read_q(q), "q")
         law, work = self._bare._outward(q, np.zeros(self.nv), layout.FORWARD_COLUMNS)
