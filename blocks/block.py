@@ -236,15 +236,11 @@ class PortRef:
         return f"PortRef({self})"
 
 
-def child_twist(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:
-    """Return the twist (6) of a child port: ``Ad(g)^-1 V_P + S v``."""
-    return twist_transport(*block.pose(port, q)) @ twist + block.motion_subspace(port, q) @ v
-
-
 def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:
-    """Return ``gamma = dS/dt v + ad(V_C) S v`` (6) of a child port."""
-    at_child = child_twist(block, port, q, v, twist)
-    return block.subspace_rate(port, q, v) + twist_cross(at_child) @ (block.motion_subspace(port, q) @ v)
+    """Return ``gamma = dS/dt v + ad(V_C) S v`` (6) of a child port, ``V_C = Ad(g)^-1 V_P + S v``."""
+    relative = block.motion_subspace(port, q) @ v
+    at_child = twist_transport(*block.pose(port, q)) @ twist + relative
+    return block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative
 
 
 def law_findings(block: Block) -> Iterator[Finding]:

@@ -480,7 +480,8 @@ class Free(Joint):
     """Any motion: the base of a flying system (key A, section 2).
 
     ``q`` is the position (3, m) and the unit quaternion (x, y, z, w) of the child port in the joint frame, ``v`` its
-    body-frame twist (linear first).
+    body-frame twist (linear first). A spring between translation and rotation is not smooth across a turn of pi, where
+    the logarithm that measures its displacement jumps.
     """
 
     coordinates = ("x", "y", "z", "rx", "ry", "rz")

@@ -17,10 +17,25 @@ from numpy.typing import ArrayLike, NDArray
 #: Real, or complex in complex-step derivatives.
 Array = NDArray[Any]
 
-#: Below this squared angle the closed forms lose digits and their series are exact to rounding.
-_SMALL = 1e-4
+#: Below this squared angle the closed forms cancel, and these series (in powers of it) are exact to rounding.
+_SMALL = 0.1
+_SINE = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)  # sin(t) / t
+_VERSINE = (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600)  # (1 - cos t) / t^2
+_CUBIC = (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800, -1 / 6227020800)  # (t - sin t) / t^3
+_QUARTIC = (1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600)  # (t^2 + 2 cos t - 2) / (2 t^4)
+_QUINTIC = (1 / 120, -1 / 2520, 1 / 120960, -1 / 9979200, 1 / 1245404160)  # (2 t - 3 sin t + t cos t) / (2 t^5)
+_HALF_COTANGENT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000)  # 1/t^2 - cot(t/2)/(2t)
+_ARCTANGENT = (1.0, -1 / 3, 1 / 5, -1 / 7, 1 / 9, -1 / 11, 1 / 13, -1 / 15, 1 / 17, -1 / 19, 1 / 21, -1 / 23, 1 / 25)
 
 _ZERO = np.zeros((3, 3))
+
+
+def _series(coefficients: tuple[float, ...], s: Any) -> Any:
+    """Return the polynomial in s with the given coefficients, lowest first."""
+    total = 0.0
+    for coefficient in reversed(coefficients):
+        total = total * s + coefficient
+    return total
 
 
 def skew(a: ArrayLike) -> Array:
@@ -32,11 +47,7 @@ def skew(a: ArrayLike) -> Array:
 def rotation_coefficients(s: float) -> tuple[float, float, float]:
     """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
     if np.real(s) < _SMALL:
-        return (
-            1 - s / 6 * (1 - s / 20 * (1 - s / 42)),
-            0.5 - s / 24 * (1 - s / 30 * (1 - s / 56)),
-            1 / 6 - s / 120 * (1 - s / 42 * (1 - s / 72)),
-        )
+        return _series(_SINE, s), _series(_VERSINE, s), _series(_CUBIC, s)
     t = np.sqrt(s)
     return np.sin(t) / t, (1 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
 
@@ -62,9 +73,8 @@ def quaternion_log(q: ArrayLike) -> Array:
     q = np.asarray(q)
     vector, w = (q[:3], q[3]) if np.real(q[3]) >= 0 else (-q[:3], -q[3])
     s = vector @ vector
-    if np.real(s) < _SMALL:
-        ratio = s / (w * w)
-        return 2 / w * (1 - ratio / 3 * (1 - ratio * 3 / 5 * (1 - ratio * 5 / 7))) * vector
+    if np.real(s) < _SMALL * np.real(w * w):
+        return 2 / w * _series(_ARCTANGENT, s / (w * w)) * vector
     sine = np.sqrt(s)
     angle = 2 * np.arctan(sine / w) if np.real(sine) < np.real(w) else np.pi - 2 * np.arctan(w / sine)
     return angle / sine * vector
@@ -130,7 +140,7 @@ def log_jacobian(phi: ArrayLike) -> Array:
 def half_cotangent(s: float) -> float:
     """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
     if np.real(s) < _SMALL:
-        return 1 / 12 + s / 720 * (1 + s / 42 * (1 + s / 40))
+        return _series(_HALF_COTANGENT, s)
     t = np.sqrt(s)
     return 1 / s - np.cos(t / 2) / (2 * t * np.sin(t / 2))
 
@@ -156,7 +166,7 @@ def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
     s = phi @ phi
     p, x = skew(-phi), skew(-rho)
     if np.real(s) < _SMALL:
-        c1, c2, c3 = 1 / 6 - s / 120 + s * s / 5040, 1 / 24 - s / 720 + s * s / 40320, 1 / 120 - s / 2520
+        c1, c2, c3 = _series(_CUBIC, s), _series(_QUARTIC, s), _series(_QUINTIC, s)
     else:
         t = np.sqrt(s)
         c1 = (t - np.sin(t)) / (s * t)

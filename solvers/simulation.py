@@ -112,9 +112,7 @@ def simulate(
     times = _read_times(t)
     if method not in METHODS:
         raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
-    for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)):
-        if not isinstance(value, int | float) or not value > 0 or (name != "max_step" and not np.isfinite(value)):
-            raise ModelError(Finding("bad-tolerance", name, value, "a positive number", "1e-8 suits most simulations"))
+    rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
@@ -209,7 +207,8 @@ def _integrate(
             pass_dy_as_arg=True,
         )
     if not solution.success:
-        reached = _last_step(derivative, arguments, times, y0, method, rtol, atol, max_step)
+        reached, state = _last_step(derivative, arguments, times, y0, method, rtol, atol, max_step)
+        plant.dynamics(reached, *plant.split(reached, state))  # raises what is wrong with the model there
         hint = (
             'a stiff system: try method="Radau"' if method in METHODS[:3] else "looser tolerances, or a singular configuration"
         )
@@ -228,15 +227,15 @@ def _last_step(
     rtol: float,
     atol: float,
     max_step: float,
-) -> float:
-    """Return the time (s) up to which an integration that failed went: with output times, CyRK only tells the last of these."""
+) -> tuple[float, Array]:
+    """Return time (s) and state that a failing integration reached: with output times, CyRK only tells the last of these."""
     from CyRK import pysolve_ivp
 
     span, args = (float(times[0]), float(times[-1])), arguments or None
     steps = pysolve_ivp(
         derivative, span, y0, method=method, args=args, rtol=rtol, atol=atol, max_step=max_step, pass_dy_as_arg=True
     )
-    return float(steps.t[-1]) if steps.size else float(times[0])
+    return (float(steps.t[-1]), np.array(steps.y)[:, -1]) if steps.size else (float(times[0]), y0)
 
 
 def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> Callable[..., None]:
@@ -304,6 +303,13 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
             )
         )
     return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
+
+
+def _read_positive(name: str, value: Any) -> float:
+    number = real_array(value)
+    if number is None or number.shape != () or not number > 0 or (name != "max_step" and not np.isfinite(number)):
+        raise ModelError(Finding("bad-tolerance", name, value, "a positive number", "1e-8 suits most simulations"))
+    return float(number)
 
 
 def _read_times(t: Any) -> Array:

@@ -60,7 +60,8 @@ FIXED_LINEAR = 3
 FIXED_ANGULAR = 4
 CONSTANT_COLUMNS = 5
 
-_SMALL = 1e-4
+#: As in `titop.blocks.spatial`: below this squared angle series are used.
+_SMALL = 0.1
 
 
 @helper
@@ -105,8 +106,8 @@ def rotation_of(x, y, z):
     """Return the matrix of a rotation vector."""
     s = x * x + y * y + z * z
     if s < _SMALL:
-        a = 1.0 - s / 6.0 * (1.0 - s / 20.0 * (1.0 - s / 42.0))
-        b = 0.5 - s / 24.0 * (1.0 - s / 30.0 * (1.0 - s / 56.0))
+        a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
+        b = 0.5 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
     else:
         t = math.sqrt(s)
         a, b = math.sin(t) / t, (1.0 - math.cos(t)) / s

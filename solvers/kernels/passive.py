@@ -34,7 +34,8 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import world_poses
 
-_SMALL = 1e-4
+#: As in `titop.blocks.spatial`: below this squared angle series are used.
+_SMALL = 0.1
 
 
 @helper
@@ -153,7 +154,7 @@ def _turn(floats, row, o, q, k):
 def _half_cotangent(s):
     """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
     if s < _SMALL:
-        return 1.0 / 12.0 + s / 720.0 * (1.0 + s / 42.0 * (1.0 + s / 40.0))
+        return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
     t = math.sqrt(s)
     return 1.0 / s - math.cos(0.5 * t) / (2.0 * t * math.sin(0.5 * t))
 
@@ -185,7 +186,9 @@ def _coupling_transposed(rho, phi, f):
     """Return ``c^T f`` for the coupling c of `titop.blocks.spatial`: words in the cross products with phi and rho."""
     s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     if s < _SMALL:
-        c1, c2, c3 = 1 / 6 - s / 120 + s * s / 5040, 1 / 24 - s / 720 + s * s / 40320, 1 / 120 - s / 2520
+        c1 = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800)))
+        c2 = 1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600)))
+        c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
     else:
         t = math.sqrt(s)
         c1 = (t - math.sin(t)) / (s * t)
