@@ -4,8 +4,10 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 linear models (`titop.solvers`).
 """
 
+from titop.blocks.actuators import Force, Motor, Thruster, Torque
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
+from titop.blocks.friction import Friction
 from titop.blocks.joints import (
     Cylindrical,
     Free,
@@ -18,38 +20,55 @@ from titop.blocks.joints import (
     Universal,
     Weld,
 )
+from titop.blocks.limits import Limits
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose
+from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import RigidBody
+from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Tachometer, WheelMomentum
 from titop.graph.system import System
 from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accelerometer",
     "Block",
     "ConvergenceError",
     "Cylindrical",
+    "Encoder",
     "Event",
     "Finding",
+    "Force",
     "Free",
+    "Friction",
+    "Gyro",
     "Joint",
+    "Limits",
     "Load",
     "Model",
     "ModelError",
     "ModelWarning",
+    "Motor",
     "Planar",
     "PortRef",
     "Pose",
+    "PoseSensor",
     "Prismatic",
+    "ReactionSensor",
+    "ReactionWheel",
     "Revolute",
     "RigidBody",
     "Screw",
     "Spherical",
     "System",
+    "Tachometer",
+    "Thruster",
+    "Torque",
     "Trajectory",
     "Universal",
     "Weld",
+    "WheelMomentum",
     "load_trajectory",
     "simulate",
 ]

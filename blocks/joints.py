@@ -14,6 +14,8 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.checks import ORTHOGONALITY
 from titop.blocks.errors import Finding
+from titop.blocks.friction import FRICTION_ENTRIES, friction_efforts, read_friction
+from titop.blocks.limits import read_limits
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import (
     Array,
@@ -75,6 +77,10 @@ class Joint(Block):
         N s/m or N m s/rad; acts with ``-D v``.
     armature : float or (n,)
         Inertia of a rotor or drive seen at each coordinate (kg or kg m^2).
+    friction : Friction, or one for each coordinate
+        Dry friction; the viscous part is the damping.
+    limits : Limits, or one for each coordinate
+        Data for `Trajectory.violations`; they stop nothing.
 
     Attributes
     ----------
@@ -92,12 +98,26 @@ class Joint(Block):
     units: tuple[str, ...] = ()
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
+    #: What motors add to the armature (n), written when a system is assembled.
+    reflected_inertia: Array | None = None
     #: Where a quaternion stands in the configuration.
     quaternion: ClassVar[slice] = slice(0, 0)
 
-    def __init__(self, name: str, *, stiffness: Any = 0.0, rest: Any = None, damping: Any = 0.0, armature: Any = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        stiffness: Any = 0.0,
+        rest: Any = None,
+        damping: Any = 0.0,
+        armature: Any = 0.0,
+        friction: Any = None,
+        limits: Any = None,
+    ) -> None:
         super().__init__(name)
         reader = self.reader
+        self.friction = read_friction(reader, friction, self.nv)
+        self.limits = read_limits(reader, limits, self.nv)
         self.stiffness = reader.symmetric("stiffness", stiffness, self.nv)
         self.damping = reader.symmetric("damping", damping, self.nv)
         self.armature = reader.array("armature", np.diag(reader.symmetric("armature", armature, self.nv)), (self.nv,))
@@ -114,8 +134,8 @@ class Joint(Block):
 
     @property
     def is_sprung(self) -> bool:
-        """Whether the joint has a spring or a damper."""
-        return bool(self.stiffness.any() or self.damping.any())
+        """Whether the joint has a spring, a damper or friction."""
+        return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any())
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
@@ -127,12 +147,17 @@ class Joint(Block):
         )
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the armature, (6 + n) x (6 + n)."""
-        return np.diag(np.concatenate([np.zeros(6), self.armature]))
+        """Return the armature, (6 + n) x (6 + n), motors' rotors included."""
+        return np.diag(np.concatenate([np.zeros(6), self.total_armature]))
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the armature's gyroscopic terms, non-zero only for coordinates on a group."""
-        return np.concatenate([np.zeros(6), -self.bracket(v).T @ (self.armature * v)])
+        return np.concatenate([np.zeros(6), -self.bracket(v).T @ (self.total_armature * v)])
+
+    @property
+    def total_armature(self) -> Array:
+        """Armature with motors' rotors (n)."""
+        return self.armature if self.reflected_inertia is None else self.armature + self.reflected_inertia
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the spring's energy (J)."""
@@ -140,9 +165,10 @@ class Joint(Block):
         return 0.5 * delta @ self.stiffness @ delta
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (n) of spring and damper."""
+        """Return the efforts (n) of spring, damper and friction."""
         delta = self.difference(self.rest, q)
-        return -self.difference_jacobian(delta).T @ (self.stiffness @ delta) - self.damping @ v
+        elastic = -self.difference_jacobian(delta).T @ (self.stiffness @ delta)
+        return elastic - self.damping @ v + friction_efforts(self.friction, v)
 
     def difference_jacobian(self, delta: Array) -> Array:
         """Return ``d difference(rest, q) / d v`` (n x n)."""
@@ -167,6 +193,10 @@ class Joint(Block):
                     fields[name] = (field, (i, j), f"{_effort_unit(self.units[i])}{per}{self.units[j]}")
         for i, name in enumerate(self.configuration_names):
             fields["rest" if single else f"rest.{name}"] = ("rest", (i,), self.configuration_units[i])
+        for i, name in enumerate(names):
+            for k, entry in enumerate(FRICTION_ENTRIES):
+                unit = _effort_unit(self.units[i]) if k < 2 else f"{self.units[i]}/s"
+                fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
         for i, name in enumerate(names):
             fields["armature" if single else f"armature.{name}"] = (
                 "armature",
@@ -194,7 +224,7 @@ class Joint(Block):
             field, index, _ = fields[name]
             array = getattr(changed, field).copy()
             array[index] = value
-            if len(index) == 2:
+            if field in ("stiffness", "damping"):
                 array[index[::-1]] = value
             setattr(changed, field, array)
         return changed
@@ -206,6 +236,10 @@ class Joint(Block):
             errors.append(
                 Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
             )
+        friction = self.friction
+        if (friction[:, :2] < 0).any() or (friction[:, 2:] <= 0).any():
+            expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"
+            errors.append(Finding("bad-friction", f"{self.name}.friction", friction.tolist(), expected, "check the signs"))
         for field in self.axis_fields:
             axis = getattr(self, field)
             if not axis.any():

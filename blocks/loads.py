@@ -9,6 +9,19 @@ import numpy as np
 from titop.blocks.block import Block, PortRef
 from titop.blocks.spatial import Array
 
+#: Frames in which a push on a port can be given.
+FRAMES = ("world", "port")
+
+
+def read_target(block: Block, target: Any) -> PortRef:
+    """Return the port at which a block acts; what is no port is reported to the block's reader."""
+    if isinstance(target, PortRef):
+        return target
+    if isinstance(target, Block):
+        return PortRef(target, None)
+    block.reader.report("not-a-port", "target", target, 'a block or a port such as body.port("C")', "pass the block itself")
+    return PortRef(block, None)
+
 
 class Load(Block):
     """A constant wrench on a port.
@@ -33,17 +46,12 @@ class Load(Block):
         frame: str = "port",
     ) -> None:
         super().__init__(name)
-        if not isinstance(target, PortRef | Block):
-            self.reader.report(
-                "not-a-port", "target", target, 'a block or a port such as body.port("C")', "pass the block itself"
-            )
-            target = self
-        self.target = PortRef(target, None) if isinstance(target, Block) else target
+        self.target = read_target(self, target)
         self.force = self.reader.array("force", force, (3,))
         self.torque = self.reader.array("torque", torque, (3,))
         self.frame = frame
-        if frame not in ("world", "port"):
-            self.reader.report("bad-frame", "frame", frame, "'world' or 'port'", "choose one of the two")
+        if frame not in FRAMES:
+            self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
 
     def wrench(self, rotation: Array) -> Array:
         """Return the wrench (6) in the port's frame, whose attitude is `rotation` (port to inertial)."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import networkx as nx
+import numpy as np
+from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import Block, PortRef
 from titop.blocks.joints import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
+from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
 from titop.graph.system import Connection, System
 
@@ -30,6 +33,8 @@ class Assembly:
     connect_order : tuple of int
         Position in `connections` of the first, second, ... ``connect`` call: the order of the coordinates.
     loads : tuple of Load
+    actuators : tuple of Actuator
+    sensors : tuple of Sensor
     """
 
     name: str
@@ -38,12 +43,14 @@ class Assembly:
     connections: tuple[Connection, ...]
     connect_order: tuple[int, ...]
     loads: tuple[Load, ...]
+    actuators: tuple[Actuator, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
-        """Every block by name: the world, joints and bodies parents first, then the loads."""
+        """Every block by name: the world, joints and bodies parents first, then loads, actuators and sensors."""
         pairs = (block for c in self.connections for block in (c.joint, c.child.block))
-        return {block.name: block for block in (self.world, *pairs, *self.loads)}
+        return {block.name: block for block in (self.world, *pairs, *self.loads, *self.actuators, *self.sensors)}
 
     def blocks_with_coordinates(self) -> Iterator[Block]:
         """Yield the blocks that have own coordinates, in the order of the coordinates."""
@@ -87,13 +94,16 @@ def assemble(system: System) -> Assembly:
     order = [position[name] for name in nx.lexicographical_topological_sort(tree, key=position.__getitem__)]
     rank = {index: k for k, index in enumerate(order)}
     snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
+    reflect_rotors(snapshots, system.actuators)
     return Assembly(
         name=system.name,
         gravity=system.gravity.copy(),
         world=snapshots["world"],
         connections=tuple(_snapshot_of(system.connections[index], snapshots) for index in order),
         connect_order=tuple(rank[index] for index in range(len(order))),
-        loads=tuple(_load_snapshot(load, snapshots) for load in system.loads),
+        loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
+        actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
+        sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
     )
 
 
@@ -107,10 +117,23 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
     )
 
 
-def _load_snapshot(load: Load, snapshots: dict[str, Any]) -> Load:
-    snapshot: Load = snapshots[load.name]
-    snapshot.target = PortRef(snapshots[load.target.block.name], load.target.name)
+def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
+    """Return the snapshot of a load, actuator or sensor, its target among the snapshots."""
+    snapshot = snapshots[block.name]
+    if hasattr(block, "target"):
+        snapshot.target = PortRef(snapshots[block.target.block.name], block.target.name)
     return snapshot
+
+
+def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> None:
+    """Write the rotor inertias of all motors, as seen by the joints, into the joints."""
+    for actuator in actuators:
+        if isinstance(actuator, Motor):
+            name, _, coordinate = actuator.joint.partition(".")
+            joint: Any = blocks[name]
+            reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia.copy()
+            reflected[joint.coordinates.index(coordinate) if coordinate else 0] += actuator.gear**2 * actuator.rotor_inertia
+            joint.reflected_inertia = reflected
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import networkx as nx
+from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joints import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import PortedBlock, RigidBody
+from titop.blocks.sensors import ReactionSensor, Sensor
 from titop.graph.system import System
 
 CLOSURES = "close the loop with close_loop(port1, port2, tt.CompliantClosure(...) or tt.RigidClosure(...))"
@@ -26,9 +29,8 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    errors += itertools.chain(
-        _unknown_ports(system), _foreign_targets(system), _two_parents(system), _cycles(system), _unconnected(system)
-    )
+    rules = (_unknown_ports, _foreign_targets, _joints_of_motors_and_sensors, _two_parents, _cycles, _unconnected)
+    errors += itertools.chain.from_iterable(rule(system) for rule in rules)
     if not errors:
         errors += _massless_leaves(system)
         for wrong, finding in _user_blocks(system):
@@ -55,8 +57,8 @@ def _unknown_ports(system: System) -> Iterator[Finding]:
                 f"the parent port {PARENT_PORT!r}",
                 "a block with own coordinates hangs on its parent port; turn the block around",
             )
-    for load in system.loads:
-        yield from _unknown_port(load.target)
+    for block in targeting(system):
+        yield from _unknown_port(block.target)
 
 
 def _unknown_port(ref: PortRef) -> Iterator[Finding]:
@@ -67,18 +69,45 @@ def _unknown_port(ref: PortRef) -> Iterator[Finding]:
     yield Finding("unknown-port", str(ref), ref.name, "a port of the block", did_you_mean(ref.name, ref.block.ports))
 
 
+def targeting(system: System) -> Iterator[Any]:
+    """Yield the loads, actuators and sensors that have a target port."""
+    yield from (block for block in (*system.loads, *system.actuators, *system.sensors) if hasattr(block, "target"))
+
+
 def _foreign_targets(system: System) -> Iterator[Finding]:
-    for load in system.loads:
-        block = load.target.block
+    for acting in targeting(system):
+        block = acting.target.block
         if system.graph.nodes.get(block.name, {}).get("block") is not block:
-            yield Finding(
-                "foreign-target", f"{load.name}.target", str(load.target), "a block of this system", "connect the block first"
-            )
+            where = f"{acting.name}.target"
+            yield Finding("foreign-target", where, str(acting.target), "a block of this system", "connect the block first")
+        elif isinstance(block, Joint):
+            yield Finding("not-a-body", f"{acting.name}.target", block, "a body", "take the body that the joint carries")
+
+
+def _joints_of_motors_and_sensors(system: System) -> Iterator[Finding]:
+    """Find motors and sensors on unknown joints, or on none in particular of several coordinates."""
+    joints = {c.joint.name: c.joint for c in system.connections}
+    for block in (*system.actuators, *system.sensors):
+        name = getattr(block, "joint", None)
+        if name is None:
+            continue
+        joint, _, coordinate = name.partition(".")
+        where = f"{block.name}.joint"
+        if joint not in joints:
+            yield Finding("unknown-joint", where, name, "a joint of the system", did_you_mean(joint, joints))
+        elif isinstance(block, ReactionSensor):
+            continue
+        elif coordinate and coordinate not in joints[joint].coordinates:
+            known = [f"{joint}.{entry}" for entry in joints[joint].coordinates]
+            yield Finding("unknown-coordinate", where, name, "a coordinate of the joint", did_you_mean(name, known))
+        elif not coordinate and joints[joint].nv != 1:
+            advice = "write " + " or ".join(repr(f"{joint}.{entry}") for entry in joints[joint].coordinates)
+            yield Finding("several-coordinates", where, name, "one coordinate", advice if joints[joint].nv else "it has none")
 
 
 def _tree(system: System) -> nx.DiGraph:
-    loads = {load.name for load in system.loads}
-    return nx.subgraph_view(system.graph, filter_node=lambda name: name not in loads)
+    acting = {block.name for block in (*system.loads, *system.actuators, *system.sensors)}
+    return nx.subgraph_view(system.graph, filter_node=lambda name: name not in acting)
 
 
 def _two_parents(system: System) -> Iterator[Finding]:
@@ -126,13 +155,15 @@ def _massless_leaves(system: System) -> Iterator[Finding]:
     """Find joints with coordinates whose whole subtree has no inertia at all."""
     tree = _tree(system)
     heavy: set[str] = set()
+    motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
+    driven = {motor.joint.partition(".")[0] for motor in motors if motor.rotor_inertia > 0}
     for name in reversed(list(nx.topological_sort(tree))):
         block = tree.nodes[name]["block"]
         inert = isinstance(block, RigidBody) and (block.mass > 0 or block.inertia.any())
         inert = inert or not isinstance(block, RigidBody | Joint)
         if inert or any(child in heavy for child in tree.successors(name)):
             heavy.add(name)
-        elif isinstance(block, Joint) and block.nv and not (block.armature > 0).all():
+        elif isinstance(block, Joint) and block.nv and name not in driven and not (block.armature > 0).all():
             yield massless_joint(name, "its subtree has no inertia")
 
 
@@ -150,7 +181,7 @@ def massless_joint(name: str, what: str) -> Finding:
 def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
-        if isinstance(block, Joint | PortedBlock | Load):
+        if isinstance(block, Joint | PortedBlock | Load | Actuator | Sensor):
             continue
         wrong = list(law_findings(block))
         yield from ((True, finding) for finding in wrong)

@@ -177,7 +177,7 @@ class _Flattening:
             sources["PITCH"] = self.index[f"{joint}.pitch"]
         self.sources.add(**sources)
         axis = (0.0, 0.0, 1.0) if isinstance(link.axis, str) else link.axis
-        self.constants.append([*axis, 0.0 if link.linear == "pitch" else float(link.linear), link.angular])
+        self.constants.append([*axis, 0.0 if link.linear == "pitch" else float(link.linear), link.angular, *[0.0] * 6])
         self.joints.append(joint)
         return row
 
@@ -218,6 +218,9 @@ class _Flattening:
                 first = names[k] if len(joint.chain) > 1 else names[0]
                 drive["DRIVE"] = self.index[f"{joint.name}.armature" if joint.nv == 1 else f"{joint.name}.armature.{first}"]
             row = self._element(joint.name, link, q=q + k, v=v + k, **start, **drive)
+            if joint.reflected_inertia is not None:
+                rotors = joint.reflected_inertia[k : k + 1] if len(joint.chain) > 1 else joint.reflected_inertia
+                self.constants[row][5 : 5 + len(rotors)] = rotors.tolist()
             start = {"parent": row}
         self.elements[joint.name] = row
         return row
@@ -265,6 +268,7 @@ class _Flattening:
                 self.sources.add(
                     SPRING_K=self.index[f"{joint.name}.stiffness{suffix}"],
                     SPRING_D=self.index[f"{joint.name}.damping{suffix}"],
+                    SPRING_FRICTION=self.index[f"{joint.name}.friction.{'' if single else names[0] + '.'}coulomb"],
                     SPRING_REST=self.index[f"{joint.name}.rest{rest}"],
                 )
             count += 1

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+from titop.blocks.actuators import Actuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.joints import CHILD_PORT, Joint
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose, read_pose
+from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import World
+from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
+from titop.graph.include import Included, include
 
 if TYPE_CHECKING:
     from titop.solvers.model import Model
@@ -74,6 +78,8 @@ class System:
         self.world = World()
         self.connections: list[Connection] = []
         self.loads: list[Load] = []
+        self.actuators: list[Actuator] = []
+        self.sensors: list[Sensor] = []
         self.graph = nx.DiGraph(name=name)
         self.graph.add_node("world", block=self.world)
 
@@ -106,7 +112,7 @@ class System:
         elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
             reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
         for role, ref in (("parent", parent_ref), ("child", child_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Load):
+            if ref is not None and isinstance(ref.block, Joint | Load | Actuator | Sensor):
                 reader.report("not-a-body", role, ref.block, "a body", "connect the body that the joint carries")
         self.reader.findings += reader.findings
         if reader.findings or parent_ref is None or child_ref is None:
@@ -142,12 +148,69 @@ class System:
                 "not-a-body", f"{load.name}.target", load.target.block, "a body", "load the body that the joint carries"
             )
             return
-        self._add_block(load, new=True)
-        self.loads.append(load)
-        if self.graph.nodes.get(load.target.block.name, {}).get("block") is load.target.block:
-            self.graph.add_edge(
-                load.name, load.target.block.name, parent_port=None, child_port=load.target.name, placement=Pose()
-            )
+        self._attach(load, self.loads)
+
+    def add_actuator(self, actuator: Actuator | ReactionWheel) -> None:
+        """Add an actuator; its inputs join the model's, in the order of these calls.
+
+        Parameters
+        ----------
+        actuator : Motor, Thruster, Force, Torque or ReactionWheel
+            A reaction wheel also brings a joint, a body and a sensor.
+        """
+        if isinstance(actuator, ReactionWheel):
+            self.connect(actuator.target, actuator.rotor, actuator.bearing)
+            self.add_actuator(actuator.motor)
+            self.add_sensor(actuator.momentum)
+        elif not isinstance(actuator, Actuator):
+            self._report("not-an-actuator", "add_actuator", actuator, "an actuator", "use tt.Motor, tt.Thruster, tt.Force, ...")
+        else:
+            self._attach(actuator, self.actuators)
+
+    def add_sensor(self, sensor: Sensor) -> None:
+        """Add a sensor; its outputs join the model's, in the order of these calls.
+
+        Parameters
+        ----------
+        sensor : Sensor
+        """
+        if not isinstance(sensor, Sensor):
+            self._report("not-a-sensor", "add_sensor", sensor, "a sensor", "use tt.Gyro, tt.Accelerometer, tt.Encoder, ...")
+        else:
+            self._attach(sensor, self.sensors)
+
+    def _attach(self, block: Any, blocks: list[Any]) -> None:
+        """Add a block that acts on, or reads, a port or a joint of another."""
+        self._add_block(block, new=True)
+        blocks.append(block)
+        if hasattr(block, "target"):
+            self._add_edge_to_target(block)
+        elif block.joint.split(".")[0] in self.graph:
+            self.graph.add_edge(block.name, block.joint.split(".")[0], parent_port=None, child_port=None, placement=Pose())
+
+    def _add_edge_to_target(self, block: Any) -> None:
+        target = block.target
+        if self.graph.nodes.get(target.block.name, {}).get("block") is target.block:
+            self.graph.add_edge(block.name, target.block.name, parent_port=None, child_port=target.name, placement=Pose())
+
+    def include(self, other: System, prefix: str, at: Block | PortRef | str = "world") -> Included:
+        """Use another system as a block: copy it in, its names prefixed, its world replaced by a port of this one.
+
+        Parameters
+        ----------
+        other : System
+            Is not changed, and may be included several times.
+        prefix : str
+            Blocks become ``prefix/name``.
+        at : Block, PortRef or "world"
+            What hung on the other's world hangs here; poses of its world's ports are kept.
+
+        Returns
+        -------
+        Included
+            Gives the copies by their names in the other system, so that free ports stay ports.
+        """
+        return include(self, other, prefix, at)
 
     def check(self) -> list[Finding]:
         """Return what is suspicious in the system.

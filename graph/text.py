@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from titop.blocks.block import Block
 from titop.blocks.rigid_body import RigidBody
@@ -25,7 +26,9 @@ def diagram(system: System) -> str:
         f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
         for load in system.loads
     ]
-    return "\n".join(lines + loads)
+    acting: list[Any] = [*system.actuators, *system.sensors]
+    others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
+    return "\n".join(lines + loads + others)
 
 
 def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) -> Iterator[str]:

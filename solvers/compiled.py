@@ -15,6 +15,7 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
+from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
@@ -63,35 +64,51 @@ class CompiledModel(Model):
         return entries.inverse_dynamics.compiled
 
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
     ) -> Array:
         a = np.empty(self.nv) if out is None else out
-        if wrenches is None and self._rigid:
+        if wrenches is None and u is None and self._rigid:
             try:
                 if self._forward(self._ints, self._floats, q, v, tau, a) == layout.OK:
                     return a
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        return self._any_input(self._forward_one, entries.forward_batch, q, v, "tau", tau, wrenches, out)
+        return self._any_input(self._forward_one, entries.forward_batch, q, v, "tau", tau, wrenches, u, out)
 
     def inverse_dynamics(
-        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
     ) -> Array:
         tau = np.empty(self.nv) if out is None else out
-        if wrenches is None and self._rigid:
+        if wrenches is None and u is None and self._rigid:
             try:
                 if self._inverse(self._ints, self._floats, q, v, a, tau) == layout.OK:
                     return tau
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        return self._any_input(self._inverse_one, entries.inverse_batch, q, v, "a", a, wrenches, out)
+        return self._any_input(self._inverse_one, entries.inverse_batch, q, v, "a", a, wrenches, u, out)
 
-    def _any_input(self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, out: Array | None) -> Array:
+    def _any_input(
+        self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, u: Any, out: Array | None
+    ) -> Array:
         """Read any usable arguments, single or stacked, and compute; raise what is wrong with the others."""
         q = _real(self._read_q(q, stacked=True), "q")
         v, x = _real(self._read_v("v", v, True), "v"), _real(self._read_v(name, x, True), name)
         check_stacks({"q": q, "v": v, name: x})
-        model = self._with_wrenches(wrenches)
+        model, motors = self._pushed(self._pushes(wrenches, u)), self._motor_efforts(u)
+        if name == "tau":
+            x = x + motors
         result = np.empty_like(x)
         if q.ndim == 1:
             one(model, q, v, x, result)
@@ -100,13 +117,13 @@ class CompiledModel(Model):
         else:
             for row in range(len(q)):
                 one(model, q[row], v[row], x[row], result[row])
-        return store(result, out)
+        return store(result - motors if name == "a" else result, out)
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
         if self._rigid:
             self.raise_for(self._forward(model._ints, model._floats, q, v, tau, a))
         else:
-            a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), {})
+            a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
         if self._rigid:
@@ -121,7 +138,7 @@ class CompiledModel(Model):
 
     def loaded(self, wrenches: Mapping[str, Any]) -> CompiledModel:
         """Return the model with constant external wrenches, in the ports' frames, made part of it."""
-        return self._with_wrenches(wrenches)
+        return self._pushed(self._pushes(wrenches))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
         """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a rigid system, ``y = [q, v]``, and its arguments.
@@ -135,9 +152,9 @@ class CompiledModel(Model):
     def configuration_rate(self, q: Any, v: Any) -> Array:
         return super().configuration_rate(_real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"))
 
-    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
+    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = _real(q, "q"), _real(v, "v"), _real(tau, "tau"), _real(a, "a")
-        model = self._with_wrenches(wrenches)
+        model = self._pushed(pushes)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
         a, tau = a.astype(float), tau.astype(float)
         multi = np.empty((self._ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
@@ -164,38 +181,38 @@ class CompiledModel(Model):
             entries.law_loads(self._ints, self._floats, law, work)
         return law, work
 
-    def _with_wrenches(self, wrenches: Mapping[str, Any] | None) -> CompiledModel:
-        """Return a model in which the external wrenches are loads."""
-        external = self._read_wrenches(wrenches)
-        if not external:
+    def _pushed(self, pushes: list[Push]) -> CompiledModel:
+        """Return a model in which the pushes are loads."""
+        if not pushes:
             return self
         model = self._variant()
-        rows = np.full((len(external), layout.INT_COLUMNS), -1, dtype=np.int64)
-        floats = np.zeros((len(external), layout.FLOAT_COLUMNS))
-        for k, (port, wrench) in enumerate(external.items()):
+        rows = np.full((len(pushes), layout.INT_COLUMNS), -1, dtype=np.int64)
+        floats = np.zeros((len(pushes), layout.FLOAT_COLUMNS))
+        for k, (port, inertial, wrench) in enumerate(pushes):
             block, name = self.ports[port]
-            rows[k, layout.ELEMENT], rows[k, layout.INERTIAL] = self._tables.elements[block], 0
+            rows[k, layout.ELEMENT], rows[k, layout.INERTIAL] = self._tables.elements[block], int(inertial)
             if port in self._tables.port_rows:
                 floats[k, :12] = self._ports[self._tables.port_rows[port]]
             else:
-                floats[k, :12] = np.eye(3).ravel().tolist() + [0.0] * 3
+                floats[k, [0, 4, 8]] = 1.0
                 rows[k, layout.PORT] = self._general_block(block).ports.get(name or PARENT_PORT, -1)
             floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
-        model._ints[0, layout.LOADS] += len(external)
+        model._ints[0, layout.LOADS] += len(pushes)
+        model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in pushes)
         return model
 
     def _variant(self) -> CompiledModel:
         """Return a shallow copy whose tables may be replaced."""
         model = object.__new__(CompiledModel)
         model.__dict__.update(self.__dict__)
+        model.__dict__.pop("_bare", None)
         return model
 
     @cached_property
     def _bare(self) -> CompiledModel:
         """The model without passive efforts and loads."""
         bare = self._variant()
-        bare.__dict__.pop("_bare", None)
         bare._ints = self._ints.copy()
         bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS]] = 0
         return bare
@@ -248,10 +265,10 @@ class CompiledModel(Model):
         result[:, where] += subspace
         return result
 
-    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> Array:
+    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
         q, v, a = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"), _real(self._read_v("a", a), "a")
         connection = self._connections[self._read_joint(joint)]
-        _, _, work = self._with_wrenches(wrenches)._inverse_work(q, v, a)
+        _, _, work = self._pushed(self._pushes(wrenches, u))._inverse_work(q, v, a)
         wrench = work[self._tables.elements[connection.child.block.name], layout.BIAS : layout.BIAS + 6]
         port = str(connection.child)
         if port not in self._tables.port_rows:
@@ -352,7 +369,6 @@ class CompiledModel(Model):
         values = read_mapping("parameters", values)
         index = self._packed_parameters
         model = self._variant()
-        model.__dict__.pop("_bare", None)
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
         for name, value in values.items():
@@ -375,10 +391,11 @@ class CompiledModel(Model):
         """Position of the parameters that packing alone brings into effect; shared by all variants."""
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = {general.block.name for general in self._tables.general}
+        general |= {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)
-            if block in general or (block in unsprung and entry.split(".")[0] in ("stiffness", "damping")):
+            if block in general or (block in unsprung and entry.split(".")[0] in ("stiffness", "damping", "friction")):
                 continue
             if entry.startswith("rest.q"):  # a quaternion, which its joint has to check
                 continue

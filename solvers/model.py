@@ -16,6 +16,8 @@ from titop.blocks.joints import Free, Joint, Spherical
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.solvers.arguments import check_quaternions, prescribed_mask, read_mapping, read_state, read_wrenches
+from titop.solvers.inputs import Inputs, Push
+from titop.solvers.outputs import read_sensor
 
 
 class Energy(NamedTuple):
@@ -57,7 +59,7 @@ class Model(ABC):
     Made by `System.resolve`. Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv);
     `port` ``"body.port"``, or ``"body"`` for the reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
     on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
-    put the result.
+    put the result; `u` the actuators' inputs (nu, or by name).
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -192,7 +194,13 @@ class Model(ABC):
 
     @abstractmethod
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
     ) -> Array:
         """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
 
@@ -204,6 +212,8 @@ class Model(ABC):
             External wrenches on bodies, in the port's frame.
         out : (nv,) float array, optional
             Where to put the result, for callers in a loop.
+        u : array_like (nu,) or mapping of input name to number, optional
+            Inputs of the actuators, beside `tau`; zero by default.
 
         Raises
         ------
@@ -213,12 +223,28 @@ class Model(ABC):
 
     @abstractmethod
     def inverse_dynamics(
-        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
     ) -> Array:
-        """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`. Arguments as `forward_dynamics`."""
+        """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
+
+        Arguments as `forward_dynamics`.
+        """
 
     def hybrid_dynamics(
-        self, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[str], wrenches: Mapping[str, Any] | None = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        prescribed: Sequence[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
     ) -> tuple[Array, Array]:
         """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
 
@@ -232,6 +258,7 @@ class Model(ABC):
         prescribed : sequence of str
             Names of joints, of blocks with own coordinates, or of single coordinates.
         wrenches : mapping of port name to (6,), optional
+        u : array_like (nu,) or mapping of input name to number, optional
 
         Returns
         -------
@@ -243,14 +270,10 @@ class Model(ABC):
             For unusable arguments, unknown names, a coordinate prescribed twice.
         """
         mask = prescribed_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
-        return self._hybrid(
-            self._read_q(q),
-            self._read_v("v", v),
-            self._read_v("tau", tau),
-            self._read_v("a", a),
-            mask,
-            self._read_wrenches(wrenches),
-        )
+        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
+        motors = self._motor_efforts(u)
+        a, tau = self._hybrid(q, v, tau + motors, a, mask, self._pushes(wrenches, u))
+        return a, tau - motors
 
     @abstractmethod
     def mass_matrix(self, q: Any) -> Array:
@@ -289,6 +312,43 @@ class Model(ABC):
             self.nv,
             np.result_type(q, v),
         )
+
+    # -- inputs and outputs --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The actuators' inputs: names, units, ranges."""
+        return Inputs(self.assembly)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs ``u``."""
+        return self.inputs.names
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.inputs.names)
+
+    def actuation_matrix(self, q: Any) -> Array:
+        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+        return self.inputs.matrix(self, self._read_q(q))
+
+    @cached_property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the sensors' outputs."""
+        return tuple(name for sensor in self._assembly.sensors for name in sensor.output_names)
+
+    @cached_property
+    def output_units(self) -> tuple[str, ...]:
+        """Units of the sensors' outputs."""
+        return tuple(unit for sensor in self._assembly.sensors for unit in sensor.output_units)
+
+    def outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
+        """Return what the sensors read, in the order of `output_names`."""
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        parts = [read_sensor(self, sensor, q, v, a, wrenches, u) for sensor in self.assembly.sensors]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 
@@ -331,7 +391,7 @@ class Model(ABC):
         """Return the 6 x nv matrix that maps v to the port's twist, in the port's frame."""
 
     @abstractmethod
-    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> Array:
+    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
         """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame."""
 
     @abstractmethod
@@ -392,9 +452,7 @@ class Model(ABC):
     # -- for the engines -----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _hybrid(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]
-    ) -> tuple[Array, Array]: ...
+    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]: ...
 
     @abstractmethod
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
@@ -444,6 +502,14 @@ class Model(ABC):
                 Finding("unknown-joint", "joint", joint, "a joint of the model", did_you_mean(joint, self.joint_names))
             )
         return joint
+
+    def _motor_efforts(self, u: Any) -> Any:
+        return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
+
+    def _pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
+        """Return external wrenches and what the inputs do to ports."""
+        pushes = [Push(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
+        return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
 
     def _read_wrenches(self, wrenches: Mapping[str, Any] | None) -> dict[str, Array]:
         return {} if wrenches is None else read_wrenches(wrenches, self.ports)

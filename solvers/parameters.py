@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.rigid_body import moved_pose, pose_parameters
-from titop.graph.assembly import Assembly
+from titop.graph.assembly import Assembly, reflect_rotors
 from titop.graph.system import Connection
 from titop.solvers.arguments import read_mapping
 
@@ -49,6 +51,11 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
         block, entry = name.split(".", 1)
         by_block.setdefault(block, {})[entry] = value
     changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
+    actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
+    for name in {motor.joint.partition(".")[0] for motor in actuators if isinstance(motor, Motor)}:
+        changed[name] = copy.copy(changed[name])
+        changed[name].reflected_inertia = None
+    reflect_rotors(changed, actuators)
     findings = [finding for name in by_block if name in changed for finding in changed[name].check()[0]]
     if findings:
         raise ModelError(findings)
@@ -59,6 +66,8 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
         world=changed["world"],
         connections=connections,
         loads=tuple(changed[load.name] for load in assembly.loads),
+        actuators=actuators,
+        sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
     )
 
 

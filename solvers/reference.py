@@ -11,7 +11,7 @@ its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree prese
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
 from titop.solvers.arguments import check_stacks, overflow, store
+from titop.solvers.inputs import Push
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
@@ -122,13 +123,16 @@ class ReferenceModel(Model):
             )
         return states
 
-    def add_external_wrenches(self, states: list[State], q: Array, wrenches: Mapping[str, Array], loads: bool = True) -> None:
-        """Subtract loads and external wrenches from the laws of the blocks on which they act."""
-        for load in self.assembly.loads if loads else ():
+    def add_external_wrenches(self, states: list[State], q: Array, pushes: Iterable[Push], loads: bool = True) -> None:
+        """Subtract loads and pushes from the laws of the blocks on which they act."""
+        for load in self._assembly.loads if loads else ():
             rotation = self._port_pose(states, q, load.target.block.name, load.target.name)[0]
             self._subtract(states, q, load.target.block.name, load.target.name, load.wrench(rotation))
-        for name, wrench in wrenches.items():
-            self._subtract(states, q, *self.ports[name], wrench)
+        for port, inertial, wrench in pushes:
+            if inertial:
+                back = self._port_pose(states, q, *self.ports[port])[0].T
+                wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
+            self._subtract(states, q, *self.ports[port], wrench)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self._index[block]
@@ -183,17 +187,17 @@ class ReferenceModel(Model):
         return np.linalg.solve(M_ff, right)
 
     def resolve(
-        self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, wrenches: Mapping[str, Array], bare: bool = False
+        self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: Sequence[Push], bare: bool = False
     ) -> tuple[Array, Array, list[State]]:
         """Return accelerations, applied efforts and the states of all blocks, for any causality.
 
         `bare` leaves passive efforts and loads out.
         """
-        dtype = np.result_type(q, v, a, tau, *wrenches.values())
+        dtype = np.result_type(q, v, a, tau, *(push.wrench for push in pushes))
         passive = np.zeros(self.nv) if bare else self.passive_efforts(q, v)
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         states = self.outward_kinematics(q, v)
-        self.add_external_wrenches(states, q, wrenches, loads=not bare)
+        self.add_external_wrenches(states, q, pushes, loads=not bare)
         hats = self.inward_elimination(states, v, a, effort, imposed)
         self.outward_accelerations(states, hats, a, effort, imposed)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):
@@ -203,32 +207,44 @@ class ReferenceModel(Model):
     # -- the model's functions -----------------------------------------------------------------------------------------
 
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
     ) -> Array:
         q, v, tau = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("tau", tau, True)
-        external = self._read_wrenches(wrenches)
+        pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
         nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
-        return _each(lambda *x: self.resolve(x[0], x[1], nothing, x[2], imposed, external)[0], q, v, tau, out)
+        return _each(lambda *x: self.resolve(x[0], x[1], nothing, x[2] + motors, imposed, pushes)[0], q, v, tau, out)
 
     def inverse_dynamics(
-        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, out: Array | None = None
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
     ) -> Array:
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
-        external = self._read_wrenches(wrenches)
+        pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
         nothing, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
-        return _each(lambda *x: self.resolve(x[0], x[1], x[2], nothing, imposed, external)[1], q, v, a, out)
+        return _each(lambda *x: self.resolve(x[0], x[1], x[2], nothing, imposed, pushes)[1] - motors, q, v, a, out)
 
-    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, wrenches: dict[str, Array]) -> tuple[Array, Array]:
-        return self.resolve(q, v, a, tau, mask, wrenches)[:2]
+    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+        return self.resolve(q, v, a, tau, mask, pushes)[:2]
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
-        return self.resolve(q, v, np.zeros(self.nv), np.zeros(self.nv), np.ones(self.nv, dtype=bool), {}, bare=True)[1]
+        return self.resolve(q, v, np.zeros(self.nv), np.zeros(self.nv), np.ones(self.nv, dtype=bool), (), bare=True)[1]
 
     def mass_matrix(self, q: Any) -> Array:
         q = self._read_q(q)
         rest, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
         gravity = self._bare_inverse_dynamics(q, rest)
-        columns = [self.resolve(q, rest, unit, rest, imposed, {}, bare=True)[1] - gravity for unit in np.eye(self.nv)]
+        columns = [self.resolve(q, rest, unit, rest, imposed, (), bare=True)[1] - gravity for unit in np.eye(self.nv)]
         return np.array(columns).reshape(self.nv, self.nv).T
 
     def jacobian(self, port: str, q: Any) -> Array:
@@ -236,9 +252,9 @@ class ReferenceModel(Model):
         rest = np.zeros(self.nv)
         return np.array([self._port_motion(port, q, unit, rest).twist for unit in np.eye(self.nv)]).reshape(self.nv, 6).T
 
-    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> Array:
+    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), self._read_wrenches(wrenches))
+        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), self._pushes(wrenches, u))
         child = self._index[self._read_joint(joint)] + 1
         state = states[child]
         return twist_transport(*self.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
@@ -274,7 +290,7 @@ class ReferenceModel(Model):
 
     def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         imposed = np.ones(self.nv, dtype=bool)
-        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), imposed, {}, bare=True)
+        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), imposed, (), bare=True)
         block, name = self.ports[port]
         node, state = self.nodes[self._index[block]], states[self._index[block]]
         rotation, position, subspace, gamma = _port_kinematics(node.block, name, q[node.q], v[node.v], state.V)

@@ -61,6 +61,7 @@ def simulate(
     atol: float = 1e-10,
     max_step: float = np.inf,
     progress: bool = True,
+    u: Any = None,
 ) -> Trajectory:
     """Simulate a model.
 
@@ -84,6 +85,8 @@ def simulate(
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
+    u : array_like (nu,) or (n, nu), mapping of name to number, or callable ``f(t, q, v) -> (nu,) or mapping``, optional
+        Inputs of the actuators, as `tau`.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
 
@@ -116,7 +119,7 @@ def simulate(
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
-    plant = _Plant(model, times, tau, wrenches, motion)
+    plant = _Plant(model, times, tau, wrenches, motion, u)
     watched = [events] if isinstance(events, Event) else list(events)
     for event in watched:
         if not isinstance(event, Event):
@@ -134,13 +137,16 @@ def simulate(
 class _Plant:
     """A model with everything that acts on it, as a function of time and state ``y = [q, v]``."""
 
-    def __init__(self, model: Model, times: Array, tau: Any, wrenches: Mapping[str, Any], motion: PrescribedMotion) -> None:
+    def __init__(
+        self, model: Model, times: Array, tau: Any, wrenches: Mapping[str, Any], motion: PrescribedMotion, u: Any
+    ) -> None:
         self.motion = motion
         self.efforts = _read_efforts(model, times, tau)
         read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
         self.varying = {port: value for port, value in wrenches.items() if callable(value)}
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.model = model
+        self.inputs = _read_inputs(model, times, u)
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
@@ -153,16 +159,15 @@ class _Plant:
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and applied efforts."""
-        tau = self.efforts(t, q, v)
-        wrenches = self.wrenches(t, q, v)
+        tau, wrenches, u = self.efforts(t, q, v), self.wrenches(t, q, v), self.inputs(t, q, v)
         if self.motion.mask.any():
-            return self.model.hybrid_dynamics(q, v, tau, self.motion.acceleration(t), self.motion.names, wrenches)
-        return self.model.forward_dynamics(q, v, tau, wrenches or None), tau
+            return self.model.hybrid_dynamics(q, v, tau, self.motion.acceleration(t), self.motion.names, wrenches, u)
+        return self.model.forward_dynamics(q, v, tau, wrenches or None, u=u), tau
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        free = not self.varying and not self.motion.mask.any()
+        free = not self.varying and not self.motion.mask.any() and self.inputs is _no_inputs
         if free and isinstance(self.efforts, _ConstantEfforts) and isinstance(model, CompiledModel) and model.is_rigid:
             return model.loaded(self.constant).state_derivative(self.efforts.value)
 
@@ -273,13 +278,16 @@ def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) ->
         before = t < end
         t, y = np.append(t[before], end), np.vstack([y[before], state])
     q, v, a, tau = np.empty((len(t), model.nq)), *(np.empty((len(t), model.nv)) for _ in range(3))
+    u = np.empty((len(t), model.nu))
     wrenches: dict[str, Array] = {port: np.empty((len(t), 6)) for port in (*plant.constant, *plant.varying)}
     for k, instant in enumerate(t):
         q[k], v[k] = plant.split(instant, y[k])
         a[k], tau[k] = plant.dynamics(instant, q[k], v[k])
+        applied = plant.inputs(instant, q[k], v[k])
+        u[k] = 0.0 if applied is None else applied
         for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
             wrenches[port][k] = wrench
-    return Trajectory(model, t, q, v, a, tau, wrenches, found)
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, found)
 
 
 class _ConstantEfforts:
@@ -296,12 +304,29 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
     values = read_state("tau", np.zeros(model.nv) if tau is None else tau, model.coordinate_names, stacked=True)
     if values.ndim == 1:
         return _ConstantEfforts(values)
+    return _sampled(values, times, "tau")
+
+
+def _no_inputs(t: float, q: Array, v: Array) -> None:
+    return None
+
+
+def _read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, Array], Array | None]:
+    if u is None:
+        return _no_inputs
+    if callable(u):
+        return lambda t, q, v: model.inputs.read(u(t, q, v))
+    if not isinstance(u, Mapping) and np.ndim(u) == 2:
+        return _sampled(read_state("u", u, model.input_names, stacked=True), times, "u")
+    constant = model.inputs.read(u)
+    return lambda t, q, v: constant
+
+
+def _sampled(values: Array, times: Array, name: str) -> Callable[[float, Array, Array], Array]:
+    """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
-        raise ModelError(
-            Finding(
-                "wrong-length", "tau", f"{len(values)} samples", f"one for each of the {len(times)} output times", "sample at t"
-            )
-        )
+        expected = f"one for each of the {len(times)} output times"
+        raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
     return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
 
 

@@ -13,12 +13,13 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.model import Model
+from titop.solvers.violations import violations
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-_ARRAYS = ("t", "q", "v", "a", "tau")
+_ARRAYS = ("t", "q", "v", "a", "tau", "u")
 _FORMAT = 1
 
 
@@ -33,6 +34,8 @@ class Trajectory:
     q : (n, nq) array
     v, a, tau : (n, nv) arrays
         Velocities, accelerations and applied efforts (those of prescribed motions included).
+    u : (n, nu) array
+        Inputs of the actuators.
     wrenches : dict of port name to (n, 6) array
         External wrenches.
     events : dict of name to array of times (s)
@@ -49,6 +52,7 @@ class Trajectory:
     v: Array
     a: Array
     tau: Array
+    u: Array = field(default_factory=lambda: np.zeros((0, 0)))
     wrenches: dict[str, Array] = field(default_factory=dict)
     events: dict[str, Array] = field(default_factory=dict)
 
@@ -63,8 +67,20 @@ class Trajectory:
         rows = []
         for k, (q, v, a) in enumerate(self._states()):
             wrenches = {port: values[k] for port, values in self.wrenches.items()}
-            rows.append(self.model.reaction(joint, q, v, a, wrenches))
+            rows.append(self.model.reaction(joint, q, v, a, wrenches, self.u[k] if self.model.nu else None))
         return np.array(rows)
+
+    def outputs(self) -> Array:
+        """Return what the model's sensors read (n, outputs) over time."""
+        rows = []
+        for k, (q, v, a) in enumerate(self._states()):
+            wrenches = {port: values[k] for port, values in self.wrenches.items()}
+            rows.append(self.model.outputs(q, v, a, wrenches, self.u[k] if self.model.nu else None))
+        return np.array(rows)
+
+    def violations(self) -> list[Finding]:
+        """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
+        return list(violations(self))
 
     def energy(self) -> Array:
         """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
@@ -125,6 +141,9 @@ class Trajectory:
         }
         variables: dict[str, Any] = {"q": (("t", "configuration"), self.q)}
         variables |= {name: (("t", "coordinate"), getattr(self, name)) for name in ("v", "a", "tau")}
+        if self.model.nu:
+            coordinates["input"] = list(self.model.input_names)
+            variables["u"] = (("t", "input"), self.u)
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
     def save(self, path: str | Path) -> None:
@@ -187,8 +206,8 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
         kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
         for kind in ("wrench:", "event:")
     }
-    t, q, v, a, tau = (arrays[name] for name in _ARRAYS)
-    return Trajectory(model, t, q, v, a, tau, parts["wrench:"], parts["event:"])
+    t, q, v, a, tau, u = (arrays[name] for name in _ARRAYS)
+    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"])
 
 
 def configuration_units(model: Model) -> dict[str, str]:

@@ -20,6 +20,7 @@ from titop.solvers.kernels.layout import (
     FIRST_LOAD,
     FORCE,
     FREE,
+    FRICTION,
     GRAVITY,
     INERTIA,
     KIND,
@@ -50,6 +51,7 @@ DRIVE = 6  # armature (one entry a coordinate)
 SPRING_K = 0  # upper triangles of stiffness and damping, rest configuration
 SPRING_D = 1
 SPRING_REST = 2
+SPRING_FRICTION = 3  # four entries a coordinate
 LOAD_PORT = 0  # pose of the port (6)
 LOAD_WRENCH = 1  # force and torque (6)
 SOURCE_COLUMNS = 7
@@ -58,7 +60,8 @@ SOURCE_COLUMNS = 7
 FIXED_AXIS = 0
 FIXED_LINEAR = 3
 FIXED_ANGULAR = 4
-CONSTANT_COLUMNS = 5
+ROTORS = 5  # reflected inertias of motors (6)
+CONSTANT_COLUMNS = 11
 
 #: As in `titop.blocks.spatial`: below this squared angle series are used.
 _SMALL = 0.1
@@ -80,7 +83,7 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
         bad += _pack_body(sources, i, params, frames, floats)
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        _pack_spring(ints, sources, row, params, floats)
+        bad += _pack_spring(ints, sources, row, params, floats)
         row += ints[row, SIZE]
     for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
         _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
@@ -184,7 +187,7 @@ def _pack_motion(ints, sources, constants, i, params, floats):
     for k in range(6):
         drive = params[sources[i, DRIVE] + k] if k < n and sources[i, DRIVE] >= 0 else 0.0
         bad += 1 if drive < 0.0 else 0
-        floats[i, ARMATURE + k] = drive
+        floats[i, ARMATURE + k] = drive + constants[i, ROTORS + k]
     return bad
 
 
@@ -256,17 +259,23 @@ def _is_inertia(xx, yy, zz, xy, xz, yz):
 
 @helper
 def _pack_spring(ints, sources, row, params, floats):
-    n = ints[row, SIZE]
-    entry = 0
+    """Write stiffness, damping, friction and rest; return the number of coordinates whose friction is unusable."""
+    n, entry, bad = ints[row, SIZE], 0, 0
     for i in range(n):
         for j in range(i, n):
             k, d = params[sources[row, SPRING_K] + entry], params[sources[row, SPRING_D] + entry]
             floats[row + i, STIFFNESS + j] = floats[row + j, STIFFNESS + i] = k
             floats[row + i, DAMPING + j] = floats[row + j, DAMPING + i] = d
             entry += 1
+        for j in range(4):
+            floats[row + i, FRICTION + j] = params[sources[row, SPRING_FRICTION] + 4 * i + j]
+        efforts = min(floats[row + i, FRICTION], floats[row + i, FRICTION + 1])
+        rates = min(floats[row + i, FRICTION + 2], floats[row + i, FRICTION + 3])
+        bad += 0 if efforts >= 0.0 and rates > 0.0 else 1
     rest = 4 if ints[row, KIND] == SPHERICAL else (7 if ints[row, KIND] == FREE else n)
     for i in range(rest):
         floats[row, REST + i] = params[sources[row, SPRING_REST] + i]
+    return bad
 
 
 @helper

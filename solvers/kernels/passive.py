@@ -15,6 +15,7 @@ from titop.solvers.kernels.layout import (
     FIRST_LOAD,
     FORCE,
     FREE,
+    FRICTION,
     INERTIAL,
     INERTIAL_LOADS,
     KIND,
@@ -50,7 +51,7 @@ def add_passive_efforts(ints, floats, q, v, tau):
 
 @helper
 def add_springs(ints, floats, q, v, tau):
-    """Add ``-J^T K delta - D v`` of every spring to `tau`."""
+    """Add ``-J^T K delta - D v`` and dry friction of every spring to `tau`."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
@@ -72,7 +73,18 @@ def add_springs(ints, floats, q, v, tau):
             tau[k + i] -= pull[i]
             for j in range(n):
                 tau[k + i] -= floats[row + i, DAMPING + j] * v[k + j]
+            tau[k + i] -= _friction(floats, row + i, v[k + i])
         row += n
+
+
+@helper
+def _friction(floats, row, rate):
+    """Return the dry friction against a rate (see `titop.blocks.friction`)."""
+    coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
+    if coulomb == 0.0 and breakaway == 0.0:
+        return 0.0
+    stribeck, smoothing = floats[row, FRICTION + 2], floats[row, FRICTION + 3]
+    return (coulomb + (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))) * math.tanh(rate / smoothing)
 
 
 @helper

@@ -1,0 +1,172 @@
+"""Actuators: blocks with named scalar inputs that push joints and ports."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from titop.blocks.block import Block, PortRef
+from titop.blocks.loads import FRAMES, read_target
+from titop.blocks.spatial import Array
+
+
+class Actuator(Block):
+    """Common part of all actuators.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        Names of the inputs within the block; one input alone goes by the block's name.
+    input_unit : str
+    lower, upper : float
+        Range of each input, data for `Trajectory.violations`.
+    """
+
+    inputs: tuple[str, ...] = ("",)
+    input_unit: str = "N"
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs in a system."""
+        return tuple(f"{self.name}.{entry}" if entry else self.name for entry in self.inputs)
+
+
+class Motor(Actuator):
+    """A motor on a joint coordinate. Input: the torque (or force) of its rotor.
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+        The joint, or its name; ``"joint.coordinate"`` for one of several coordinates.
+    gear : float
+        Rotor motion a unit of joint motion; the joint feels ``gear`` times the input.
+    rotor_inertia : float, kg m^2 (or kg)
+        Adds ``gear^2`` times this to the joint's armature.
+    effort_limit : float, N m or N
+        Largest absolute input.
+    """
+
+    input_unit = "N m"
+    parameter_units: ClassVar = {"gear": "1", "rotor_inertia": "kg m^2"}
+
+    def __init__(
+        self, name: str, joint: str | Block, gear: float = 1.0, rotor_inertia: float = 0.0, effort_limit: float = math.inf
+    ) -> None:
+        super().__init__(name)
+        self.joint = joint.name if isinstance(joint, Block) else str(joint)
+        self.gear = self.reader.scalar("gear", gear)
+        self.rotor_inertia = self.reader.non_negative("rotor_inertia", rotor_inertia, "negative-inertia")
+        self.upper = float(effort_limit)
+        self.lower = -self.upper
+
+
+class PortActuator(Actuator):
+    """Common part of the actuators that push a port.
+
+    Attributes
+    ----------
+    target : PortRef
+    frame : {"world", "port"}
+    wrenches : (k, 6) array
+        Wrench a unit of each input, in the frame.
+    """
+
+    frame: str = "port"
+
+    def __init__(self, name: str, target: PortRef | Block, frame: str = "port") -> None:
+        super().__init__(name)
+        self.target = read_target(self, target)
+        self.frame = frame
+        if frame not in FRAMES:
+            self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
+
+    @property
+    def wrenches(self) -> Array:
+        """Wrench a unit of each input (k, 6), in the frame."""
+        raise NotImplementedError
+
+
+class Thruster(PortActuator):
+    """A thruster at a port. Input: its thrust.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+        Where it pushes.
+    direction : array_like (3,)
+        In which it pushes the body, in the port's frame; normalised.
+    max_thrust : float, N
+        The thrust is between zero and this.
+    """
+
+    parameter_units: ClassVar = {}
+
+    def __init__(
+        self, name: str, target: PortRef | Block, direction: Any = (0.0, 0.0, 1.0), max_thrust: float = math.inf
+    ) -> None:
+        super().__init__(name, target)
+        self.direction = self.reader.axis("direction", direction)
+        if np.isfinite(self.direction).all() and not self.direction.any():
+            self.reader.report("zero-axis", "direction", direction, "a non-zero direction", "give one such as [0, 0, 1]")
+        self.lower, self.upper = 0.0, float(max_thrust)
+
+    @property
+    def wrenches(self) -> Array:
+        """The unit force along the direction."""
+        return np.concatenate([self.direction / np.linalg.norm(self.direction), np.zeros(3)])[None]
+
+
+class _AlongAxes(PortActuator):
+    """Inputs along one direction, or along x, y and z."""
+
+    #: First entry of the three in a wrench.
+    start: ClassVar[int] = 0
+
+    def __init__(self, name: str, target: PortRef | Block, direction: Any = None, frame: str = "port") -> None:
+        super().__init__(name, target, frame)
+        self.direction = None if direction is None else self.reader.axis("direction", direction)
+        self.inputs = ("x", "y", "z") if direction is None else ("",)
+
+    @property
+    def wrenches(self) -> Array:
+        """Unit forces or torques."""
+        wrenches = np.zeros((len(self.inputs), 6))
+        rows = np.eye(3) if self.direction is None else self.direction[None] / np.linalg.norm(self.direction)
+        wrenches[:, self.start : self.start + 3] = rows
+        return wrenches
+
+
+class Force(_AlongAxes):
+    """A force at a port. Inputs: its magnitude along a direction, or its three components.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    direction : array_like (3,), optional
+        Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
+    frame : {"port", "world"}
+        In which direction or components are given.
+    """
+
+
+class Torque(_AlongAxes):
+    """A torque at a port. Inputs: its magnitude along a direction, or its three components.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    direction : array_like (3,), optional
+        Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
+    frame : {"port", "world"}
+        In which direction or components are given.
+    """
+
+    input_unit = "N m"
+    start = 3

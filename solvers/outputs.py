@@ -1,0 +1,46 @@
+"""The named outputs of a model: what its sensors read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from titop.blocks.sensors import (
+    Accelerometer,
+    Encoder,
+    Gyro,
+    PoseSensor,
+    ReactionSensor,
+    Sensor,
+    Tachometer,
+    WheelMomentum,
+)
+from titop.blocks.spatial import Array
+
+if TYPE_CHECKING:
+    from titop.solvers.model import Model
+
+
+def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: Any, u: Any) -> Array:
+    """Return what a sensor reads of a state, its accelerations and what acts from outside."""
+    if isinstance(sensor, Accelerometer):
+        return model.accelerometer(str(sensor.target), q, v, a)
+    if isinstance(sensor, Gyro):
+        return model.motion(str(sensor.target), q, v, a)[9:12]
+    if isinstance(sensor, PoseSensor):
+        angles = model.motion(str(sensor.target), q, v, a, sensor.sequence)[15:]
+        return np.concatenate([model.pose(str(sensor.target), q)[1], angles])
+    if isinstance(sensor, ReactionSensor):
+        return model.reaction(sensor.joint, q, v, a, wrenches, u)
+    if isinstance(sensor, Encoder):
+        return np.atleast_1d(np.asarray(q)[_entry(model, sensor.joint, model.assembly.q_slices)])
+    if isinstance(sensor, Tachometer | WheelMomentum):
+        rate = np.atleast_1d(np.asarray(v)[_entry(model, sensor.joint, model.assembly.v_slices)])
+        return rate if isinstance(sensor, Tachometer) else sensor.inertia * rate
+    raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
+
+
+def _entry(model: Model, name: str, slices: dict[str, slice]) -> int:
+    joint, _, coordinate = name.partition(".")
+    start: int = slices[joint].start
+    return start + (model.assembly.blocks[joint].coordinates.index(coordinate) if coordinate else 0)
