@@ -8,21 +8,12 @@ from titop.blocks.actuators import Force, Motor, Thruster, Torque
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.blocks.friction import Friction
-from titop.blocks.joints import (
-    Cylindrical,
-    Free,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Screw,
-    Spherical,
-    Universal,
-    Weld,
-)
+from titop.blocks.joint import Joint
+from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.limits import Limits
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose
+from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Tachometer, WheelMomentum

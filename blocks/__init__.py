@@ -3,7 +3,9 @@
 Read in this order:
 
 - `block`: the contract that every block fulfils, and how to write a block of your own;
-- `rigid_body`: rigid bodies and the world; `joints`; `loads`;
+- `rigid_body`: rigid bodies and the world;
+- `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs;
+- `loads`, `actuators`, `reaction_wheel`, `sensors`: what acts on and reads ports and joints;
 - `pose`, `spatial`: frames, rotations, twists and wrenches;
 - `checks`, `errors`: reading what users type, and saying what is wrong with it.
 """

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from titop.blocks.actuators import Motor
 from titop.blocks.block import Block, PortRef
-from titop.blocks.joints import Revolute, unit_vector
+from titop.blocks.joint import unit_vector
+from titop.blocks.joints import Revolute
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.sensors import WheelMomentum
 

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import Block, PortRef
-from titop.blocks.joints import Joint
+from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor

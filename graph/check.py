@@ -10,7 +10,7 @@ import networkx as nx
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.errors import Finding, did_you_mean
-from titop.blocks.joints import Joint
+from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import PortedBlock, RigidBody
 from titop.blocks.sensors import ReactionSensor, Sensor

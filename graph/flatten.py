@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 from titop.blocks.block import PARENT_PORT, Block
-from titop.blocks.joints import Joint, Link
+from titop.blocks.joint import Joint, Link
 from titop.blocks.rigid_body import PortedBlock
 from titop.graph.assembly import Assembly
 from titop.graph.system import Connection

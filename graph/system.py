@@ -10,7 +10,7 @@ from titop.blocks.actuators import Actuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError
-from titop.blocks.joints import CHILD_PORT, Joint
+from titop.blocks.joint import CHILD_PORT, Joint
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose, read_pose
 from titop.blocks.reaction_wheel import ReactionWheel

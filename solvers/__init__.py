@@ -2,11 +2,12 @@
 
 Read in this order:
 
-- `model`: what users compute with; `resolve` makes it;
+- `model`: what users compute with (`configurations`: its names and coordinates); `resolve` makes it;
+- `inputs`, `outputs`: actuators and sensors;
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
-- `simulation`, `prescribed`, `trajectory`, `plotting`: simulations and what comes out of them.
+- `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`: simulations and what comes out of them.
 """
 
 from titop.solvers.model import Model

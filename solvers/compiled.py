@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from titop.blocks.block import PARENT_PORT, acceleration_bias
 from titop.blocks.errors import Finding, ModelError
-from titop.blocks.joints import Joint
+from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint

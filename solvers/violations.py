@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from titop.blocks.errors import Finding
-from titop.blocks.joints import Joint
+from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array
 
 if TYPE_CHECKING:

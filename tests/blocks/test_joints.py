@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import titop as tt
 from numpy.typing import NDArray
-from titop.blocks.joints import CHILD_PORT, Joint
+from titop.blocks.joint import CHILD_PORT, Joint
 
 Array = NDArray[Any]
 

@@ -1,0 +1,242 @@
+"""What all joints have in common: blocks without mass that let their child port move.
+
+Every joint says how its child port stands and moves in its parent port (`pose`, `motion_subspace`, `subspace_rate`), and into
+which elementary joints it splits for the compiled resolver (`chain`).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from titop.blocks.block import Block
+from titop.blocks.checks import ORTHOGONALITY
+from titop.blocks.errors import Finding
+from titop.blocks.friction import FRICTION_ENTRIES, friction_efforts, read_friction
+from titop.blocks.limits import read_limits
+from titop.blocks.spatial import Array
+
+#: Name of a joint's only child port.
+CHILD_PORT = "C"
+
+
+@dataclass(frozen=True)
+class Link:
+    """One elementary joint of a chain.
+
+    Attributes
+    ----------
+    kind : str
+        ``"axial"`` (one coordinate along and about an axis), ``"spherical"`` or ``"free"``.
+    axis : str or tuple of float
+        Name of the joint's axis field, or a fixed direction, for axial links.
+    linear, angular : float or str
+        Motion along and about the axis a unit of the coordinate; ``"pitch"`` names a field.
+    """
+
+    kind: str
+    axis: str | tuple[float, float, float] = (0.0, 0.0, 1.0)
+    linear: float | str = 0.0
+    angular: float = 0.0
+
+
+class Joint(Block):
+    """Common part of all joints.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    stiffness : float, (n,) or (n, n)
+        N/m or N m/rad; stores ``U = delta^T K delta / 2``, ``delta = difference(rest, q)``, and acts with minus its gradient.
+    rest : float or (nq,)
+        Configuration without elastic effort; zero coordinates by default.
+    damping : float, (n,) or (n, n)
+        N s/m or N m s/rad; acts with ``-D v``.
+    armature : float or (n,)
+        Inertia of a rotor or drive seen at each coordinate (kg or kg m^2).
+    friction : Friction, or one for each coordinate
+        Dry friction; the viscous part is the damping.
+    limits : Limits, or one for each coordinate
+        Data for `Trajectory.violations`; they stop nothing.
+
+    Attributes
+    ----------
+    units : tuple of str
+        Unit of each tangent coordinate.
+    chain : tuple of Link
+        Elementary joints, in order from the parent.
+
+    Notes
+    -----
+    `read_configuration` reads a `value` as users give it; what is wrong with it is recorded under the name `field`.
+    """
+
+    ports = (CHILD_PORT,)
+    units: tuple[str, ...] = ()
+    chain: tuple[Link, ...] = ()
+    axis_fields: ClassVar[tuple[str, ...]] = ()
+    #: What motors add to the armature (n), written when a system is assembled.
+    reflected_inertia: Array | None = None
+    #: Where a quaternion stands in the configuration.
+    quaternion: ClassVar[slice] = slice(0, 0)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        stiffness: Any = 0.0,
+        rest: Any = None,
+        damping: Any = 0.0,
+        armature: Any = 0.0,
+        friction: Any = None,
+        limits: Any = None,
+    ) -> None:
+        super().__init__(name)
+        reader = self.reader
+        self.friction = read_friction(reader, friction, self.nv)
+        self.limits = read_limits(reader, limits, self.nv)
+        self.stiffness = reader.symmetric("stiffness", stiffness, self.nv)
+        self.damping = reader.symmetric("damping", damping, self.nv)
+        self.armature = reader.array("armature", np.diag(reader.symmetric("armature", armature, self.nv)), (self.nv,))
+        self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
+        for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
+            if self.nv and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
+                reader.suspect(
+                    f"negative-{field}",
+                    field,
+                    matrix.tolist(),
+                    "a positive semidefinite matrix",
+                    "check the sign: the joint feeds energy or is unstable",
+                )
+
+    @property
+    def is_sprung(self) -> bool:
+        """Whether the joint has a spring, a damper or friction."""
+        return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any())
+
+    def read_configuration(self, value: Any, field: str = "configuration") -> Array:
+        """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
+        return self.reader.array(
+            field,
+            np.atleast_1d(np.asarray(value, dtype=object)).tolist(),
+            (self.nq,),
+            f"give {self.nq} numbers: {', '.join(self.configuration_names)}" if self.nq > 1 else "give a number",
+        )
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the armature, (6 + n) x (6 + n), motors' rotors included."""
+        return np.diag(np.concatenate([np.zeros(6), self.total_armature]))
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the armature's gyroscopic terms, non-zero only for coordinates on a group."""
+        return np.concatenate([np.zeros(6), -self.bracket(v).T @ (self.total_armature * v)])
+
+    @property
+    def total_armature(self) -> Array:
+        """Armature with motors' rotors (n)."""
+        return self.armature if self.reflected_inertia is None else self.armature + self.reflected_inertia
+
+    def elastic_energy(self, q: Array) -> Any:
+        """Return the spring's energy (J)."""
+        delta = self.difference(self.rest, q)
+        return 0.5 * delta @ self.stiffness @ delta
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (n) of spring, damper and friction."""
+        delta = self.difference(self.rest, q)
+        elastic = -self.difference_jacobian(delta).T @ (self.stiffness @ delta)
+        return elastic - self.damping @ v + friction_efforts(self.friction, v)
+
+    def difference_jacobian(self, delta: Array) -> Array:
+        """Return ``d difference(rest, q) / d v`` (n x n)."""
+        return np.eye(self.nv)
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6): zero for a subspace that is constant in the child's frame."""
+        return np.zeros(6)
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
+        """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
+        fields: dict[str, tuple[str, tuple[int, ...], str]]
+        fields = {f"{field}.{x}": (field, (i,), "1") for field in self.axis_fields for i, x in enumerate("xyz")}
+        single = self.nv == 1
+        names = self.coordinates
+        for field, per in (("stiffness", "/"), ("damping", " s/")):
+            for i in range(self.nv):
+                for j in range(i, self.nv):
+                    name = field if single else f"{field}.{names[i]}.{names[j]}"
+                    fields[name] = (field, (i, j), f"{_effort_unit(self.units[i])}{per}{self.units[j]}")
+        for i, name in enumerate(self.configuration_names):
+            fields["rest" if single else f"rest.{name}"] = ("rest", (i,), self.configuration_units[i])
+        for i, name in enumerate(names):
+            for k, entry in enumerate(FRICTION_ENTRIES):
+                unit = _effort_unit(self.units[i]) if k < 2 else f"{self.units[i]}/s"
+                fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
+        for i, name in enumerate(names):
+            fields["armature" if single else f"armature.{name}"] = (
+                "armature",
+                (i,),
+                "kg" if self.units[i] == "m" else "kg m^2",
+            )
+        return fields
+
+    @property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of the numbers that describe the configuration."""
+        return self.units
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return axes, stiffness, damping, rest position and armature."""
+        return {
+            name: (float(getattr(self, field)[index]), unit) for name, (field, index, unit) in self.parameter_fields().items()
+        }
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = copy.copy(self)
+        fields = self.parameter_fields()
+        for name, value in values.items():
+            field, index, _ = fields[name]
+            array = getattr(changed, field).copy()
+            array[index] = value
+            if field in ("stiffness", "damping"):
+                array[index[::-1]] = value
+            setattr(changed, field, array)
+        return changed
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the joint and what is suspicious."""
+        errors, warnings = super().check()
+        if (self.armature < 0).any():
+            errors.append(
+                Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
+            )
+        friction = self.friction
+        if (friction[:, :2] < 0).any() or (friction[:, 2:] <= 0).any():
+            expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"
+            errors.append(Finding("bad-friction", f"{self.name}.friction", friction.tolist(), expected, "check the signs"))
+        for field in self.axis_fields:
+            axis = getattr(self, field)
+            if not axis.any():
+                advice = "give a direction such as [0, 0, 1]"
+                errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+        rest = self.rest[self.quaternion]
+        if rest.size and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
+            where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="
+            errors.append(Finding("not-unit", where, rest.tolist(), "a unit quaternion (x, y, z, w)", advice))
+        return errors, warnings
+
+
+def _effort_unit(unit: str) -> str:
+    return "N" if unit == "m" else "N m"
+
+
+def unit_vector(axis: Array) -> Array:
+    """Return the direction of `axis` with length 1, whatever its length."""
+    axis = axis / np.abs(np.real(axis)).max()
+    return axis / np.sqrt(axis @ axis)

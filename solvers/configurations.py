@@ -1,0 +1,215 @@
+"""Names and configurations of a model: what can be said without computing dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from titop.blocks.block import Block
+from titop.blocks.checks import FieldReader
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.joint import Joint
+from titop.blocks.quaternion_joints import Free, Spherical
+from titop.blocks.spatial import Array
+from titop.graph.assembly import Assembly
+from titop.solvers.arguments import check_quaternions, read_mapping, read_state
+
+
+class Configurations:
+    """The coordinates of a model by name, and moving between configurations."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self.name = assembly.name
+        self.coordinate_names = assembly.coordinate_names
+        self.configuration_names = assembly.configuration_names
+        self.nq = len(self.configuration_names)
+        self.nv = len(self.coordinate_names)
+
+    @property
+    def assembly(self) -> Assembly:
+        """The connected blocks, with their numbers."""
+        return self._assembly
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, parents first."""
+        return tuple(c.child.block.name for c in self._assembly.connections)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of their bodies."""
+        return tuple(c.joint.name for c in self._assembly.connections)
+
+    @cached_property
+    def ports(self) -> dict[str, tuple[str, str | None]]:
+        """Block and port by dotted name; a block's own name stands for its reference frame."""
+        result: dict[str, tuple[str, str | None]] = {}
+        for name in ("world", *self.body_names):
+            result[name] = (name, None)
+            result |= {f"{name}.{port}": (name, port) for port in self._assembly.blocks[name].ports}
+        return result
+
+    @property
+    def port_names(self) -> tuple[str, ...]:
+        """Names of all ports, the bodies' reference frames among them."""
+        return tuple(self.ports)
+
+    @cached_property
+    def _quaternions(self) -> tuple[int, ...]:
+        starts = []
+        for name, where in self._assembly.q_slices.items():
+            if isinstance(self._assembly.blocks[name], Free | Spherical):
+                starts.append(where.stop - 4)
+        return tuple(starts)
+
+    # -- configurations ------------------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Return the configuration (nq) at which all coordinates are zero."""
+        return self._blockwise(lambda block: block.neutral(), self.nq)
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Return a random configuration (nq)."""
+        return self._blockwise(lambda block: block.random_configuration(rng), self.nq)
+
+    def configuration(self, values: Mapping[str, Any]) -> Array:
+        """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral.
+
+        Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown or a value does not fit.
+        """
+        q = self.neutral()
+        for name, value in read_mapping("configuration", values).items():
+            if name in self._assembly.q_slices:
+                q[self._assembly.q_slices[name]] = self._read_block_value(name, value)
+            elif name in self.configuration_names:
+                q[self.configuration_names.index(name)] = _read_array(f"configuration[{name!r}]", value, ())
+            else:
+                raise self._unknown_coordinate(name, self.configuration_names)
+        q = read_state("configuration", q, self.configuration_names)
+        check_quaternions(q, self._quaternions, self.configuration_names)
+        return q
+
+    def velocity(self, values: Mapping[str, Any]) -> Array:
+        """Return a velocity (nv) from values by joint or coordinate name; the rest is zero.
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown or a value does not fit.
+        """
+        v = np.zeros(self.nv)
+        for name, value in read_mapping("velocity", values).items():
+            if name in self._assembly.v_slices:
+                where = self._assembly.v_slices[name]
+                v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))
+            elif name in self.coordinate_names:
+                v[self.coordinate_names.index(name)] = _read_array(f"velocity[{name!r}]", value, ())
+            else:
+                raise self._unknown_coordinate(name, self.coordinate_names)
+        return read_state("velocity", v, self.coordinate_names)
+
+    def integrate(self, q: Any, dq: Any) -> Array:
+        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv)."""
+        q, dq = self._read_q(q), self._read_v("dq", dq)
+        return self._blockwise(
+            lambda block: block.integrate(q[self._q(block)], dq[self._v(block)]), self.nq, np.result_type(q, dq)
+        )
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """Return the tangent vector (nv) that leads from `q0` to `q1`."""
+        q0, q1 = self._read_q(q0, "q0"), self._read_q(q1, "q1")
+        return self._blockwise(
+            lambda block: block.difference(q0[self._q(block)], q1[self._q(block)]), self.nv, np.result_type(q0, q1)
+        )
+
+    def unit_configuration(self, q: Array) -> Array:
+        """Return q (nq, or stacked) with every quaternion divided by its norm."""
+        if not self._quaternions:
+            return q
+        q = q.copy()
+        for start in self._quaternions:
+            quaternion = q[..., start : start + 4]
+            quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
+        return q
+
+    def configuration_rate(self, q: Any, v: Any) -> Array:
+        """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
+        q, v = self._read_q(q), self._read_v("v", v)
+        dtype = np.result_type(q, v)
+        return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq, dtype)
+
+    # -- for the model and its engines -------------------------------------------------------------------------------
+
+    def _q(self, block: Block) -> slice:
+        return self._assembly.q_slices[block.name]
+
+    def _v(self, block: Block) -> slice:
+        return self._assembly.v_slices[block.name]
+
+    def _blockwise(self, function: Any, size: int, dtype: Any = float) -> Array:
+        parts = [function(block) for block in self._assembly.blocks_with_coordinates()]
+        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
+
+    def _bracket(self, v: Array) -> Array:
+        bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
+        for block in self._assembly.blocks_with_coordinates():
+            bracket[self._v(block), self._v(block)] = block.bracket(v[self._v(block)])
+        return bracket
+
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
+        q = read_state(name, q, self.configuration_names, stacked)
+        check_quaternions(q, self._quaternions, self.configuration_names)
+        return self.unit_configuration(q)
+
+    def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:
+        return read_state(name, value, self.coordinate_names, stacked)
+
+    def _read_port(self, port: str) -> str:
+        if not isinstance(port, str) or port not in self.ports:
+            raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
+        return port
+
+    def _read_joint(self, joint: str) -> str:
+        if not isinstance(joint, str) or joint not in self.joint_names:
+            raise ModelError(
+                Finding("unknown-joint", "joint", joint, "a joint of the model", did_you_mean(joint, self.joint_names))
+            )
+        return joint
+
+    def _read_block_value(self, name: str, value: Any) -> Array:
+        block = self._assembly.blocks[name]
+        where = f"configuration[{name!r}]"
+        if not isinstance(block, Joint):
+            return _read_array(where, np.atleast_1d(value), (block.nq,))
+        before = len(block.reader.findings)
+        numbers = block.read_configuration(value)
+        findings = [replace(finding, where=where) for finding in block.reader.findings[before:]]
+        del block.reader.findings[before:]
+        if findings:
+            raise ModelError(findings)
+        return numbers
+
+    def _unknown_coordinate(self, name: str, names: tuple[str, ...]) -> ModelError:
+        known = [*self._assembly.v_slices, *names]
+        return ModelError(
+            Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
+        )
+
+
+def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
+    reader = FieldReader(where)
+    array = reader.array("", value, shape)
+    if reader.findings:
+        raise ModelError([replace(finding, where=where) for finding in reader.findings])
+    return array
