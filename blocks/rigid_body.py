@@ -170,7 +170,7 @@ class RigidBody(PortedBlock):
                 Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
             )
         if np.isfinite(self.inertia).all():
-            _check_inertia(f"{self.name}.inertia", self.inertia, errors, warnings)
+            _check_inertia(f"{self.name}.inertia", self.inertia, self.mass, errors, warnings)
             if self.mass == 0 and self.inertia.any():
                 warnings.append(
                     Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
@@ -202,16 +202,15 @@ class RigidBody(PortedBlock):
         return changed
 
 
-def _check_inertia(where: str, inertia: Array, errors: list[Finding], warnings: list[Finding]) -> None:
+def _check_inertia(where: str, inertia: Array, mass: float, errors: list[Finding], warnings: list[Finding]) -> None:
     moments = np.linalg.eigvalsh(inertia)
-    tolerance = 1e-9 * max(np.abs(moments).max(), 1e-300)
-    shown = np.array2string(moments, precision=6)
+    tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(mass)  # the second for rounding of a point mass's inertia
     if moments[0] < -tolerance:
         errors.append(
             Finding(
                 "negative-inertia",
                 where,
-                shown,
+                moments,
                 "principal moments >= 0",
                 "check signs and that it is about the centre of mass",
             )
@@ -221,7 +220,7 @@ def _check_inertia(where: str, inertia: Array, errors: list[Finding], warnings: 
             Finding(
                 "triangle-inequality",
                 where,
-                shown,
+                moments,
                 "no principal moment above the sum of the others",
                 "check units and products of inertia",
             )

@@ -1,0 +1,75 @@
+"""The words of URDF: what is read, what says nothing about the dynamics, and what is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Kinds of joint with one coordinate, and all kinds.
+AXIAL_KINDS = ("revolute", "continuous", "prismatic")
+KINDS = ("fixed", *AXIAL_KINDS, "planar", "floating")
+
+#: Namespaces of elements that other programs have to expand.
+UNEXPANDED = (
+    "{http://www.ros.org/wiki/xacro}",
+    "{http://wiki.ros.org/xacro}",
+    "{http://ros.org/wiki/xacro}",
+    "{http://www.w3.org/2001/XInclude}",
+)
+#: Namespace of Drake's extensions.
+DRAKE = "{http://drake.mit.edu}"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What an element may hold.
+
+    Attributes
+    ----------
+    attributes, children : tuple of str
+        What is read.
+    silent : tuple of str
+        Children that say nothing about the dynamics of the robot.
+    strict : bool
+        Whether an unknown attribute is an error: where it surely changes the dynamics.
+    """
+
+    attributes: tuple[str, ...]
+    children: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    strict: bool = False
+
+
+VOCABULARY = {
+    "robot": Vocabulary(
+        ("name", "version"), ("link", "joint", "transmission", "gazebo"), ("material", "sensor", "ros2_control")
+    ),
+    "link": Vocabulary(("name",), ("inertial",), ("visual", "collision", "contact", "material")),
+    "inertial": Vocabulary((), ("mass", "inertia", "origin")),
+    "mass": Vocabulary(("value",), strict=True),
+    "inertia": Vocabulary(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), strict=True),
+    "origin": Vocabulary(("xyz", "rpy", "quat_xyzw"), strict=True),
+    "joint": Vocabulary(
+        ("name", "type"),
+        ("origin", "parent", "child", "axis", "limit", "dynamics"),
+        ("calibration", "safety_controller"),
+    ),
+    "parent": Vocabulary(("link",), strict=True),
+    "child": Vocabulary(("link",), strict=True),
+    "axis": Vocabulary(("xyz",), strict=True),
+    "limit": Vocabulary(("lower", "upper", "velocity", "effort")),
+    "dynamics": Vocabulary(("damping", "friction", "armature")),
+}
+
+#: What a robot cannot do without and titop has no block for, with advice.
+REFUSED = {
+    "include": "put everything into one file",
+    "loop_joint": "close the loop in Python",
+    "mimic": "write the robot without it, or remove the mimic element to let the joint move on its own",
+    f"{DRAKE}joint": "connect the joint in Python",
+    f"{DRAKE}linear_bushing_rpy": "add the spring in Python",
+    f"{DRAKE}ball_constraint": "close the loop in Python",
+    f"{DRAKE}mimic": "remove it to let the joint move on its own",
+}
+
+#: Children of `gazebo` elements that change the dynamics.
+GAZEBO_DYNAMICS = ("springStiffness", "springReference", "turnGravityOff", "gravity")

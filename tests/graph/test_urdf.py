@@ -1,0 +1,390 @@
+"""URDF by small texts: every kind of joint and field against closed forms, every error by name."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+import titop as tt
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+from titop.graph.urdf import from_urdf
+
+Array = NDArray[np.float64]
+
+#: Products of a few rounded numbers of order one.
+ROUNDING = 1e-14
+
+GRAVITY = 9.81
+
+
+def inertial(mass: float = 2.0, xyz: str = "0 0 0", rpy: str = "0 0 0", diagonal: tuple[float, ...] = (0.3, 0.4, 0.5)) -> str:
+    """Return an inertial element."""
+    xx, yy, zz = diagonal
+    tensor = f'<inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/>'
+    return f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>{tensor}</inertial>'
+
+
+def one_joint(kind: str, inside: str = "", inertia: str = "", name: str = "joint") -> str:
+    """Return a robot of two links."""
+    inertia = inertia or inertial()
+    links = f'<link name="stand"/><link name="bob">{inertia}</link>'
+    ends = '<parent link="stand"/><child link="bob"/>'
+    return f'<robot name="r">{links}<joint name="{name}" type="{kind}">{ends}{inside}</joint></robot>'
+
+
+LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+
+
+def load(text: str, base: str = "fixed") -> tt.Model:
+    """Return the model of a text about which there is nothing to say."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return from_urdf(text, base).resolve()
+
+
+def findings(text: str) -> dict[str, str]:
+    """Return what is wrong: where and code."""
+    with pytest.raises(tt.ModelError) as caught:
+        from_urdf(text)
+    assert all(finding.expected and finding.advice for finding in caught.value.findings)
+    return {finding.where: finding.code for finding in caught.value.findings}
+
+
+def warned(text: str) -> str:
+    """Return the only warning."""
+    with pytest.warns(tt.ModelWarning) as caught:
+        from_urdf(text)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    return str(caught[0].message)
+
+
+# -- joints ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_revolute_pendulum() -> None:
+    """Mass 2 kg one metre below a hinge, inertia 0.3 kg m^2 about its axis."""
+    model = load(one_joint("revolute", f'<axis xyz="1 0 0"/>{LIMIT}', inertial(xyz="0 0 -1")))
+    assert model.coordinate_names == ("joint",)
+    assert model.mass_matrix([0.7]) == pytest.approx(2.3, rel=ROUNDING)
+    assert model.inverse_dynamics([0.7], [0.5], [0.2]) == pytest.approx(2 * GRAVITY * np.sin(0.7) + 2.3 * 0.2, rel=ROUNDING)
+
+
+def test_a_prismatic_joint_along_a_slanted_axis() -> None:
+    model = load(one_joint("prismatic", f'<axis xyz="3 0 4"/>{LIMIT}'))
+    assert model.inverse_dynamics([0.7], [0.5], [0.2]) == pytest.approx(2 * (GRAVITY * 0.8 + 0.2), rel=ROUNDING)
+    np.testing.assert_allclose(model.pose("bob", [2.0])[1], [1.2, 0, 1.6], rtol=ROUNDING)
+
+
+def test_the_default_axis_is_x() -> None:
+    model = load(one_joint("continuous"))
+    assert model.mass_matrix([0.0]) == pytest.approx(0.3, rel=ROUNDING)
+
+
+def test_a_fixed_joint() -> None:
+    model = load(one_joint("fixed", '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'))
+    rotation, position = model.pose("bob", [])
+    assert model.nv == 0
+    np.testing.assert_allclose(rotation, Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_matrix(), atol=ROUNDING)
+    np.testing.assert_allclose(position, [1, 2, 3], rtol=ROUNDING)
+
+
+def test_a_floating_joint_falls() -> None:
+    model = load(one_joint("floating"))
+    assert model.nv == 6
+    a = model.forward_dynamics(model.neutral(), np.zeros(6), np.zeros(6))
+    np.testing.assert_allclose(a, [0, 0, -GRAVITY, 0, 0, 0], atol=ROUNDING)
+
+
+@pytest.mark.parametrize("axis", ["0 0 1", "1 0 0", "0 -2 0", "0 0 -1", "1 2 -2", "-1e-9 0 -1"])
+def test_a_planar_joint_moves_in_the_plane_of_its_normal(axis: str) -> None:
+    """Displacements stay in the plane, the rotation is about the normal, and link axes are the file's."""
+    model = load(one_joint("planar", f'<axis xyz="{axis}"/><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'))
+    turn = Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_matrix()
+    normal = np.array(axis.split(), dtype=float)
+    normal /= np.linalg.norm(normal)
+    rotation, position = model.pose("bob", [0, 0, 0])
+    np.testing.assert_allclose(rotation, turn, atol=ROUNDING)
+    np.testing.assert_allclose(position, [1, 2, 3], rtol=ROUNDING)
+    rotation, position = model.pose("bob", [0.3, 0.4, 0.5])
+    moved = turn.T @ (position - [1, 2, 3])
+    assert normal @ moved == pytest.approx(0, abs=ROUNDING)
+    assert np.linalg.norm(moved) == pytest.approx(0.5, rel=ROUNDING)
+    np.testing.assert_allclose(turn.T @ rotation, Rotation.from_rotvec(0.5 * normal).as_matrix(), atol=ROUNDING)
+    about_normal = np.array([0.3, 0.4, 0.5]) @ normal**2
+    np.testing.assert_allclose(model.mass_matrix([0.3, 0.4, 0.5]), np.diag([2, 2, about_normal]), atol=ROUNDING)
+
+
+def test_a_planar_joint_about_z_is_that_of_pinocchio() -> None:
+    """Pinocchio takes every planar joint as if its normal were z."""
+    pin = pytest.importorskip("pinocchio")
+    text = one_joint("planar", f'<axis xyz="0 0 1"/><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>{LIMIT}')
+    with pytest.warns(tt.ModelWarning, match="<limit> of a planar joint"):
+        model = from_urdf(text).resolve()
+    other = pin.buildModelFromXML(text)
+    data = other.createData()
+    pin.framesForwardKinematics(other, data, np.array([0.3, 0.4, np.cos(0.5), np.sin(0.5)]))
+    placement = data.oMf[other.getFrameId("bob")]
+    rotation, position = model.pose("bob", [0.3, 0.4, 0.5])
+    np.testing.assert_allclose(position, placement.translation, atol=ROUNDING)
+    np.testing.assert_allclose(rotation, placement.rotation, atol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    "rpy", [(0.1, 0.2, 0.3), (3.14159265358979, 0, 0), (0, np.pi / 2, 1), (2, -3, 9), (np.pi, np.pi, 1e-9)]
+)
+def test_origins_turn_about_fixed_axes(rpy: tuple[float, float, float]) -> None:
+    model = load(one_joint("fixed", f'<origin rpy="{rpy[0]!r} {rpy[1]!r} {rpy[2]!r}"/>'.replace("np.float64", "")))
+    np.testing.assert_allclose(model.pose("bob", [])[0], Rotation.from_euler("xyz", rpy).as_matrix(), atol=1e-15)
+
+
+def test_origins_may_be_quaternions() -> None:
+    model = load(one_joint("fixed", '<origin quat_xyzw="0.5 0.5 0.5 0.5"/>'))
+    np.testing.assert_allclose(model.pose("bob", [])[0], [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15)
+
+
+def test_coordinates_follow_the_file() -> None:
+    links = "".join(f'<link name="{name}">{inertial()}</link>' for name in "abcd")
+    joints = "".join(
+        f'<joint name="{parent}{child}" type="continuous"><child link="{child}"/><parent link="{parent}"/></joint>'
+        for parent, child in ("cd", "bc", "ab")
+    )
+    assert load(f'<robot name="r">{joints}{links}</robot>').coordinate_names == ("cd", "bc", "ab")
+
+
+# -- bases, bodies -----------------------------------------------------------------------------------------------------
+
+
+def test_a_free_base() -> None:
+    model = load(one_joint("continuous").replace('"stand"/>', f'"stand">{inertial()}</link>', 1), base="free")
+    assert model.coordinate_names[:6] == tuple(f"root_joint.{x}" for x in ("x", "y", "z", "rx", "ry", "rz"))
+    assert model.nv == 7
+    assert model.gravity_effects(model.neutral())[2] == pytest.approx(4 * GRAVITY, rel=ROUNDING)
+
+
+def test_gravity_is_given() -> None:
+    model = from_urdf(one_joint("prismatic", f'<axis xyz="0 1 0"/>{LIMIT}'), gravity=(0, -1.62, 0)).resolve()
+    assert model.gravity_effects([0.0]) == pytest.approx(2 * 1.62, rel=ROUNDING)
+
+
+def test_unusable_arguments() -> None:
+    with pytest.raises(tt.ModelError) as caught:
+        from_urdf(one_joint("continuous"), base="floating", gravity=(0, 0))
+    assert {finding.code for finding in caught.value.findings} == {"bad-base", "wrong-shape"}
+
+
+def test_inertial_frames_are_turned_into_link_axes() -> None:
+    """The moments about z and x change places when the inertial frame is turned about y."""
+    text = one_joint("floating", inertia=inertial(xyz="0.1 0.2 0.3", rpy=f"0 {np.pi / 2!r} 0"))
+    moments = load(text).mass_matrix([0, 0, 0, 0, 0, 0, 1])
+    com = np.array([0.1, 0.2, 0.3])
+    lever = 2 * (com @ com * np.eye(3) - np.outer(com, com))
+    np.testing.assert_allclose(moments[3:, 3:], np.diag([0.5, 0.4, 0.3]) + lever, atol=ROUNDING)
+
+
+def test_links_without_inertial_are_massless() -> None:
+    system = from_urdf(one_joint("continuous"))
+    assert system.graph.nodes["stand"]["block"].mass == 0
+
+
+# -- fields of joints --------------------------------------------------------------------------------------------------
+
+
+def test_limits_damping_friction_and_armature() -> None:
+    dynamics = '<dynamics damping="0.5" friction="0.25" armature="0.125"/>'
+    system = from_urdf(one_joint("revolute", f"{LIMIT}{dynamics}"))
+    joint = system.graph.nodes["joint"]["block"]
+    assert joint.limits == (tt.Limits(lower=-1, upper=2, velocity=3, effort=4),)
+    model = system.resolve()
+    assert model.mass_matrix([0.0]) == pytest.approx(0.3 + 0.125, rel=ROUNDING)
+    assert model.passive_efforts([0.0], [2.0]) == pytest.approx(-0.5 * 2 - 0.25, rel=ROUNDING)
+
+
+def test_limits_that_urdf_leaves_out() -> None:
+    text = one_joint("revolute", '<limit upper="2" velocity="inf" effort="4"/>')
+    assert from_urdf(text).graph.nodes["joint"]["block"].limits == (tt.Limits(lower=0, upper=2, effort=4),)
+    text = one_joint("continuous", '<limit effort="4"/>')
+    assert from_urdf(text).graph.nodes["joint"]["block"].limits == (tt.Limits(effort=4),)
+    for inside in ("", '<limit effort="4" velocity="1"/>', '<limit upper="1" velocity="1"/>'):
+        assert "[missing-limit]" in warned(one_joint("prismatic", inside))
+    assert "lower and upper of a continuous joint" in warned(one_joint("continuous", LIMIT))
+
+
+def test_the_rotor_of_drake() -> None:
+    """Rotor inertia times the square of the gear ratio."""
+    rotor = '<drake:rotor_inertia value="0.001"/><drake:gear_ratio value="-30"/>'
+    transmission = f'<transmission><joint name="joint"/><actuator name="a">{rotor}</actuator></transmission>'
+    text = one_joint("continuous").replace("</robot>", f"{transmission}</robot>")
+    text = text.replace("<robot", '<robot xmlns:drake="http://drake.mit.edu"')
+    assert load(text).mass_matrix([0.0]) == pytest.approx(0.3 + 0.9, rel=ROUNDING)
+    assert findings(text.replace('<joint name="joint"/>', '<joint name="knee"/>')) == {"r.transmission": "unknown-joint"}
+    assert findings(text.replace('<joint name="joint"/>', "")) == {"r.transmission.rotor_inertia": "not-representable"}
+    double = text.replace("</joint>", '<dynamics armature="1"/></joint>')
+    assert findings(double) == {"r.joint.dynamics": "two-armatures"}
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def test_names_are_made_allowed() -> None:
+    text = one_joint("continuous", name="bob").replace('"stand"', '"left stand.0"')
+    with pytest.warns(tt.ModelWarning, match=r"'left stand.0' -> 'left_stand_0', 'bob' -> 'bob_joint'"):
+        model = from_urdf(text).resolve()
+    assert model.body_names == ("left_stand_0", "bob")
+    assert model.coordinate_names == ("bob_joint",)
+
+
+def test_a_link_called_world_and_a_joint_called_root_joint() -> None:
+    text = one_joint("continuous", name="root_joint").replace('"stand"/>', f'"stand">{inertial()}</link>', 1)
+    text = text.replace('"stand"', '"world"')
+    with pytest.warns(tt.ModelWarning, match="'world' -> 'world_link'"):
+        model = from_urdf(text, base="free").resolve()
+    assert model.body_names[0] == "world_link"
+    assert model.coordinate_names[0] == "root_joint_.x"
+    assert model.coordinate_names[6] == "root_joint"
+
+
+def test_names_that_meet_are_refused() -> None:
+    third = '<link name="a.b"/><joint name="j" type="fixed"><parent link="a_b"/><child link="a.b"/></joint></robot>'
+    assert findings(one_joint("continuous").replace("bob", "a_b").replace("</robot>", third)) == {"r.a_b": "name-collision"}
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+GOOD = one_joint("revolute", f'<origin xyz="0 0 1" rpy="0 0 0"/><axis xyz="0 1 0"/>{LIMIT}<dynamics damping="0.1"/>')
+
+#: What is replaced in a good robot by what, and where this is found wrong, with which code.
+WRONG = [
+    ('mass value="2.0"', 'mass value="-2.0"', "r.bob.mass", "negative-mass"),
+    ('mass value="2.0"', "mass", "r.bob.inertial.mass.value", "missing-attribute"),
+    ('<mass value="2.0"/>', "", "r.bob.inertial.mass", "missing-element"),
+    ('mass value="2.0"', 'mass value="nan"', "r.bob.inertial.mass.value", "not-a-number"),
+    ('mass value="2.0"', 'mass value="1e999"', "r.bob.inertial.mass.value", "not-finite"),
+    ('mass value="2.0"', 'mass value="2_0"', "r.bob.inertial.mass.value", "not-a-number"),
+    ('mass value="2.0"', 'mass value="2,0"', "r.bob.inertial.mass.value", "not-a-number"),
+    ('mass value="2.0"', 'mass value="${m}"', "r.bob.inertial.mass.value", "not-a-number"),
+    ('mass value="2.0"', 'mass value="2 0"', "r.bob.inertial.mass.value", "wrong-shape"),
+    ('mass value="2.0"', 'mass weight="2.0" value="2"', "r.bob.inertial.mass.weight", "unknown-attribute"),
+    ('ixx="0.3"', 'ixx="-0.3"', "r.bob.inertia", "negative-inertia"),
+    (' ixy="0"', "", "r.bob.inertial.inertia.ixy", "missing-attribute"),
+    ('xyz="0 0 1"', 'xyz="0 0"', "r.joint.origin.xyz", "wrong-shape"),
+    ('xyz="0 0 1"', 'xyz="0 0 1 2"', "r.joint.origin.xyz", "wrong-shape"),
+    ('xyz="0 0 1"', 'yxz="0 0 1"', "r.joint.origin.yxz", "unknown-attribute"),
+    ('xyz="0 0 1" rpy="0 0 0"', 'quat_xyzw="0 0 0 2"', "r.joint.origin.quat_xyzw", "not-unit"),
+    ('xyz="0 0 1"', 'quat_xyzw="0 0 0 1"', "r.joint.origin", "two-rotations"),
+    ('xyz="0 1 0"', 'xyz="0 0 0"', "r.joint.axis.xyz", "zero-axis"),
+    ('lower="-1"', 'lower="3"', "r.joint.limits", "bad-limits"),
+    ('lower="-1"', 'lower="x"', "r.joint.limit.lower", "not-a-number"),
+    ('damping="0.1"', 'damping="-0.1"', "r.joint.dynamics.damping", "negative-damping"),
+    ('damping="0.1"', 'friction="-0.1"', "r.joint.dynamics.friction", "negative-friction"),
+    ('"revolute"', '"revolut"', "r.joint.type", "unknown-type"),
+    ('"revolute"', '"screw"', "r.joint.type", "unknown-type"),
+    (' type="revolute"', "", "r.joint.type", "missing-attribute"),
+    ('"revolute"', '"planar"', "r.joint.dynamics", "not-representable"),
+    ('"revolute"', '"floating"', "r.joint.dynamics", "not-representable"),
+    ('<parent link="stand"/>', "", "r.joint.parent", "missing-element"),
+    ('parent link="stand"', "parent", "r.joint.parent.link", "missing-attribute"),
+    ('parent link="stand"', 'parent link="stnd"', "r.joint.parent.link", "unknown-link"),
+    ('parent link="stand"', 'parent link="bob"', "r.bob", "cycle"),
+    ("<axis", "<axis/><axis", "r.joint.axis", "duplicate-element"),
+    ("<axis", '<mimic joint="other"/><axis', "r.joint.mimic", "not-representable"),
+    ("</robot>", '<link name="bob"/></robot>', "r.bob", "duplicate-name"),
+    ("</robot>", '<link name="lost"/></robot>', "r", "several-roots"),
+    ("</robot>", "<link/></robot>", "r.link[3].name", "missing-attribute"),
+    ("</robot>", '<include filename="x"/></robot>', "r.include", "not-representable"),
+    ("</robot>", '<loop_joint name="x"/></robot>', "r.loop_joint", "not-representable"),
+    ("</robot>", '<i:include xmlns:i="http://www.w3.org/2001/XInclude" href="x"/></robot>', None, "not-expanded"),
+    ("</robot>", '<x:macro xmlns:x="http://www.ros.org/wiki/xacro" name="x"/></robot>', None, "not-expanded"),
+    ('"bob"', f'"{"b" * 201}"', None, "bad-name"),
+    ('name="joint"', 'name="joint" ', None, None),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "where", "code"), WRONG)
+def test_what_is_wrong_is_named(old: str, new: str, where: str | None, code: str | None) -> None:
+    assert old in GOOD
+    text = GOOD.replace(old, new)
+    if code is None:
+        load(text)
+        return
+    found = findings(text)
+    assert code in found.values()
+    assert where is None or found[where] == code
+
+
+@pytest.mark.parametrize("text", ['<sdf version="1.7"/>', "<mujoco/>", '<x:robot xmlns:x="y"/>'])
+def test_other_formats_are_refused(text: str) -> None:
+    assert findings(text) == {"root": "not-urdf"}
+
+
+def test_no_links() -> None:
+    assert findings('<robot name="r"/>') == {"r": "no-links"}
+
+
+def test_two_parents_and_cycles() -> None:
+    again = '<joint name="again" type="fixed"><parent link="stand"/><child link="bob"/></joint></robot>'
+    assert findings(GOOD.replace("</robot>", again)) == {"r.bob": "two-parents"}
+    back = '<joint name="back" type="fixed"><parent link="bob"/><child link="stand"/></joint></robot>'
+    with pytest.raises(tt.ModelError, match="stand -> bob -> stand"):
+        from_urdf(GOOD.replace("</robot>", back))
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    text = GOOD
+    for old, new, _, _ in (WRONG[0], WRONG[10], WRONG[12], WRONG[17], WRONG[20], WRONG[28]):
+        text = text.replace(old, new)
+    assert len(findings(text)) >= 5
+
+
+def test_what_is_left_out_is_told_once() -> None:
+    text = GOOD.replace("<link ", '<link colour="red" ')
+    assert "r.stand: got attribute 'colour' of <link> (2 times)" in warned(text)
+    assert "element <flexible>" in warned(GOOD.replace("</robot>", "<flexible/></robot>"))
+    spring = '<gazebo reference="joint"><springStiffness>3</springStiffness></gazebo></robot>'
+    assert "r.joint: got element <gazebo><springStiffness>" in warned(GOOD.replace("</robot>", spring))
+
+
+def test_what_says_nothing_about_the_dynamics_is_left_out_silently() -> None:
+    silent = '<material name="m"/><transmission/><gazebo/><sensor/><ros2_control/></robot>'
+    text = GOOD.replace("</robot>", silent).replace("</inertial>", "</inertial><visual/><visual/><collision/><contact/>")
+    load(text.replace("</joint>", '<calibration rising="0"/><safety_controller k_velocity="1"/></joint>'))
+
+
+def test_massless_leaves_are_found_by_resolve_and_can_be_helped() -> None:
+    text = one_joint("continuous", inertia="<visual/>")
+    with pytest.raises(tt.ModelError, match="massless-joint"):
+        from_urdf(text).resolve()
+    load(text.replace("</joint>", '<dynamics armature="0.1"/></joint>'))
+
+
+# -- attacks on the reader ---------------------------------------------------------------------------------------------
+
+
+def many_links(count: int) -> str:
+    """Return links without joints."""
+    return "".join(f'<link name="link{k}"/>' for k in range(count))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        many_links(20_000),
+        many_links(10_000) + '<joint name="a" type="fixed"><parent link="linkx"/><child link="x"/></joint>' * 10_000,
+        f'<link name="{"b" * 1_000_000}a"/><joint name="j" type="fixed"><parent link="{"b" * 1_000_000}"/></joint>',
+        f'<link name="a">{"<inertial/>" * 40_000}</link>',
+        f'<link name="a"><inertial><origin xyz="{"1 " * 1_000_000}"/></inertial></link>',
+        f'<link name="a"><inertial><mass value="{"1" * 5_000_000}"/></inertial></link>',
+        "<link " + " ".join(f"a{k}='x'" for k in range(100_000)) + "/>",
+        f"<{'x' * 5_000_000}/>",
+    ],
+    ids=["links", "unknown links", "long names", "inertials", "numbers", "digits", "attributes", "long tag"],
+)
+def test_hostile_robots_do_not_hang(inside: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(tt.ModelError) as caught:
+        from_urdf(f'<robot name="r">{inside}</robot>')
+    assert time.perf_counter() - start < 5.0
+    assert len(str(caught.value)) < 50_000
