@@ -1,0 +1,173 @@
+"""Which classes of blocks model files know, by what name, with which fields.
+
+A class of your own takes one call, in the module that defines it::
+
+    register_block(Segment, "segment", {"length": NUMBER, "damping": Field(NUMBER, default=0.0)})
+
+after which its constructor is called with ``name`` and these fields, and its attributes of the same names are saved.
+`titop.graph.fields` and `titop.graph.records` have the kinds of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from titop.blocks import actuators, sensors
+from titop.blocks.block import Block
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.joint import Joint
+from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
+from titop.blocks.limits import Limits
+from titop.blocks.loads import Load
+from titop.blocks.pose import Pose
+from titop.blocks.quaternion_joints import Free, Spherical
+from titop.blocks.rigid_body import RigidBody
+from titop.graph.fields import BLOCK_NAME, NUMBER, NUMBERS, PORT, SYMMETRIC, TEXT, UNLIMITED, Field, Kind
+from titop.graph.records import FRICTION, LIMITS, PORTS, POSE
+
+#: What a joint's table says besides the joint's own fields.
+CONNECTION = {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())}
+
+#: Tables of blocks that act on others, named as the system's attributes, each with the method that adds such a block.
+ATTACHMENTS = {"loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
+
+#: The type of a block that does not say it.
+DEFAULT_TYPES = {"loads": "constant"}
+
+
+@dataclass(frozen=True)
+class BlockType:
+    """A class of blocks as model files know it.
+
+    Attributes
+    ----------
+    cls : type
+    name : str
+        Value of ``type`` in a file.
+    fields : dict of str to Field
+        In the order in which they are written.
+    sections : tuple of str
+        Tables of a file in which such blocks may stand.
+    """
+
+    cls: type[Block]
+    name: str
+    fields: Mapping[str, Field]
+    sections: tuple[str, ...]
+
+
+_TYPES: dict[str, BlockType] = {}
+
+
+def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field | Kind]) -> None:
+    """Let model files hold the blocks of a class.
+
+    Parameters
+    ----------
+    cls : type
+        Subclass of `Block`; its constructor takes ``name`` and the fields as keywords. A subclass of a registered class needs
+        a call of its own.
+    type_name : str
+        Value of ``type`` in files; unique. Registering a class of the same name and module again replaces it.
+    fields : mapping of str to Field or Kind
+        In the order in which they are written; a kind alone stands for a field that must be given.
+
+    Raises
+    ------
+    ModelError
+        If the type name belongs to another class, or a field to the connection that a joint's table describes.
+    """
+    known = _TYPES.get(type_name)
+    if known and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
+        taken = f"{type_name!r} is {known.cls.__qualname__}"
+        raise ModelError(Finding("duplicate-type", cls.__qualname__, taken, "a type name of its own", "choose another name"))
+    reserved = {"type", *CONNECTION} & set(fields)
+    if reserved:
+        expected = "fields other than those of every table"
+        raise ModelError(Finding("reserved-field", cls.__qualname__, sorted(reserved), expected, "rename the field"))
+    full = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
+    _TYPES[type_name] = BlockType(cls, type_name, full, _sections(cls))
+
+
+def _sections(cls: type[Block]) -> tuple[str, ...]:
+    bases = {Joint: "joints", RigidBody: "bodies", Load: "loads"}
+    bases |= {actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
+    return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
+
+
+def type_of(block: Block) -> BlockType | None:
+    """Return how files know a block's class; None if they do not."""
+    return next((known for known in _TYPES.values() if known.cls is type(block)), None)
+
+
+def types_in(section: str) -> dict[str, BlockType]:
+    """Return the types that may stand in a table of a file, by name."""
+    return {name: known for name, known in _TYPES.items() if section in known.sections}
+
+
+# -- titop's own blocks ----------------------------------------------------------------------------------------------------
+
+
+def _neutral(joint: Any) -> Any:
+    return joint.neutral()
+
+
+_PASSIVE = {
+    "stiffness": Field(SYMMETRIC, 0.0),
+    "damping": Field(SYMMETRIC, 0.0),
+    "rest": Field(NUMBERS, _neutral, normalised=True),
+    "armature": Field(SYMMETRIC, 0.0),
+    "friction": Field(FRICTION, ((0.0, 0.0, 0.01, 0.001),)),
+    "limits": Field(LIMITS, (Limits(),)),
+}
+_ORIGIN = (0.0, 0.0, 0.0)
+_FRAME = Field(TEXT, "port")
+
+
+def _register_joints(classes: Iterable[type[Joint]], **own: Field | Kind) -> None:
+    for cls in classes:
+        axes = dict.fromkeys(cls.axis_fields, NUMBERS)
+        register_block(cls, cls.__name__.lower(), {**axes, **own, **(_PASSIVE if cls.coordinates else {})})
+
+
+register_block(
+    RigidBody,
+    "rigid",
+    {
+        "mass": NUMBER,
+        "com": Field(NUMBERS, _ORIGIN),
+        "inertia": Field(SYMMETRIC, 0.0),
+        "ports": Field(PORTS, {}, attribute="port_poses"),
+    },
+)
+_register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
+_register_joints((Screw,), pitch=NUMBER)
+register_block(
+    Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
+)
+register_block(
+    actuators.Motor,
+    "motor",
+    {
+        "joint": BLOCK_NAME,
+        "gear": Field(NUMBER, 1.0),
+        "rotor_inertia": Field(NUMBER, 0.0),
+        "effort_limit": Field(UNLIMITED, float("inf"), attribute="upper"),
+    },
+)
+register_block(
+    actuators.Thruster,
+    "thruster",
+    {"target": PORT, "direction": NUMBERS, "max_thrust": Field(UNLIMITED, float("inf"), attribute="upper")},
+)
+for _cls in (actuators.Force, actuators.Torque):
+    register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": Field(NUMBERS, None), "frame": _FRAME})
+for _sensor in (sensors.Accelerometer, sensors.Gyro):
+    register_block(_sensor, _sensor.__name__.lower(), {"target": PORT})
+register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": Field(TEXT, "XYZ")})
+register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME})
+register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME})
+register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME})
+register_block(sensors.WheelMomentum, "wheel-momentum", {"joint": BLOCK_NAME, "inertia": NUMBER})

@@ -1,0 +1,216 @@
+"""Model files as nested tables: a system from them, and them from a system.
+
+A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
+block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[loads.NAME]``, ``[actuators.NAME]`` and
+``[sensors.NAME]``. `titop.graph.block_types` lists what may stand in a block's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from titop.blocks.block import Block
+from titop.blocks.checks import real_array
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.graph.block_types import ATTACHMENTS, CONNECTION, DEFAULT_TYPES, BlockType, type_of, types_in
+from titop.graph.expressions import evaluate_parameters
+from titop.graph.fields import NUMBERS, TEXT, Field, read_fields, write_fields
+from titop.graph.reading import Reading
+from titop.graph.records import PORTS, moved
+from titop.graph.system import Connection, System
+
+FORMAT = "titop"
+VERSION = 1
+
+SECTIONS = ("bodies", "joints", *ATTACHMENTS)
+_KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
+_SYSTEM = {"name": Field(TEXT), "gravity": Field(NUMBERS)}
+_WORLD = {"ports": Field(PORTS, {}, attribute="port_poses")}
+
+#: How far, in units of rounding, a normalised value may be from what its normalisation makes of it.
+_ROUNDINGS = 4
+
+
+# -- from tables to a system -----------------------------------------------------------------------------------------------
+
+
+def system_of(document: Mapping[str, Any]) -> System:
+    """Return the system that a file's tables describe.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong in the tables. Whether the blocks make a sound system is checked when it is resolved.
+    """
+    _check_version(document)
+    reading = Reading()
+    reading.refuse_unknown_keys(document, _KEYS, "")
+    table = reading.table(document.get("parameters", {}), "parameters")
+    reading.parameters, findings = evaluate_parameters(table)
+    reading.add(findings)
+    sections = {name: reading.table(document.get(name, {}), name) for name in SECTIONS}
+    system = _empty_system(document, reading)
+    reading.names = {"world"}.union(*sections.values())
+    reading.blocks = {"world": system.world}
+    _read_bodies(sections["bodies"], system, reading)
+    connections = _read_joints(sections["joints"], reading)
+    for section in ATTACHMENTS:
+        for name, table in sections[section].items():
+            _read_block(section, name, table, reading)
+    if reading.findings:
+        raise ModelError(reading.findings)
+    for values in connections:
+        system.connect(**values)
+    for section, method in ATTACHMENTS.items():
+        for name in sections[section]:
+            getattr(system, method)(reading.blocks[name])
+    return system
+
+
+def _check_version(document: Mapping[str, Any]) -> None:
+    form, version = document.get("format"), document.get("version")
+    if form != FORMAT:
+        advice = f'a model file starts with the line format = "{FORMAT}"; is it another file?'
+        raise ModelError(Finding("wrong-format", "format", "nothing" if form is None else form, repr(FORMAT), advice))
+    if version is None:
+        raise ModelError(Finding("missing-key", "version", "nothing", f"version = {VERSION}", "give it"))
+    if type(version) is not int or version != VERSION:
+        newer = type(version) is int and version > VERSION
+        advice = "a newer titop wrote it: update titop" if newer else f"write version = {VERSION}"
+        raise ModelError(Finding("unknown-version", "version", version, str(VERSION), advice))
+
+
+def _empty_system(document: Mapping[str, Any], reading: Reading) -> System:
+    own, world = (_read_table(name, fields, document, reading) for name, fields in (("system", _SYSTEM), ("world", _WORLD)))
+    system = System(**own)
+    system.world.port_poses.update(world.get("ports", {}))
+    return system
+
+
+def _read_table(name: str, fields: Mapping[str, Field], document: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+    table = reading.table(document.get(name, {}), name)
+    reading.refuse_unknown_keys(table, fields, name)
+    return read_fields(fields, table, name, reading)
+
+
+def _read_bodies(section: Mapping[str, Any], system: System, reading: Reading) -> None:
+    """Make the bodies; they join the graph at once, so that one that nothing connects is noticed."""
+    for name, table in section.items():
+        body = _read_block("bodies", name, table, reading)
+        if body is not None:
+            system.graph.add_node(name, block=body)
+
+
+def _read_joints(section: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:
+    """Make the joints; return the arguments of `System.connect` for each."""
+    connections = []
+    for name, table in section.items():
+        joint = _read_block("joints", name, table, reading)
+        ends = read_fields(CONNECTION, table if isinstance(table, Mapping) else {}, f"joints.{name}", reading)
+        connections.append({"joint": joint, **ends})
+    return connections
+
+
+def _read_block(section: str, name: str, value: Any, reading: Reading) -> Block | None:
+    """Make a block and keep it in `reading`; None, with findings, if its table is wrong."""
+    where, before = f"{section}.{name}", len(reading.findings)
+    table = reading.table(value, where)
+    if not name or "." in name or name == "world" or name in reading.blocks:
+        expected = "a name without dots that no other block has"
+        reading.report("bad-name", where, name, expected, "rename the block")
+    known = _type_in(section, table, where, reading)
+    if known is None:
+        return None
+    reading.refuse_unknown_keys(table, ["type", *(CONNECTION if section == "joints" else ()), *known.fields], where)
+    values = read_fields(known.fields, table, where, reading)
+    if len(reading.findings) > before:
+        return None
+    try:
+        block = known.cls(name=name, **values)  # type: ignore[call-arg]
+    except ModelError as error:
+        reading.add([moved(finding, where) for finding in error.findings])
+        return None
+    except Exception as error:  # of a user's class
+        advice = "see the constructor of the class, or check the values"
+        reading.report("block-fails", where, f"{type(error).__name__}: {error}", f"values for {known.cls.__name__}", advice)
+        return None
+    _keep_bits(block, known.fields, values)
+    reading.blocks[name] = block
+    return block
+
+
+def _type_in(section: str, table: Mapping[str, Any], where: str, reading: Reading) -> BlockType | None:
+    types = types_in(section)
+    name = table.get("type", DEFAULT_TYPES.get(section))
+    if name is None:
+        reading.report("missing-key", f"{where}.type", "nothing", "a type", f"known types: {', '.join(types)}")
+    elif not isinstance(name, str) or name not in types:
+        advice = f"{did_you_mean(name, types)} A class of your own must be registered by register_block"
+        reading.report("unknown-type", f"{where}.type", name, f"a type of {section}", advice)
+    else:
+        return types[name]
+    return None
+
+
+def _keep_bits(block: Block, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
+    """Undo the normalisation of what was normalised before, up to rounding."""
+    for name, field in fields.items():
+        given = real_array(values.get(name, ()))
+        if not field.normalised or given is None:
+            continue
+        attribute = field.attribute or name
+        made, given = getattr(block, attribute), np.atleast_1d(given)
+        if given.shape == made.shape and np.abs(made - given).max(initial=0.0) <= _ROUNDINGS * np.finfo(float).eps:
+            setattr(block, attribute, given)
+
+
+# -- from a system to tables -----------------------------------------------------------------------------------------------
+
+
+def tables_of(system: System) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield header and entries of every table of a system's file.
+
+    Raises
+    ------
+    ModelError
+        If the system does not pass its checks, or has blocks of classes that are not registered.
+    """
+    system.check()
+    _check_types(system)
+    yield (), {"format": FORMAT, "version": VERSION}
+    yield ("system",), write_fields(_SYSTEM, system)
+    world = write_fields(_WORLD, system.world)
+    if world:
+        yield ("world",), world
+    joints = {connection.joint.name: connection for connection in system.connections}
+    attached = {section: list(getattr(system, section)) for section in ATTACHMENTS}
+    others = {"world", *joints, *(block.name for blocks in attached.values() for block in blocks)}
+    for name, block in system.graph.nodes(data="block"):
+        if name not in others:
+            yield ("bodies", name), _block_entries("bodies", block)
+    for name, connection in joints.items():
+        yield ("joints", name), _block_entries("joints", connection.joint, connection)
+    for section, blocks in attached.items():
+        for block in blocks:
+            yield (section, block.name), _block_entries(section, block)
+
+
+def _check_types(system: System) -> None:
+    findings = []
+    for name, block in system.graph.nodes(data="block"):
+        if block is not system.world and type_of(block) is None:
+            advice = "call titop.graph.block_types.register_block for it, once, where it is defined"
+            findings.append(Finding("unregistered-class", name, type(block).__name__, "a class that files know", advice))
+    if findings:
+        raise ModelError(findings)
+
+
+def _block_entries(section: str, block: Block, connection: Connection | None = None) -> dict[str, Any]:
+    known = type_of(block)
+    assert known is not None
+    entries: dict[str, Any] = {} if DEFAULT_TYPES.get(section) == known.name else {"type": known.name}
+    if connection is not None:
+        entries |= write_fields(CONNECTION, connection)
+    return entries | write_fields(known.fields, block)

@@ -1,0 +1,120 @@
+"""Model files: systems as TOML text that people can read, write and share."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.graph.document import system_of, tables_of
+from titop.graph.system import System
+from titop.graph.toml_text import MAX_SIZE, format_table, parse_toml
+
+_HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
+
+
+def save(system: System, path: str | os.PathLike[str]) -> None:
+    """Write a system to a file, whole or not at all; `load` gives the same system, to the last bit.
+
+    Parameters
+    ----------
+    system : System
+    path : str or Path
+        Of the file, by custom ``.toml``.
+
+    Raises
+    ------
+    ModelError
+        If the system does not pass its checks, or has blocks of classes that are not registered.
+    """
+    target = Path(path).resolve()
+    data = to_text(system).encode()
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load(source: str | os.PathLike[str]) -> System:
+    """Read a system from a file or a text; nothing in it is executed.
+
+    Parameters
+    ----------
+    source : str or Path
+        Path of the file; a `str` of several lines is the text itself.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong in the file, each with its dotted place; with line and column if it is not TOML. What is
+        wrong with the system that it describes is reported when that is resolved.
+
+    Examples
+    --------
+    >>> system = load('''
+    ... format = "titop"
+    ... version = 1
+    ... [system]
+    ... name = "pendulum"
+    ... gravity = [0, 0, -9.81]
+    ... [parameters]
+    ... length = 0.8
+    ... [bodies.bob]
+    ... type = "rigid"
+    ... mass = 2
+    ... com = [0, 0, "-length"]
+    ... [joints.hinge]
+    ... type = "revolute"
+    ... parent = "world"
+    ... child = "bob"
+    ... axis = [1, 0, 0]
+    ... ''')
+    >>> system.resolve().mass_matrix([0.0]).round(3).tolist()
+    [[1.28]]
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise ModelError(Finding("wrong-type", "load", source, "a path, or the text of a model file", "pass one of them"))
+    if isinstance(source, str) and "\n" in source:
+        return system_of(parse_toml(source))
+    try:
+        return system_of(parse_toml(_read(source)))
+    except ModelError as error:
+        error.add_note(f"in {os.fspath(source)}")
+        raise
+
+
+def to_text(system: System) -> str:
+    """Return what `save` writes."""
+    text = "\n".join([_HEADER, *(format_table(header, entries) for header, entries in tables_of(system))])
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        shown = repr(error.object[max(error.start - 10, 0) : error.end])
+        raise ModelError(Finding("not-text", system.name, shown, "names that are text", "rename the block or port")) from None
+    return text
+
+
+def _read(source: str | os.PathLike[str]) -> str:
+    path = Path(source)
+    try:
+        with path.open("rb") as file:
+            data = file.read(4 * MAX_SIZE + 1)
+    except (OSError, ValueError) as error:
+        advice = "check the path" if path.suffix != ".toml" else _files_beside(path)
+        raise ModelError(Finding("no-file", str(source), error, "a readable model file", advice)) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte {data[error.start]:#04x}"
+        raise ModelError(Finding("not-text", f"line {line}", found, "text in UTF-8", "save the file as UTF-8")) from None
+
+
+def _files_beside(path: Path) -> str:
+    try:
+        return did_you_mean(path.name, sorted(found.name for found in path.parent.glob("*.toml")))
+    except (OSError, ValueError):
+        return "check the path"
