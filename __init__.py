@@ -17,7 +17,10 @@ from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Tachometer, WheelMomentum
+from titop.graph.block_types import register_block
+from titop.graph.files import load
 from titop.graph.system import System
+from titop.graph.urdf import from_urdf
 from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
 
 __version__ = "0.1.0"
@@ -60,6 +63,9 @@ __all__ = [
     "Universal",
     "Weld",
     "WheelMomentum",
+    "from_urdf",
+    "load",
     "load_trajectory",
+    "register_block",
     "simulate",
 ]

@@ -15,6 +15,9 @@ from titop.blocks.spatial import Array
 #: How far a rotation matrix may be from orthogonal: entries typed with seven digits pass.
 ORTHOGONALITY = 1e-6
 
+#: A quaternion this close to unit is left as it is, bit by bit.
+_UNIT = 1e-15
+
 
 def real_array(value: Any) -> Array | None:
     """Return a new array of floats, or None if the value is not real numbers."""
@@ -102,11 +105,13 @@ class FieldReader:
         elif given.shape == (n,):
             given = np.diag(given)
         matrix = self.array(field, given, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
-        if np.isfinite(matrix).all() and not np.allclose(
-            matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max(initial=0.0)
+        if (
+            n > 1
+            and np.isfinite(matrix).all()
+            and not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max(initial=0.0))
         ):
             self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
-        return (matrix + matrix.T) / 2
+        return matrix / 2 + matrix.T / 2
 
     def unit_quaternion(self, field: str, value: Any) -> Array:
         """Read a unit quaternion (x, y, z, w), a 3x3 matrix or a scipy `Rotation`."""
@@ -116,4 +121,4 @@ class FieldReader:
         norm = float(np.linalg.norm(quaternion))
         if np.isfinite(norm) and abs(norm - 1) > ORTHOGONALITY:
             self.report("not-unit", field, value, f"a unit quaternion (norm is {norm:.9g})", "divide it by its norm")
-        return quaternion / norm if norm > 0 else quaternion
+        return quaternion / norm if norm > 0 and abs(norm - 1) > _UNIT else quaternion

@@ -6,5 +6,8 @@ Read in this order:
 - `check`: what can be wrong with a system;
 - `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `connect`;
 - `flatten`: the assembly as arrays for the compiled resolver;
-- `text`: the diagram as text.
+- `include`: systems as blocks of others;
+- `text`, `draw`, `mermaid`, `dot`, `notebook`: pictures of the diagram;
+- `files` (with `document`, `block_types`, `fields`, `records`, `reading`, `expressions`, `toml_text`): model files;
+- `urdf` (with `xml_gate` and `urdf_*`): robot descriptions.
 """

@@ -132,7 +132,8 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
             name, _, coordinate = actuator.joint.partition(".")
             joint: Any = blocks[name]
             reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia.copy()
-            reflected[joint.coordinates.index(coordinate) if coordinate else 0] += actuator.gear**2 * actuator.rotor_inertia
+            index = joint.coordinates.index(coordinate) if coordinate else 0
+            reflected[index] += actuator.gear * actuator.gear * actuator.rotor_inertia
             joint.reflected_inertia = reflected
 
 

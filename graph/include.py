@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from titop.blocks.block import Block, PortRef
+from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import rotation_log
@@ -47,7 +49,9 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
     names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
     copies: dict[str, Any] = {name: block.snapshot() for name, block in other.graph.nodes(data="block") if name != "world"}
     for name, copy in copies.items():
-        copy.name = copy.reader.owner = names[name]
+        copy.name, findings = names[name], copy.reader.findings
+        copy.reader = FieldReader(copy.name)
+        copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
         if hasattr(copy, "joint"):
             joint, dot, coordinate = copy.joint.partition(".")
             copy.joint = names.get(joint, joint) + dot + coordinate

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 from titop.blocks.actuators import Actuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.joint import CHILD_PORT, Joint
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose, read_pose
@@ -20,6 +22,7 @@ from titop.blocks.spatial import Array
 from titop.graph.include import Included, include
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from titop.solvers.model import Model
 
 
@@ -212,6 +215,12 @@ class System:
         """
         return include(self, other, prefix, at)
 
+    def __getitem__(self, name: str) -> Any:
+        """Return a block by name."""
+        if name not in self.graph:
+            raise ModelError(Finding("unknown-block", self.name, name, "a block of the system", did_you_mean(name, self.graph)))
+        return self.graph.nodes[name]["block"]
+
     def check(self) -> list[Finding]:
         """Return what is suspicious in the system.
 
@@ -243,6 +252,58 @@ class System:
         from titop.solvers.resolve import resolve  # the one arrow against the layers, so that users can write s.resolve()
 
         return resolve(self, engine)
+
+    def save(self, path: str | Path) -> None:
+        """Write the system to a model file (TOML), whole or not at all; `titop.load` reads it.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        ModelError
+            For blocks of a kind that model files do not know.
+        """
+        from titop.graph.files import save
+
+        save(self, path)
+
+    def draw(self, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
+        """Draw the block diagram in the manner of key A, figures 6 and 16.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Also write it there (.png, .svg, .pdf).
+        collapse : iterable of str, optional
+            Blocks whose subtrees are drawn as one box, or prefixes of included systems; beyond about 30 blocks subtrees are
+            collapsed anyway.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from titop.graph.draw import draw_system
+
+        return draw_system(self, path, collapse)
+
+    def to_mermaid(self) -> str:
+        """Return the diagram as Mermaid text."""
+        from titop.graph.mermaid import to_mermaid
+
+        return to_mermaid(self)
+
+    def to_dot(self) -> str:
+        """Return the diagram as DOT text."""
+        from titop.graph.dot import to_dot
+
+        return to_dot(self)
+
+    def _repr_html_(self) -> str:
+        from titop.graph.notebook import system_html
+
+        return system_html(self)
 
     def __str__(self) -> str:
         from titop.graph.text import diagram

@@ -85,18 +85,17 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -
     ModelError
         Naming the joint and the norm.
     """
-    for start in starts:
-        norm = np.sqrt((q[..., start : start + 4] ** 2).sum(axis=-1))
-        if (np.abs(np.real(norm) - 1) > QUATERNION_TOLERANCE).any():
-            raise ModelError(
-                Finding(
-                    "not-unit",
-                    f"q[{start}:{start + 4}]",
-                    f"norm {np.max(np.real(norm)):.9g}",
-                    "a unit quaternion (x, y, z, w)",
-                    f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}",
-                )
-            )
+    first = np.fromiter(starts, dtype=int)
+    if not first.size:
+        return
+    norms = np.sqrt((q[..., first[:, None] + np.arange(4)] ** 2).sum(axis=-1))
+    wrong = np.argwhere(np.abs(np.real(norms) - 1) > QUATERNION_TOLERANCE)
+    if wrong.size:
+        entry = tuple(int(k) for k in wrong[0])
+        start = int(first[entry[-1]])
+        where, advice = f"q[{start}:{start + 4}]", f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}"
+        norm = f"norm {np.real(norms[entry]):.9g}"
+        raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
 
 
 def read_mapping(name: str, value: Any) -> Mapping[str, Any]:

@@ -19,7 +19,11 @@ from titop.solvers.arguments import check_quaternions, read_mapping, read_state
 
 
 class Configurations:
-    """The coordinates of a model by name, and moving between configurations."""
+    """The coordinates of a model by name, and moving between configurations.
+
+    Arguments of the methods: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint
+    or coordinate; `rng` a NumPy random generator.
+    """
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly

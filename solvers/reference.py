@@ -182,6 +182,8 @@ class ReferenceModel(Model):
     def _solve(node: Node, M: Array, f: Array, right: Array) -> Array:
         """Return ``M_ff^-1 right``; `_NO_INERTIA` tells rounding from inertia."""
         M_ff = M[np.ix_(f, f)]
+        if not np.isfinite(M_ff).all():
+            raise ModelError(overflow())
         if not np.linalg.eigvalsh(np.real(M_ff))[0] > _NO_INERTIA * np.trace(np.real(M)):
             raise ModelError(massless_joint(node.block.name, "no inertia at this configuration"))
         return np.linalg.solve(M_ff, right)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,6 +122,24 @@ class Trajectory:
         units = configuration_units(self.model)
         shown = list(self.model.configuration_names) if names is None else names
         return plot_over_time(self.t, {f"{name} [{units.get(name, '')}]": self.coordinate(name) for name in shown})
+
+    def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
+        """Write a self-contained HTML file that plays the motion in a browser.
+
+        Parameters
+        ----------
+        path : str or Path
+        visuals : mapping of body name to shape, optional
+            Such as ``{"hub": {"box": [1, 1, 2], "color": "#888"}}``; see `titop.solvers.animation`.
+        frames_per_second : float
+
+        Returns
+        -------
+        Path
+        """
+        from titop.solvers.animation import write_animation
+
+        return write_animation(self, path, visuals, frames_per_second)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the trajectory as a Dataset over time, with named coordinates.

@@ -76,3 +76,35 @@ def test_custom_block(capsys: pytest.CaptureFixture[str]) -> None:
     # about a hundred steps, each with a relative error of 1e-9 or less
     assert change < 2e-8
     assert momentum_change < 2e-8
+
+
+def test_satellite(tmp_path: Path) -> None:
+    satellite = script("satellite")
+    trajectory = satellite["main"](["--output", str(tmp_path / "figure.png")])
+    error = np.rad2deg(np.linalg.norm(satellite["attitude_error"](trajectory.q[-1])))
+    assert error < 0.1  # of 120: the controller's slowest mode has gone through ten time constants
+    model, speeds = trajectory.model, np.abs(trajectory.v[:, 6:10]).max(axis=1)
+    assert speeds[-1] < 0.02 * speeds[trajectory.t.searchsorted(60)]  # braked for 60 s at a rate of 0.08 / s: exp(-4.8)
+    assert trajectory.violations() == []
+    before = [model.momentum(q, v)[3:] for q, v in zip(trajectory.q[:200], trajectory.v[:200], strict=True)]
+    assert np.ptp(before, axis=0).max() < 1e-4 * np.abs(before).max()  # wheels cannot change it; rtol 1e-7 over 50 s
+
+
+def test_robot_arm(tmp_path: Path) -> None:
+    arm = script("robot_arm")
+    trajectory = arm["main"](["--output", str(tmp_path / "figure.png")])
+    goal = arm["reference"](2.0)[0]
+    assert np.abs(trajectory.q[-1] - goal).max() < 0.05  # what the unknown kilogram leaves
+    known = arm["build"]().resolve()
+    exact = arm["tt"].simulate(known, [0, 2.5], arm["START"], np.zeros(6), tau=arm["computed_torque"](known))
+    assert np.abs(exact.q[-1] - goal).max() < 1e-6  # with the right payload feedback has nothing to do
+
+
+def test_arm_on_satellite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    free, held = script("arm_on_satellite")["main"](["--output", str(tmp_path / "figure.png")])
+    turns = [2 * np.arccos(np.clip(np.abs(run.q[:, 6]), 0, 1)).max() for run in (free, held)]
+    assert np.deg2rad(10) < turns[0] < np.deg2rad(30)
+    assert turns[1] < 0.6 * turns[0]
+    momentum = [free.model.momentum(q, v) for q, v in zip(free.q, free.v, strict=True)]
+    assert np.abs(momentum).max() < 1e-5  # zero at the start; rtol 1e-7 on momenta of a few kg m/s

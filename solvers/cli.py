@@ -1,0 +1,145 @@
+"""The command line: ``titop check``, ``info``, ``draw`` and ``sim`` on a model file or URDF.
+
+Exit codes: 0 when all is well, 1 when the model is refused or a simulation fails, 2 for unusable arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from titop.blocks.errors import ConvergenceError, ModelError, ModelWarning
+from titop.graph.files import load
+from titop.graph.system import System
+from titop.graph.urdf import from_urdf
+from titop.solvers.simulation import METHODS, simulate
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ModelWarning)
+            system = read_system(Path(arguments.model), arguments.base)
+            arguments.run(system, arguments)
+    except (ModelError, ConvergenceError, OSError) as error:
+        print(f"titop: {arguments.model}: {error}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
+        return 1
+    finally:
+        sys.stdout.flush()
+    for warning in caught:
+        print(f"titop: warning: {warning.message}", file=sys.stderr)
+    return 0
+
+
+def read_system(path: Path, base: str = "fixed") -> System:
+    """Return the system of a model file (``.toml``) or of a URDF (``.urdf``, ``.xml``).
+
+    Parameters
+    ----------
+    path : Path
+    base : {"fixed", "free"}
+        How a URDF's root stands in the world.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong with it.
+    """
+    if path.suffix.lower() in (".urdf", ".xml"):
+        return from_urdf(path, base=base)
+    return load(path)
+
+
+def check(system: System, arguments: argparse.Namespace) -> None:
+    """Say that the system can be resolved."""
+    model = system.resolve()
+    print(f"{arguments.model}: {len(model.body_names)} bodies, {model.nv} degrees of freedom, nothing wrong")
+
+
+def info(system: System, arguments: argparse.Namespace) -> None:
+    """Print the diagram, coordinates, inputs and outputs."""
+    model = system.resolve()
+    print(system)
+    print(f"nq = {model.nq}, nv = {model.nv}, nu = {model.nu}")
+    for title, names in (
+        ("coordinates", model.coordinate_names),
+        ("inputs", model.input_names),
+        ("outputs", model.output_names),
+    ):
+        if names:
+            print(f"{title}: {', '.join(names)}")
+
+
+def draw(system: System, arguments: argparse.Namespace) -> None:
+    """Draw the block diagram into a file: a picture, Mermaid (``.mmd``) or DOT (``.dot``)."""
+    output = Path(arguments.output)
+    if output.suffix == ".mmd":
+        output.write_text(system.to_mermaid())
+    elif output.suffix == ".dot":
+        output.write_text(system.to_dot())
+    else:
+        system.draw(output)
+    print(f"drawn to {output}")
+
+
+def sim(system: System, arguments: argparse.Namespace) -> None:
+    """Simulate from rest at a configuration, and save or draw the motion."""
+    model = system.resolve()
+    start = dict(_assignment(text) for text in arguments.set)
+    times = np.linspace(0.0, arguments.duration, max(2, round(arguments.duration / arguments.step) + 1))
+    trajectory = simulate(model, times, model.configuration(start), np.zeros(model.nv), method=arguments.method)
+    for name, value in zip(model.configuration_names, trajectory.q[-1], strict=True):
+        print(f"{name} = {value:.9g}")
+    for finding in trajectory.violations():
+        print(f"titop: warning: {finding}", file=sys.stderr)
+    if arguments.output is None:
+        return
+    output = Path(arguments.output)
+    if output.suffix == ".npz":
+        trajectory.save(output)
+    elif output.suffix == ".html":
+        trajectory.animate(output)
+    else:
+        trajectory.plot().savefig(output)
+    print(f"written to {output}")
+
+
+def _assignment(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    try:
+        if not equals:
+            raise ValueError
+        return name, float(value)
+    except ValueError:
+        raise SystemExit(f"titop: --set takes NAME=NUMBER, not {text!r}") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="titop", description="Check, describe, draw and simulate multibody models.")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    for run in (check, info, draw, sim):
+        verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])
+        verb.add_argument("model", help="a model file (.toml) or a robot description (.urdf)")
+        verb.add_argument("--base", choices=["fixed", "free"], default="fixed", help="how a URDF's root stands in the world")
+        verb.set_defaults(run=run)
+        if run is draw:
+            verb.add_argument("--output", default="diagram.png", help=".png, .svg, .pdf, .mmd or .dot")
+        if run is sim:
+            verb.add_argument("--duration", type=float, default=10.0, help="s")
+            verb.add_argument("--step", type=float, default=0.01, help="between outputs, s")
+            verb.add_argument("--method", choices=METHODS, default="DOP853")
+            verb.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="start value of a coordinate")
+            verb.add_argument("--output", help=".npz (data), .html (animation) or a picture")
+    return parser
