@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.graph.dot import outline, printable
+from titop.graph.outline import outline, printable
 from titop.graph.system import System
 
 #: Opening and closing of a node's text, which choose its shape.

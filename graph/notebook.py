@@ -8,7 +8,7 @@ from typing import Any
 
 from titop.blocks.errors import Finding
 from titop.graph.check import blocks, check_system
-from titop.graph.dot import Outline, outline, printable
+from titop.graph.outline import Outline, outline, printable
 from titop.graph.system import System
 
 #: Browsers refuse elements nested much deeper; what hangs deeper is listed side by side.

@@ -7,7 +7,9 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
-- `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`: simulations and what comes out of them.
+- `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
+  and what comes out of them;
+- `cli`: the command line.
 """
 
 from titop.solvers.model import Model

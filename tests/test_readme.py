@@ -16,6 +16,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.strip().splitlines()[0])
 def test_example_runs(example, tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(README.parent / "examples")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "README.md", "exec"), {"np": np, "tt": tt, "twist_transport": twist_transport})
 

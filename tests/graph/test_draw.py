@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import titop as tt
-from titop.graph.dot import Box, outline
-from titop.graph.draw import LIMIT, Item, Layout, arrange, collapse_named, collapse_rest, draw_system, forest
+from titop.graph.draw import draw_system
+from titop.graph.draw_layout import Layout, arrange
+from titop.graph.draw_tree import LIMIT, Item, collapse_named, collapse_rest, forest
+from titop.graph.outline import Box, outline
 
 from tests.systems import random_tree
 

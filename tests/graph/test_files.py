@@ -590,3 +590,14 @@ class TestMutations:
         assert np.isfinite(acceleration).all()
         assert to_text(load(to_text(system))) == to_text(system)
         return "sound"
+
+
+def test_a_robot_goes_through_a_file_bit_by_bit(tmp_path):
+    """URDF to system to file to system: the same bits of accelerations."""
+    urdf = Path(__file__).parents[2] / "examples" / "models" / "arm.urdf"
+    robot = tt.from_urdf(urdf, base="free")
+    robot.save(tmp_path / "arm.toml")
+    one, other = robot.resolve(), tt.load(tmp_path / "arm.toml").resolve()
+    rng = np.random.default_rng(0)
+    q, v, tau = one.random_configuration(rng), rng.normal(size=one.nv), rng.normal(size=one.nv)
+    assert (one.forward_dynamics(q, v, tau) == other.forward_dynamics(q, v, tau)).all()

@@ -17,7 +17,8 @@ import pytest
 import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from titop.solvers.animation import SIZE_LIMIT, configurations, ellipsoid, write_animation
+from titop.solvers.animation import SIZE_LIMIT, configurations, write_animation
+from titop.solvers.scene import ellipsoid
 
 from tests.systems import KINDS, random_tree
 
