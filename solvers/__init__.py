@@ -5,7 +5,7 @@ Read in this order:
 - `model`: what users compute with (`configurations`: its names and coordinates); `resolve` makes it;
 - `inputs`, `outputs`: actuators and sensors;
 - `reference`: the executable specification of the dynamics, in plain NumPy;
-- `compiled`, `kernels`: the same in compiled code, for users;
+- `compiled`, `laws`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;

@@ -17,6 +17,7 @@ from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, pack
+from titop.solvers.laws import write_law, write_ports
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
@@ -172,11 +173,11 @@ class CompiledModel(Model):
         """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
         law = np.zeros((1, self._tables.law_size))
         for general in self._tables.general:
-            _write_ports(general, law[0], q[general.q])
+            write_ports(general, law[0], q[general.q])
         work = np.empty((len(self._tables.constants), columns))
         self.raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
         for general in self._tables.general:
-            _write_law(general, law[0], q[general.q], v[general.v], work[general.element, layout.TWIST : layout.TWIST + 6])
+            write_law(general, law[0], q[general.q], v[general.v], work[general.element, layout.TWIST : layout.TWIST + 6])
         if not self._rigid and self._ints[0, layout.LOADS]:
             entries.law_loads(self._ints, self._floats, law, work)
         return law, work
@@ -429,26 +430,3 @@ def _real(array: Array, name: str) -> Array:
             )
         )
     return array
-
-
-def _write_ports(general: GeneralBlock, law: Array, q: Array) -> None:
-    """Write pose and motion subspace of a general block's ports into `law`."""
-    for port, offset in general.ports.items():
-        rotation, position = general.block.pose(port, q)
-        law[offset : offset + 9] = rotation.ravel()
-        law[offset + layout.PORT_P : offset + layout.PORT_P + 3] = position
-        start = offset + layout.PORT_S
-        law[start : start + 6 * len(general.block.coordinates)] = general.block.motion_subspace(port, q).ravel()
-
-
-def _write_law(general: GeneralBlock, law: Array, q: Array, v: Array, twist: Array) -> None:
-    """Write M, h (less passive efforts) and the ports' biases of a general block into `law`."""
-    block = general.block
-    size = 6 + block.nv
-    h = general.law + size * size
-    law[general.law : h] = block.mass_matrix(q).ravel()
-    law[h : h + size] = block.gyroscopic(q, v, twist)
-    law[h + 6 : h + size] -= block.passive_efforts(q, v)
-    for port, offset in general.ports.items():
-        start = offset + layout.PORT_GAMMA
-        law[start : start + 6] = acceleration_bias(block, port, q, v, twist)
