@@ -3,7 +3,11 @@
 Plain NumPy over block objects, complex-safe, one elimination for every kind of block. The compiled resolver is
 held equal to it by tests.
 
-Symbols (DESIGN names): ``V`` twist, ``A`` spatial acceleration less gravity's, ``W`` wrench applied to a block at
+The blocks form one algebraic loop; it is solved from the leaves inwards and back. With ``B = [Ad(g)^-1  S]`` of the port on
+which a child hangs, the child's subtree enters its parent's law as ``B^T MA B`` and ``B^T (MA gamma + pA)``; then, of the block
+itself, ``MA = M_PP - M_Pf M_ff^-1 M_fP`` and ``pA = h_P + M_Pm a_m + M_Pf M_ff^-1 (tau_f - h_f - M_fm a_m)``.
+
+Symbols: ``V`` twist, ``A`` spatial acceleration less gravity's, ``W`` wrench applied to a block at
 its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree presents at its parent port,
 ``W = MA A + pA``; a hat is a block's law with its children's subtrees added. Index sets ``f`` (effort imposed) and
 ``m`` (motion imposed) split the own coordinates.
