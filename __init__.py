@@ -1,7 +1,7 @@
 """titop: multibody systems as causal block diagrams of two-input two-output port (TITOP) blocks.
 
-Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resolved into dynamics, simulations and
-linear models (`titop.solvers`).
+Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resolved into dynamics and simulations
+(`titop.solvers`).
 """
 
 from titop.blocks.actuators import Force, Motor, Thruster, Torque

@@ -63,9 +63,11 @@ def read_system(path: Path, base: str = "fixed") -> System:
 
 
 def check(system: System, arguments: argparse.Namespace) -> None:
-    """Say that the system can be resolved."""
+    """Say that the system can be resolved, and how many warnings there are."""
+    suspicious = len(system.check())
     model = system.resolve()
-    print(f"{arguments.model}: {len(model.body_names)} bodies, {model.nv} degrees of freedom, nothing wrong")
+    size = f"{len(model.body_names)} bodies, {model.nv} degrees of freedom"
+    print(f"{arguments.model}: {size}, no errors, {suspicious} warning{'' if suspicious == 1 else 's'}")
 
 
 def info(system: System, arguments: argparse.Namespace) -> None:
@@ -98,7 +100,8 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     """Simulate from rest at a configuration, and save or draw the motion."""
     model = system.resolve()
     start = dict(_assignment(text) for text in arguments.set)
-    times = np.linspace(0.0, arguments.duration, max(2, round(arguments.duration / arguments.step) + 1))
+    times = np.arange(0.0, arguments.duration, arguments.step)
+    times = np.append(times[times < arguments.duration * (1 - 1e-12)], arguments.duration)
     trajectory = simulate(model, times, model.configuration(start), np.zeros(model.nv), method=arguments.method)
     for name, value in zip(model.configuration_names, trajectory.q[-1], strict=True):
         print(f"{name} = {value:.9g}")
@@ -114,6 +117,13 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     else:
         trajectory.plot().savefig(output)
     print(f"written to {output}")
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < np.inf:
+        raise argparse.ArgumentTypeError(f"a positive number of seconds, not {text}")
+    return value
 
 
 def _assignment(text: str) -> tuple[str, float]:
@@ -137,8 +147,8 @@ def _parser() -> argparse.ArgumentParser:
         if run is draw:
             verb.add_argument("--output", default="diagram.png", help=".png, .svg, .pdf, .mmd or .dot")
         if run is sim:
-            verb.add_argument("--duration", type=float, default=10.0, help="s")
-            verb.add_argument("--step", type=float, default=0.01, help="between outputs, s")
+            verb.add_argument("--duration", type=_positive, default=10.0, help="s")
+            verb.add_argument("--step", type=_positive, default=0.01, help="between outputs, s")
             verb.add_argument("--method", choices=METHODS, default="DOP853")
             verb.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="start value of a coordinate")
             verb.add_argument("--output", help=".npz (data), .html (animation) or a picture")

@@ -68,7 +68,7 @@ class CompiledModel(Model):
         self,
         q: Any,
         v: Any,
-        tau: Any,
+        tau: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
@@ -105,7 +105,8 @@ class CompiledModel(Model):
     ) -> Array:
         """Read any usable arguments, single or stacked, and compute; raise what is wrong with the others."""
         q = _real(self._read_q(q, stacked=True), "q")
-        v, x = _real(self._read_v("v", v, True), "v"), _real(self._read_v(name, x, True), name)
+        v = _real(self._read_v("v", v, True), "v")
+        x = np.zeros(v.shape) if x is None and name == "tau" else _real(self._read_v(name, x, True), name)
         check_stacks({"q": q, "v": v, name: x})
         model, motors = self._pushed(self._pushes(wrenches, u)), self._motor_efforts(u)
         if name == "tau":

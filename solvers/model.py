@@ -13,7 +13,7 @@ from titop.blocks.spatial import Array
 from titop.solvers.arguments import prescribed_mask, read_wrenches
 from titop.solvers.configurations import Configurations
 from titop.solvers.inputs import Inputs, Push
-from titop.solvers.outputs import read_sensor
+from titop.solvers.outputs import read_sensor, sensor_units
 
 
 class Energy(NamedTuple):
@@ -65,7 +65,7 @@ class Model(Configurations, ABC):
         self,
         q: Any,
         v: Any,
-        tau: Any,
+        tau: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
@@ -75,7 +75,7 @@ class Model(Configurations, ABC):
         Parameters
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the result is then stacked too.
+            Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
         wrenches : mapping of port name to (6,), optional
             External wrenches on bodies, in the port's frame.
         out : (nv,) float array, optional
@@ -210,10 +210,13 @@ class Model(Configurations, ABC):
     @cached_property
     def output_units(self) -> tuple[str, ...]:
         """Units of the sensors' outputs."""
-        return tuple(unit for sensor in self._assembly.sensors for unit in sensor.output_units)
+        return tuple(unit for sensor in self._assembly.sensors for unit in sensor_units(self, sensor))
 
     def outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
-        """Return what the sensors read, in the order of `output_names`."""
+        """Return what the sensors read, in the order of `output_names`.
+
+        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them.
+        """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         parts = [read_sensor(self, sensor, q, v, a, wrenches, u) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -260,7 +263,10 @@ class Model(Configurations, ABC):
 
     @abstractmethod
     def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
-        """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame."""
+        """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame.
+
+        Give the `wrenches` and inputs `u` that act when the accelerations are `a`.
+        """
 
     @abstractmethod
     def energy(self, q: Any, v: Any) -> Energy:

@@ -40,6 +40,17 @@ def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: 
     raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
 
 
+def sensor_units(model: Model, sensor: Sensor) -> tuple[str, ...]:
+    """Return the units of a sensor's outputs; those of encoders and tachometers are their coordinate's."""
+    if not isinstance(sensor, Encoder | Tachometer):
+        return sensor.output_units
+    joint, _, coordinate = sensor.joint.partition(".")
+    block = model.assembly.blocks[joint]
+    units: tuple[str, ...] = getattr(block, "units", ("1",) * block.nv)
+    unit = units[block.coordinates.index(coordinate) if coordinate else 0]
+    return (unit if isinstance(sensor, Encoder) else f"{unit}/s",)
+
+
 def _entry(model: Model, name: str, slices: dict[str, slice]) -> int:
     joint, _, coordinate = name.partition(".")
     start: int = slices[joint].start

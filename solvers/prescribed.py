@@ -20,6 +20,8 @@ class PrescribedMotion:
     model : Model
     functions : mapping of joint or coordinate name to callable
         ``f(t)`` returns position, velocity and acceleration; a scipy spline is differentiated.
+    span : (float, float), s
+        Times over which they are used.
 
     Attributes
     ----------
@@ -32,13 +34,16 @@ class PrescribedMotion:
         For unknown names and functions that do not return three values of the right length.
     """
 
-    def __init__(self, model: Model, functions: Mapping[str, Callable[[float], Any]]) -> None:
+    def __init__(
+        self, model: Model, functions: Mapping[str, Callable[[float], Any]], span: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         self.names = list(functions)
         self.mask = prescribed_mask(self.names, model.coordinate_names, model.assembly.v_slices)
         self._nv = model.nv
         self._parts: list[tuple[Callable[[float], Any], slice, slice]] = []
         for name, function in functions.items():
             q, v = self._where(model, name)
+            _check_knots(name, function, span)
             motion = _with_derivatives(function)
             self._parts.append((_checked(name, motion, q.stop - q.start, v.stop - v.start), q, v))
 
@@ -73,6 +78,18 @@ class PrescribedMotion:
         for function, _, where_v in self._parts:
             a[where_v] = function(t)[2]
         return a
+
+
+def _check_knots(name: str, function: Any, span: tuple[float, float]) -> None:
+    """Refuse a spline whose knots do not cover the times `span` of a simulation: it would be extrapolated."""
+    knots = getattr(function, "x", None)
+    if knots is None and hasattr(function, "k"):
+        knots = function.t[function.k : len(function.t) - function.k]
+    if hasattr(function, "derivative") and knots is not None and (span[0] < knots[0] or span[1] > knots[-1]):
+        expected, found = f"knots from {span[0]:g} to {span[1]:g} s", f"knots from {knots[0]:g} to {knots[-1]:g} s"
+        raise ModelError(
+            Finding("short-spline", f"prescribed[{name!r}]", found, expected, "give knots for the whole simulation")
+        )
 
 
 def _with_derivatives(function: Any) -> Callable[[float], Any]:

@@ -216,12 +216,13 @@ class ReferenceModel(Model):
         self,
         q: Any,
         v: Any,
-        tau: Any,
+        tau: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
     ) -> Array:
-        q, v, tau = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("tau", tau, True)
+        q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
+        tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
         pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
         nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
         return _each(lambda *x: self.resolve(x[0], x[1], nothing, x[2] + motors, imposed, pushes)[0], q, v, tau, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -85,8 +85,8 @@ def simulate(
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
-    u : array_like (nu,) or (n, nu), mapping of name to number, or callable ``f(t, q, v) -> (nu,) or mapping``, optional
-        Inputs of the actuators, as `tau`.
+    u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
+        Inputs of the actuators, as `tau`; a callable may also return a mapping.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
 
@@ -116,17 +116,20 @@ def simulate(
     if method not in METHODS:
         raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)
-    motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}))
+    motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     plant = _Plant(model, times, tau, wrenches, motion, u)
-    watched = [events] if isinstance(events, Event) else list(events)
+    watched = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
     for event in watched:
         if not isinstance(event, Event):
             raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
     y0 = np.concatenate([q, v])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
+    names = [event.name for event in watched]
+    if len(set(names)) < len(names):
+        raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
     if model.nv == 0:
         solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), t_events=[[]] * len(watched), y_events=[])
     else:
@@ -256,7 +259,11 @@ def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> C
 
 def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:
     def watched(t: float, y: Array, *_: Any) -> float:
-        return float(event.function(t, *plant.split(t, np.array(y))))
+        returned = event.function(t, *plant.split(t, np.array(y)))
+        value = None if returned is None else real_array(returned)
+        if value is None or value.size != 1:
+            raise ModelError(Finding("wrong-type", f"event {event.name!r}", returned, "a number", "return a float"))
+        return float(value.ravel()[0])
 
     watched.terminal = event.terminal  # type: ignore[attr-defined]
     watched.direction = event.direction  # type: ignore[attr-defined]
@@ -316,6 +323,8 @@ def _read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, 
         return _no_inputs
     if callable(u):
         return lambda t, q, v: model.inputs.read(u(t, q, v))
+    if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
+        return lambda t, q, v: model.inputs.read({name: x(t, q, v) if callable(x) else x for name, x in u.items()})
     if not isinstance(u, Mapping) and np.ndim(u) == 2:
         return _sampled(read_state("u", u, model.input_names, stacked=True), times, "u")
     constant = model.inputs.read(u)

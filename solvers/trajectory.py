@@ -105,12 +105,12 @@ class Trajectory:
             )
         return self.q[:, self.model.configuration_names.index(name)]
 
-    def plot(self, names: list[str] | None = None) -> Figure:
+    def plot(self, names: str | list[str] | None = None) -> Figure:
         """Draw configuration entries over time.
 
         Parameters
         ----------
-        names : list of str, optional
+        names : str or list of str, optional
             Entries of q; all by default.
 
         Returns
@@ -120,7 +120,7 @@ class Trajectory:
         from titop.solvers.plotting import plot_over_time
 
         units = configuration_units(self.model)
-        shown = list(self.model.configuration_names) if names is None else names
+        shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
         return plot_over_time(self.t, {f"{name} [{units.get(name, '')}]": self.coordinate(name) for name in shown})
 
     def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:

@@ -32,7 +32,7 @@ def test_check(run):
 def test_warnings_go_to_the_error_stream(run):
     code, out, err = run("check", MODELS / "balloon.toml")
     assert code == 0
-    assert "nothing wrong" in out
+    assert "no errors, 1 warning" in out
     assert "triangle-inequality" in err
 
 
@@ -70,7 +70,17 @@ def test_refusals_say_what_and_exit_with_one(run, tmp_path):
     assert "did you mean" in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["paint", "x"], ["check"], ["sim", "x", "--method", "Euler"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["paint", "x"],
+        ["check"],
+        ["sim", "x", "--method", "Euler"],
+        ["sim", "x", "--step", "0"],
+        ["sim", "x", "--duration", "inf"],
+    ],
+)
 def test_unusable_arguments_exit_with_two(arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -186,3 +186,30 @@ def test_unusable_inputs(model, u):
     zero = np.zeros(model.nv)
     with pytest.raises(tt.ModelError):
         model.forward_dynamics(model.neutral(), zero, zero, u=u)
+
+
+def test_no_efforts_stand_for_zero(model, state):
+    q, v, _, _ = state
+    zero = model.forward_dynamics(q, v, np.zeros(model.nv))
+    np.testing.assert_allclose(model.forward_dynamics(q, v), zero, **ROUNDING)
+    stacked = model.forward_dynamics(np.tile(q, (2, 1)), np.tile(v, (2, 1)))
+    np.testing.assert_allclose(stacked[1], zero, **ROUNDING)
+
+
+def test_units_of_encoders_are_their_coordinates(model):
+    units = dict(zip(model.output_names, model.output_units, strict=True))
+    assert units["encoder"] == "rad"
+    assert units["rate"] == "rad/s"
+
+
+def test_reactions_depend_on_the_inputs_that_act(model, state):
+    q, v, _, tau = state
+    u = {"push.x": 5.0}
+    a = model.forward_dynamics(q, v, tau, u=u)
+    right, wrong = model.reaction("elbow", q, v, a, u=u), model.reaction("elbow", q, v, a)
+    assert np.abs(right - wrong).max() > 1.0
+    # what the joint transmits along its free axes is its effort and nothing else
+    passive = model.reaction("elbow", q, v, model.forward_dynamics(q, v, u=u), u=u)
+    axis = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0]  # second axis of the joint, in the child's frame
+    rotor = 0.01 * 10**2 * model.forward_dynamics(q, v, u=u)[model.coordinate_names.index("elbow.second")]
+    assert passive @ axis == pytest.approx(-rotor, abs=1e-9)

@@ -686,3 +686,25 @@ def test_a_system_without_coordinates_stays_where_it_is() -> None:
     """In a process of its own: integrators of compiled code may abort on an empty state."""
     result = subprocess.run([sys.executable, "-c", WELDED], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def test_events_of_one_name_are_refused() -> None:
+    """One would hide the other's times."""
+    twice = [tt.Event(lambda t, q, v: t - 0.2, terminal=False), tt.Event(lambda t, q, v: t - 0.4, terminal=False)]
+    with pytest.raises(tt.ModelError, match="duplicate-name"):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], events=twice)
+
+
+def test_events_that_return_no_number_are_refused() -> None:
+    with pytest.raises(tt.ModelError, match="return a float"):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], events=tt.Event(lambda t, q, v: None))
+
+
+def test_splines_are_not_extrapolated() -> None:
+    from scipy.interpolate import CubicSpline, make_interp_spline
+
+    knots = np.linspace(0, 1, 9)
+    for spline in (CubicSpline(knots, knots**2), make_interp_spline(knots, knots**2, k=5)):
+        tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], prescribed={"track": spline})
+        with pytest.raises(tt.ModelError, match="short-spline"):
+            tt.simulate(cart(), [0, 2], [0.0, 0.4], [0.0, 0.0], prescribed={"track": spline})
