@@ -104,8 +104,6 @@ class Thruster(PortActuator):
         The thrust is between zero and this.
     """
 
-    parameter_units: ClassVar = {}
-
     def __init__(
         self, name: str, target: PortRef | Block, direction: Any = (0.0, 0.0, 1.0), max_thrust: float = math.inf
     ) -> None:

@@ -159,8 +159,7 @@ class CompiledModel(Model):
         model = self._pushed(pushes)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
         a, tau = a.astype(float), tau.astype(float)
-        multi = np.empty((self._ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-        self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work, multi))
+        self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
         return a, tau
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:

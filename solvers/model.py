@@ -174,9 +174,8 @@ class Model(Configurations, ABC):
     def passive_efforts(self, q: Any, v: Any) -> Array:
         """Return the efforts (nv) of springs, dampers and elasticity."""
         q, v = self._read_q(q), self._read_v("v", v)
-        blocks = self._assembly.blocks
         return self._blockwise(
-            lambda block: blocks[block.name].passive_efforts(q[self._q(block)], v[self._v(block)]),
+            lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
             self.nv,
             np.result_type(q, v),
         )

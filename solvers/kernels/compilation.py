@@ -6,6 +6,7 @@ folder is named after a hash of all kernel sources, so that any edit starts a fr
 
 from __future__ import annotations
 
+import functools
 import gc
 import hashlib
 import os
@@ -82,6 +83,7 @@ def source_hash(folder: Path = Path(__file__).parent) -> str:
     return digest.hexdigest()[:16]
 
 
+@functools.cache
 def cache_folder() -> Path | None:
     """Return the folder of this version's compiled kernels, or None where nothing can be written.
 

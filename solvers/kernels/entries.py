@@ -183,15 +183,16 @@ def law_loads(ints, floats, law, work):
     apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), True)
 
 
-@entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F, _F))
-def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work, multi):
-    """Hybrid dynamics from known twists and laws: complete `a` and `tau`; leaves the elimination in `work` and `multi`."""
+@entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
+def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
+    """Hybrid dynamics from known twists and laws: complete `a` and `tau`."""
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
     rigid_laws(ints, floats, work)
     if ints[0, LOADS] > 0:
         apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), False)
+    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
         return status

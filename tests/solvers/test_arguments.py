@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,33 +9,12 @@ import numpy as np
 import pytest
 import titop as tt
 
-ENGINES = ("compiled", "reference")
+from tests.refusals import ENGINES, body, hinged
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-def body(name: str = "arm", **fields: Any) -> tt.RigidBody:
-    """Return a body with a port ``tip``, fields replaced."""
-    return tt.RigidBody(name, **({"mass": 1.0, "com": [0, 0, 1], "inertia": 0.1, "ports": {"tip": [0, 0, 2]}} | fields))
-
-
-def hinged(arm: Any = None, joint: Any = None, placement: Any = None) -> tt.System:
-    """Return a system of one body on a joint."""
-    s = tt.System("rig")
-    s.connect("world", arm or body(), joint or tt.Revolute("hinge", axis=[1, 0, 0]), placement)
-    return s
-
-
-def refused(s: tt.System, engine: str = "compiled") -> tt.ModelError:
-    """Return the error with which a system is refused, and no warning besides."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(tt.ModelError) as caught:
-            s.resolve(engine)
-    return caught.value
 
 
 def two_bodies() -> tt.System:
