@@ -6,6 +6,7 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 
 from titop.blocks.actuators import Force, Motor, Thruster, Torque
 from titop.blocks.block import Block, PortRef
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.blocks.friction import Friction
 from titop.blocks.joint import Joint
@@ -16,6 +17,7 @@ from titop.blocks.pose import Pose
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import RigidBody
+from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Tachometer, WheelMomentum
 from titop.graph.block_types import register_block
 from titop.graph.files import load
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accelerometer",
     "Block",
+    "CompliantClosure",
     "ConvergenceError",
     "Cylindrical",
     "Encoder",
@@ -53,6 +56,7 @@ __all__ = [
     "ReactionWheel",
     "Revolute",
     "RigidBody",
+    "RigidClosure",
     "Screw",
     "Spherical",
     "System",

@@ -145,6 +145,22 @@ def half_cotangent(s: float) -> float:
     return 1 / s - np.cos(t / 2) / (2 * t * np.sin(t / 2))
 
 
+def log_jacobian_rate(phi: ArrayLike, phi_rate: ArrayLike) -> Array:
+    """Return the rate of `log_jacobian` when the rotation vector `phi` changes at `phi_rate`."""
+    phi, phi_rate = np.asarray(phi), np.asarray(phi_rate)
+    k, k_rate, s = skew(phi), skew(phi_rate), phi @ phi
+    along = 2 * (phi @ phi_rate) * _half_cotangent_slope(s)
+    return 0.5 * k_rate + half_cotangent(s) * (k_rate @ k + k @ k_rate) + along * k @ k
+
+
+def _half_cotangent_slope(s: float) -> float:
+    """Return the derivative of `half_cotangent` by s."""
+    if np.real(s) < _SMALL:
+        return _series(tuple(k * c for k, c in enumerate(_HALF_COTANGENT))[1:], s)
+    t = np.sqrt(s)
+    return -1 / (s * s) + np.cos(t / 2) / (4 * s * t * np.sin(t / 2)) + 1 / (8 * s * np.sin(t / 2) ** 2)
+
+
 def pose_log(rotation_vector: ArrayLike, position: ArrayLike) -> Array:
     """Return ``xi = [rho; phi]`` with ``exp(xi)`` the pose of the given rotation vector and position."""
     phi, r = np.asarray(rotation_vector), np.asarray(position)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
-from titop.graph.system import Connection, System
+from titop.graph.system import Connection, Loop, System
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Assembly:
     loads : tuple of Load
     actuators : tuple of Actuator
     sensors : tuple of Sensor
+    loops : tuple of Loop
     """
 
     name: str
@@ -45,12 +46,14 @@ class Assembly:
     loads: tuple[Load, ...]
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
-        """Every block by name: the world, joints and bodies parents first, then loads, actuators and sensors."""
+        """Every block by name: the world, joints and bodies parents first, then closures, loads, actuators and sensors."""
         pairs = (block for c in self.connections for block in (c.joint, c.child.block))
-        return {block.name: block for block in (self.world, *pairs, *self.loads, *self.actuators, *self.sensors)}
+        closures = (loop.closure for loop in self.loops)
+        return {block.name: block for block in (self.world, *pairs, *closures, *self.loads, *self.actuators, *self.sensors)}
 
     def blocks_with_coordinates(self) -> Iterator[Block]:
         """Yield the blocks that have own coordinates, in the order of the coordinates."""
@@ -104,6 +107,7 @@ def assemble(system: System) -> Assembly:
         loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
+        loops=tuple(loop_among(loop, snapshots) for loop in system.loops),
     )
 
 
@@ -115,6 +119,12 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
         joint=snapshots[connection.joint.name],
         placement=connection.placement,
     )
+
+
+def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
+    """Return a loop with its blocks replaced by those of the same names in `blocks`."""
+    first, second = (PortRef(blocks[ref.block.name], ref.name) for ref in (loop.first, loop.second))
+    return Loop(first, second, blocks[loop.closure.name])
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

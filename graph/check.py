@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
+from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
@@ -16,7 +17,7 @@ from titop.blocks.rigid_body import PortedBlock, RigidBody
 from titop.blocks.sensors import ReactionSensor, Sensor
 from titop.graph.system import System
 
-CLOSURES = "this version resolves trees; a loop will be closed with close_loop and tt.CompliantClosure or tt.RigidClosure"
+CLOSURES = "close the loop with s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...)"
 
 
 def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
@@ -29,7 +30,7 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    rules = (_unknown_ports, _foreign_targets, _joints_of_motors_and_sensors, _two_parents, _cycles, _unconnected)
+    rules = (_unknown_ports, _foreign_targets, _loose_loops, _joints_of_motors_and_sensors, _two_parents, _cycles, _unconnected)
     errors += itertools.chain.from_iterable(rule(system) for rule in rules)
     if not errors:
         errors += _massless_leaves(system)
@@ -57,6 +58,9 @@ def _unknown_ports(system: System) -> Iterator[Finding]:
                 f"the parent port {PARENT_PORT!r}",
                 "a block with own coordinates hangs on its parent port; turn the block around",
             )
+    for loop in system.loops:
+        yield from _unknown_port(loop.first)
+        yield from _unknown_port(loop.second)
     for block in targeting(system):
         yield from _unknown_port(block.target)
 
@@ -84,6 +88,18 @@ def _foreign_targets(system: System) -> Iterator[Finding]:
             yield Finding("not-a-body", f"{acting.name}.target", block, "a body", "take the body that the joint carries")
 
 
+def _loose_loops(system: System) -> Iterator[Finding]:
+    """Find closures on blocks of other systems, or with both ports on one block."""
+    for loop in system.loops:
+        for role, ref in (("first", loop.first), ("second", loop.second)):
+            if system.graph.nodes.get(ref.block.name, {}).get("block") is not ref.block:
+                where, expected = f"{loop.closure.name}.{role}", "a block of this system"
+                yield Finding("foreign-target", where, str(ref), expected, "connect the block first")
+        if loop.first.block is loop.second.block:
+            ports, advice = f"{loop.first} and {loop.second}", "close the loop on another block"
+            yield Finding("self-connection", loop.closure.name, ports, "two different blocks", advice)
+
+
 def _joints_of_motors_and_sensors(system: System) -> Iterator[Finding]:
     """Find motors and sensors on unknown joints, or on none in particular of several coordinates."""
     joints = {c.joint.name: c.joint for c in system.connections}
@@ -106,7 +122,8 @@ def _joints_of_motors_and_sensors(system: System) -> Iterator[Finding]:
 
 
 def _tree(system: System) -> nx.DiGraph:
-    acting = {block.name for block in (*system.loads, *system.actuators, *system.sensors)}
+    closures = (loop.closure for loop in system.loops)
+    acting = {block.name for block in (*closures, *system.loads, *system.actuators, *system.sensors)}
     return nx.subgraph_view(system.graph, filter_node=lambda name: name not in acting)
 
 
@@ -181,7 +198,7 @@ def massless_joint(name: str, what: str) -> Finding:
 def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
-        if isinstance(block, Joint | PortedBlock | Load | Actuator | Sensor):
+        if isinstance(block, Joint | PortedBlock | Closure | Load | Actuator | Sensor):
             continue
         wrong = list(law_findings(block))
         yield from ((True, finding) for finding in wrong)

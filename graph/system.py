@@ -11,6 +11,7 @@ import networkx as nx
 from titop.blocks.actuators import Actuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
+from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.joint import CHILD_PORT, Joint
 from titop.blocks.loads import Load
@@ -45,6 +46,21 @@ class Connection:
     placement: Pose
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A closure between two ports.
+
+    Attributes
+    ----------
+    first, second : PortRef
+    closure : Closure
+    """
+
+    first: PortRef
+    second: PortRef
+    closure: Closure
+
+
 class System:
     """A multibody system under construction: a graph of port blocks.
 
@@ -58,7 +74,8 @@ class System:
     ----------
     graph : networkx.DiGraph
         Nodes are block names (attribute ``block``), edges run from parents to children (attributes
-        ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target.
+        ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target, a closure one with edges
+        to both of its ports.
     world : World
         The inertial frame; it too can have ports.
 
@@ -80,6 +97,7 @@ class System:
         self.gravity: Array = self.reader.array("gravity", gravity, (3,))
         self.world = World()
         self.connections: list[Connection] = []
+        self.loops: list[Loop] = []
         self.loads: list[Load] = []
         self.actuators: list[Actuator] = []
         self.sensors: list[Sensor] = []
@@ -115,7 +133,7 @@ class System:
         elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
             reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
         for role, ref in (("parent", parent_ref), ("child", child_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Load | Actuator | Sensor):
+            if ref is not None and isinstance(ref.block, Joint | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "connect the body that the joint carries")
         self.reader.findings += reader.findings
         if reader.findings or parent_ref is None or child_ref is None:
@@ -133,6 +151,35 @@ class System:
         self.graph.add_edge(
             joint.name, child_ref.block.name, parent_port=CHILD_PORT, child_port=child_ref.name, placement=Pose()
         )
+
+    def close_loop(self, first: Block | PortRef | str, second: Block | PortRef | str, closure: Closure) -> None:
+        """Close a loop: join two ports that the tree of joints already connects.
+
+        Parameters
+        ----------
+        first, second : Block, PortRef or "world"
+            A block stands for its reference frame. A closure's reaction is the wrench on the second port.
+        closure : CompliantClosure or RigidClosure
+
+        Notes
+        -----
+        What is wrong with a loop is reported by `resolve`, together with everything else.
+        """
+        reader = FieldReader(str(getattr(closure, "name", "close_loop")))
+        first_ref, second_ref = self._port_ref(first, reader, "first"), self._port_ref(second, reader, "second")
+        if not isinstance(closure, Closure):
+            reader.report("not-a-closure", "closure", closure, "a closure", "use tt.RigidClosure or tt.CompliantClosure")
+        for role, ref in (("first", first_ref), ("second", second_ref)):
+            if ref is not None and isinstance(ref.block, Joint | Load | Actuator | Sensor | Closure):
+                reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
+        self.reader.findings += reader.findings
+        if reader.findings or first_ref is None or second_ref is None:
+            return
+        self._add_block(closure, new=True)
+        self.loops.append(Loop(first_ref, second_ref, closure))
+        for ref in (first_ref, second_ref):
+            if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
+                self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
 
     def add_load(self, load: Load) -> None:
         """Let a `load` act on its target port.

@@ -13,7 +13,7 @@ from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.rigid_body import moved_pose, pose_parameters
-from titop.graph.assembly import Assembly, reflect_rotors
+from titop.graph.assembly import Assembly, loop_among, reflect_rotors
 from titop.graph.system import Connection
 from titop.solvers.arguments import read_mapping
 
@@ -68,6 +68,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
         loads=tuple(changed[load.name] for load in assembly.loads),
         actuators=actuators,
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
+        loops=tuple(loop_among(loop, changed) for loop in assembly.loops),
     )
 
 

@@ -1,0 +1,109 @@
+"""The closures' errors, Jacobians and biases, against differences in time along a motion of both ports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import titop as tt
+from titop.blocks.closure import displacement, relative_pose
+from titop.blocks.rigid_closure import KINDS
+from titop.blocks.spatial import pose_exp, rotation_exp
+
+#: Sixth-order central differences: weights of the first and of the second derivative at -3 ... 3 steps.
+FIRST = np.array([-1 / 60, 3 / 20, -3 / 4, 0, 3 / 4, -3 / 20, 1 / 60])
+SECOND = np.array([1 / 90, -3 / 20, 3 / 2, -49 / 18, 3 / 2, -3 / 20, 1 / 90])
+STEP = 1e-3
+
+
+def codes_of(findings):
+    return [finding.code for finding in findings]
+
+
+class Motion:
+    """A port's pose over time, with twist V and spatial acceleration A at t = 0."""
+
+    def __init__(self, rng, near=None, distance=1.0):
+        turn, shift = rotation_exp(distance * rng.normal(size=3)), distance * rng.normal(size=3)
+        self.rotation = turn if near is None else near.rotation @ turn
+        self.position = shift if near is None else near.position + shift
+        self.V, self.A = rng.normal(size=(2, 6))
+
+    def __call__(self, t):
+        turn, shift = pose_exp(self.V * t + self.A * t * t / 2)  # exact to second order in t
+        return self.rotation @ turn, self.position + self.rotation @ shift
+
+
+def closure_of(kind, rng):
+    axes = {"axis": rng.normal(size=3), "axis2": rng.normal(size=3)}
+    return tt.RigidClosure("pin", directions=rng.normal(size=(6, 3))) if kind == "any" else tt.RigidClosure("pin", kind, **axes)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "any"])
+@pytest.mark.parametrize("distance", [0.05, 0.8])
+def test_error_rates_are_the_jacobians_and_the_bias(kind, distance):
+    rng = np.random.default_rng(3)
+    closure, one = closure_of(kind, rng), Motion(rng)
+    two = Motion(rng, one, distance)
+
+    def error(t):
+        return closure.error(*relative_pose(one(t), two(t)))
+
+    samples = np.array([error(k * STEP) for k in range(-3, 4)])
+    relative = relative_pose(one(0.0), two(0.0))
+    E1, E2 = closure.jacobians(*relative)
+    bias = closure.bias(*relative, one.V, two.V)
+    assert samples.shape == (7, len(closure.constraint_names))
+    # differences of numbers near 1: 1e-16 / step and / step^2, with factors of a few
+    assert np.abs(FIRST @ samples / STEP - (E1 @ one.V + E2 @ two.V)).max() < 1e-11
+    assert np.abs(SECOND @ samples / STEP**2 - (E1 @ one.A + E2 @ two.A + bias)).max() < 1e-8
+    assert np.abs(bias).max() > 1e-2, "a test of a bias that vanishes could not fail"
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_closed_where_the_joint_of_the_same_kind_leads(kind):
+    rng = np.random.default_rng(5)
+    axis, axis2 = rng.normal(size=3), rng.normal(size=3)
+    joint = {
+        "weld": lambda: tt.Weld("j"),
+        "revolute": lambda: tt.Revolute("j", axis),
+        "spherical": lambda: tt.Spherical("j"),
+        "universal": lambda: tt.Universal("j", axis, axis2),
+        "prismatic": lambda: tt.Prismatic("j", axis),
+        "cylindrical": lambda: tt.Cylindrical("j", axis),
+        "planar": lambda: tt.Planar("j"),
+    }[kind]()
+    closure = tt.RigidClosure("pin", kind, axis=[0, 0, 1] if kind == "planar" else axis, axis2=axis2)
+    q = joint.random_configuration(rng)
+    R, r = joint.pose("C", q)
+    # a joint leaves exactly the motions that the closure does not constrain: rounding only
+    assert np.abs(closure.error(R, r)).max() < 1e-14
+    assert np.abs(closure.jacobians(R, r)[1] @ joint.motion_subspace("C", q)).max(initial=0.0) < 1e-14
+    assert len(closure.constraint_names) == 6 - joint.nv
+
+
+def test_compliant_closure_acts_with_minus_the_gradient_of_its_energy():
+    rng = np.random.default_rng(7)
+    root = rng.normal(size=(6, 6))
+    closure = tt.CompliantClosure("pad", stiffness=root @ root.T, damping=2.0)
+    one = Motion(rng)
+    two = Motion(rng, one, 0.5)
+    R, r = relative_pose(one(0.0), two(0.0))
+    W1, W2 = closure.wrenches(R, r, one.V, two.V)
+    energies = [closure.energy(*relative_pose(one(k * STEP), two(k * STEP))) for k in range(-3, 4)]
+    rates = FIRST @ [displacement(*relative_pose(one(k * STEP), two(k * STEP))) for k in range(-3, 4)] / STEP
+    power = W1 @ one.V + W2 @ two.V
+    # differences of energies of 10 J over 1e-3 s: 1e-12 relative
+    assert power == pytest.approx(-FIRST @ energies / STEP - 2.0 * rates @ rates, rel=1e-10)
+    inertial = [one.rotation @ W1[:3], two.rotation @ W2[:3]]
+    assert inertial[0] + inertial[1] == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def test_findings():
+    assert "empty-closure" in codes_of(tt.CompliantClosure("pad").check()[0])
+    assert "unknown-kind" in codes_of(tt.RigidClosure("pin", "hinge").check()[0])
+    assert "zero-axis" in codes_of(tt.RigidClosure("pin", "revolute", axis=[0, 0, 0]).check()[0])
+    assert "parallel-axes" in codes_of(tt.RigidClosure("pin", "universal", axis=[0, 1, 0]).check()[0])
+    twice = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]]).T
+    assert "redundant-directions" in codes_of(tt.RigidClosure("pin", directions=twice).check()[1])
+    assert "zero-direction" in codes_of(tt.RigidClosure("pin", directions=0 * twice).check()[0])
+    assert not tt.RigidClosure("pin", directions=twice[:, :2]).check()[1]
