@@ -67,6 +67,8 @@ class Tables:
     law_size : int
     joints : tuple of str
         Name of the joint to which each element belongs, for messages.
+    tree : (2, nv) array of int64
+        The coordinates, parents first; before each coordinate the next one on the path to the world, or -1.
     """
 
     ints: Ints
@@ -79,6 +81,7 @@ class Tables:
     general: tuple[GeneralBlock, ...]
     law_size: int
     joints: tuple[str, ...]
+    tree: Ints
 
 
 class _Rows:
@@ -161,6 +164,7 @@ class _Flattening:
             general=tuple(self.general.values()),
             law_size=self.law_size,
             joints=tuple(self.joints),
+            tree=self._tree(count),
         )
 
     def _element(self, joint: str, link: Link, parent: int, port: int = -1, q: int = 0, v: int = 0, **sources: int) -> int:
@@ -250,6 +254,21 @@ class _Flattening:
         entries[self.layout.LAW], entries[self.layout.OWN], entries[self.layout.OWN_V] = law, n, v.start
         self.general[block.name] = GeneralBlock(block, row, law, ports, q, v)
         return row
+
+    def _tree(self, count: int) -> Ints:
+        layout = self.layout
+        sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
+        last = [-1] * count  # coordinate of each element nearest to its children
+        order: list[int] = []
+        before = [-1] * len(self.assembly.coordinate_names)
+        for row, entries in enumerate(self.ints.rows[1:count], start=1):
+            at = last[entries[layout.PARENT]]
+            own = range(entries[layout.V], entries[layout.V] + sizes[entries[layout.KIND]])
+            for k in (*own, *range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])):
+                before[k], at = at, k
+                order.append(k)
+            last[row] = at
+        return np.array([order, before], dtype=np.int64)
 
     def _springs(self) -> int:
         """Add rows for every built-in joint with a stiffness or damping; return the number of springs."""

@@ -1,0 +1,61 @@
+"""Factoring the mass matrix ``M = L^T D L`` along the tree, and solving with the factors.
+
+Entry (i, j) of M is zero unless one of the coordinates i and j lies on the other's path to the world; L has no entries
+elsewhere either (Featherstone, Rigid Body Dynamics Algorithms, section 6.5). ``tree[0]`` lists the coordinates, parents first;
+``tree[1, k]`` is the coordinate before k on the path to the world, -1 for the first.
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.algebra import helper
+
+#: A pivot below this part of the diagonal entry it started from is rounding: the coordinate moves no inertia.
+_NO_INERTIA = 1e-14
+
+
+@helper
+def factor(tree, matrix):
+    """Replace M by D and, beside it in the rows, L; return -1, or a coordinate without inertia."""
+    for p in range(tree.shape[1] - 1, -1, -1):
+        k = tree[0, p]
+        pivot = matrix[k, k]
+        if not pivot > 0.0:
+            return k
+        i = tree[1, k]
+        while i >= 0:
+            share = matrix[k, i] / pivot
+            j = i
+            before = matrix[i, i]
+            while j >= 0:
+                matrix[i, j] -= share * matrix[k, j]
+                j = tree[1, j]
+            if not matrix[i, i] > _NO_INERTIA * before:
+                return i
+            matrix[k, i] = share
+            i = tree[1, i]
+    return -1
+
+
+@helper
+def solve_rows(tree, factors, x):
+    """Replace the columns of x (nv x m) by ``M^-1 x``."""
+    n, m = tree.shape[1], x.shape[1]
+    for p in range(n - 1, -1, -1):
+        k = tree[0, p]
+        i = tree[1, k]
+        while i >= 0:
+            share = factors[k, i]
+            for c in range(m):
+                x[i, c] -= share * x[k, c]
+            i = tree[1, i]
+    for p in range(n):
+        k = tree[0, p]
+        inverse = 1.0 / factors[k, k]
+        for c in range(m):
+            x[k, c] *= inverse
+        i = tree[1, k]
+        while i >= 0:
+            share = factors[k, i]
+            for c in range(m):
+                x[k, c] -= share * x[i, c]
+            i = tree[1, i]
