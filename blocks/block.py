@@ -168,6 +168,12 @@ class Block:
         elastic = np.array([self.along(self.elastic_energy, q, direction) for direction in np.eye(self.nv)])
         return self.damping_efforts(q, v) - elastic.reshape(self.nv)
 
+    def elastic_slopes(self, q: Array) -> Array:
+        """Return the derivative (n x n) of the passive efforts at rest by the tangent of q."""
+        rest = np.zeros(self.nv)
+        columns = [self.along(lambda x: self.passive_efforts(x, rest), q, direction) for direction in np.eye(self.nv)]
+        return np.array(columns).reshape(self.nv, self.nv).T
+
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
         """Return the derivative of ``function(q)`` along a tangent `direction` (n)."""
         if self.complex_safe and not np.iscomplexobj(q) and not np.iscomplexobj(direction):

@@ -10,11 +10,13 @@ import numpy as np
 from titop.blocks.block import PARENT_PORT, acceleration_bias
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.joint import Joint
+from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
+from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.laws import write_law, write_ports
@@ -207,7 +209,8 @@ class CompiledModel(Model):
         """Return a shallow copy whose tables may be replaced."""
         model = object.__new__(CompiledModel)
         model.__dict__.update(self.__dict__)
-        model.__dict__.pop("_bare", None)
+        for derived in ("_bare", "_group_springs", "_all_compiled_slopes"):
+            model.__dict__.pop(derived, None)
         return model
 
     @cached_property
@@ -217,6 +220,87 @@ class CompiledModel(Model):
         bare._ints = self._ints.copy()
         bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS]] = 0
         return bare
+
+    # -- derivatives ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _inverse_slopes(self) -> Any:
+        return entries.inverse_derivatives.compiled
+
+    @cached_property
+    def _forward_slopes(self) -> Any:
+        return entries.forward_derivatives.compiled
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        if wrenches is None and u is None and self._all_compiled_slopes:
+            result = np.empty((3, self.nv, self.nv)) if out is None else out
+            try:
+                if self._inverse_slopes(self._ints, self._floats, self._tables.tree, q, v, a, result) == layout.OK:
+                    return result[0], result[1], result[2]
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+                pass
+        return super().inverse_dynamics_derivatives(q, v, a, wrenches, out, u)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        if wrenches is None and u is None and self._all_compiled_slopes:
+            result = np.empty((3, self.nv, self.nv)) if out is None else out
+            try:
+                if self._forward_slopes(self._ints, self._floats, self._tables.tree, q, v, tau, result) == layout.OK:
+                    return result[0], result[1], result[2]
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+                pass
+        return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
+
+    def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
+        model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
+        self.raise_for(self._inverse_slopes(model._ints, model._floats, self._tables.tree, q, v, a, result))
+        for block in self._group_springs:
+            where = self._v(block)
+            result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
+        return result
+
+    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        if self._all_compiled_slopes:
+            q, v, tau = _real(q, "q"), _real(v, "v"), _real(tau, "tau")
+            model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
+            self.raise_for(self._forward_slopes(model._ints, model._floats, self._tables.tree, q, v, tau, result))
+            return result
+        free = np.zeros(self.nv, dtype=bool)
+        slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)
+        return np.array([slopes.da_dq, slopes.da_dv, slopes.da_dtau])
+
+    def _hybrid_derivatives(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
+    ) -> HybridDerivatives:
+        a, _ = self._hybrid(q, v, tau, a, mask, pushes)
+        return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes), mask)
+
+    @cached_property
+    def _group_springs(self) -> list[Joint]:
+        """Spherical and free joints with a stiffness, whose efforts the kernels do not differentiate."""
+        joints = (connection.joint for connection in self.assembly.connections)
+        return [j for j in joints if isinstance(j, Spherical | Free) and j.stiffness.any()]
+
+    @cached_property
+    def _all_compiled_slopes(self) -> bool:
+        return self._rigid and not self._group_springs
 
     # -- the model's other functions -----------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
 from titop.solvers.arguments import check_stacks, overflow, store
+from titop.solvers.derivatives import HybridDerivatives, complex_step
 from titop.solvers.inputs import Push
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
@@ -244,6 +245,37 @@ class ReferenceModel(Model):
     def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         return self.resolve(q, v, a, tau, mask, pushes)[:2]
 
+    # Derivatives: complex steps through the resolution itself, which no formula of the compiled resolver enters.
+
+    def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        nothing, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
+
+        def efforts(x: Array) -> Array:
+            dq, dv, da = x.reshape(3, self.nv)
+            return self.resolve(self.integrate(q, dq), v + dv, a + da, nothing, imposed, pushes)[1]
+
+        return _split_columns(complex_step(efforts, 3 * self.nv), 3)
+
+    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
+
+        def accelerations(x: Array) -> Array:
+            dq, dv, dtau = x.reshape(3, self.nv)
+            return self.resolve(self.integrate(q, dq), v + dv, nothing, tau + dtau, imposed, pushes)[0]
+
+        return _split_columns(complex_step(accelerations, 3 * self.nv), 3)
+
+    def _hybrid_derivatives(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
+    ) -> HybridDerivatives:
+        def both(x: Array) -> Array:
+            dq, dv, dtau, da = x.reshape(4, self.nv)
+            changed = self.integrate(q, dq), v + dv, a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
+            return np.array(self.resolve(*changed, mask, pushes)[:2])
+
+        by_each = complex_step(both, 4 * self.nv)
+        return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))
+
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         return self.resolve(q, v, np.zeros(self.nv), np.zeros(self.nv), np.ones(self.nv, dtype=bool), (), bare=True)[1]
 
@@ -348,6 +380,11 @@ def _split(imposed: Array) -> tuple[Array, Array]:
 def _inverse(pose: tuple[Array, Array]) -> tuple[Array, Array]:
     rotation, position = pose
     return rotation.T, -rotation.T @ position
+
+
+def _split_columns(matrix: Array, parts: int) -> Array:
+    """Return the `parts` groups of columns of a matrix, stacked."""
+    return np.stack(np.split(matrix, parts, axis=1))
 
 
 def _mass_and_moment(state: State) -> tuple[float, Array]:

@@ -11,11 +11,14 @@ from numba import boolean, float64, int64, void
 from titop.solvers.kernels.algebra import helper
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.derivatives import hold_loads, inward_sums, outward_columns, subtract_passive_derivatives
+from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.joints import place
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
+    COLUMN_COLUMNS,
     ELEMENTS,
     FORWARD_COLUMNS,
     INERTIAL_LOADS,
@@ -27,13 +30,14 @@ from titop.solvers.kernels.layout import (
     NQ,
     NV,
     OK,
+    SUM_COLUMNS,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads, elastic_energy
 
-_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
+_I, _F, _X, _T = int64[:, ::1], float64[:, ::1], float64[::1], float64[:, :, ::1]
 
 
 @helper
@@ -257,3 +261,63 @@ def jacobian(ints, floats, law, work, element, result):
 def pack(ints, sources, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
     return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)
+
+
+@helper
+def _linearise(ints, floats, tree, v, a, work, world, sums, columns, result):
+    """Derivatives of inverse dynamics by q, v and a, into `result`; twists are known (in `work`)."""
+    outward_wrenches(ints, floats, None, v, a, work, a)
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, None, work, world, False)
+    outward_columns(ints, floats, v, a, work, sums, columns)
+    if ints[0, INERTIAL_LOADS]:
+        hold_loads(ints, floats, world, sums)
+    dq, dv, da = result[0], result[1], result[2]
+    result[:] = 0.0
+    inward_sums(ints, floats, tree, sums, columns, dq, dv, da)
+    subtract_passive_derivatives(ints, floats, v, dq, dv)
+
+
+@entry(int64(_I, _F, _I, _X, _X, _X, _T))
+def inverse_derivatives(ints, floats, tree, q, v, a, result):
+    """Derivatives (3, nv, nv) of a rigid system's inverse dynamics by q, v and a."""
+    n = ints[0, NV]
+    if not _sizes_fit(ints, q, v, a, a) or result.shape[0] != 3 or result.shape[1] != n or result.shape[2] != n:
+        return WRONG_SIZE
+    count = ints[0, ELEMENTS]
+    work, world = np.empty((count, INVERSE_COLUMNS)), np.empty((_world_rows(ints), 12))
+    status = outward_twists(ints, floats, None, q, v, work)
+    if status != OK:
+        return status
+    _linearise(ints, floats, tree, v, a, work, world, np.empty((count, SUM_COLUMNS)), np.empty((n, COLUMN_COLUMNS)), result)
+    return _status_of(result.ravel())
+
+
+@entry(int64(_I, _F, _I, _X, _X, _X, _T))
+def forward_derivatives(ints, floats, tree, q, v, tau, result):
+    """Derivatives (3, nv, nv) of a rigid system's forward dynamics by q, v and tau."""
+    n = ints[0, NV]
+    if not _sizes_fit(ints, q, v, tau, tau) or result.shape[0] != 3 or result.shape[1] != n or result.shape[2] != n:
+        return WRONG_SIZE
+    count = ints[0, ELEMENTS]
+    work, world, a = np.empty((count, FORWARD_COLUMNS)), np.empty((_world_rows(ints), 12)), np.empty(n)
+    status = _forward_rigid(ints, floats, q, v, tau, work, np.empty((ints[0, MULTIS], MULTI_COLUMNS)), world, a)
+    if status != OK:
+        return status
+    changes = np.empty((3, n, n))
+    _linearise(ints, floats, tree, v, a, work, world, np.empty((count, SUM_COLUMNS)), np.empty((n, COLUMN_COLUMNS)), changes)
+    _to_forward(tree, changes, result)
+    return _status_of(result.ravel())
+
+
+@helper
+def _to_forward(tree, changes, result):
+    """Turn derivatives of inverse dynamics into those of forward dynamics: ``M^-1 [-dtau/dq, -dtau/dv, 1]``."""
+    n = tree.shape[1]
+    for i in range(n):
+        for j in range(n):
+            result[0, i, j], result[1, i, j] = -changes[0, i, j], -changes[1, i, j]
+            result[2, i, j] = 1.0 if i == j else 0.0
+    factor(tree, changes[2])
+    for k in range(3):
+        solve_rows(tree, changes[2], result[k])

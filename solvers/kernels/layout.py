@@ -87,6 +87,22 @@ PIVOT_MULTI = np.int64(78)
 REST_MULTI = np.int64(84)
 MULTI_COLUMNS = np.int64(90)
 
+# -- sums: rows of elements, in the frame of their tree's first element
+BASE = np.int64(0)  # rotation (9) and position (3) of the element
+WRENCH = np.int64(12)  # of the subtree (6)
+SUM_MASS = np.int64(18)  # mass, first moment (3) and inertia (6) of the subtree
+MOMENTUM = np.int64(28)  # of the subtree (6)
+STIRRED = np.int64(34)  # the symmetric part C of the subtree's B (6)
+TURNED = np.int64(40)  # inertial loads on the subtree: force (3), ``[t] + [r][f]`` (9)
+SUM_COLUMNS = np.int64(52)
+
+# -- columns: rows of coordinates, in the same frame (see `derivatives`)
+COLUMN_S = np.int64(0)
+COLUMN_X = np.int64(6)
+COLUMN_Y = np.int64(12)
+COLUMN_Z = np.int64(18)
+COLUMN_COLUMNS = np.int64(24)
+
 # -- law: of a port
 PORT_P = 9
 PORT_GAMMA = 12

@@ -88,6 +88,18 @@ def _friction(floats, row, rate):
 
 
 @helper
+def friction_slope(floats, row, rate):
+    """Return the derivative of the dry friction against a rate."""
+    coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
+    if coulomb == 0.0 and breakaway == 0.0:
+        return 0.0
+    stribeck, smoothing = floats[row, FRICTION + 2], floats[row, FRICTION + 3]
+    peak = (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))
+    side = math.tanh(rate / smoothing)
+    return (coulomb + peak) * (1.0 - side * side) / smoothing - 2.0 * rate / (stribeck * stribeck) * peak * side
+
+
+@helper
 def _row_times(floats, row, i, n, delta):
     """Return row i of ``K delta``, zero beyond the spring's n rows."""
     return dot(six(floats, row + i, STIFFNESS), delta) if i < n else 0.0

@@ -1,0 +1,155 @@
+"""Derivatives of the dynamics: against complex steps through the reference resolver, and against Pinocchio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import titop as tt
+from numpy.typing import NDArray
+
+from tests.systems import KINDS, random_state, random_tree
+
+Array = NDArray[np.float64]
+
+#: Both sides are exact but for rounding, which the inverse of the mass matrix multiplies: 1e-11 of the largest entry.
+TOLERANCE = 1e-11
+
+FUNCTIONS = ("inverse", "forward", "hybrid")
+
+
+class Case:
+    """A tree in both engines at a random state; every other one with springs, dampers, friction, armatures and loads."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        drives = seed % 2 == 1
+        self.system = random_tree(rng, bodies=int(rng.integers(2, 9)), passive=drives, loads=drives)
+        if drives:
+            self.system.connect("world", tt.RigidBody("puck", mass=1.0), tt.Prismatic("slide", friction=tt.Friction(0.3, 0.5)))
+        self.model, self.reference = self.system.resolve(), self.system.resolve("reference")
+        self.q, self.v, self.a, self.tau = random_state(self.model, rng)
+        self.wrenches = {port: rng.normal(size=6) for port in rng.choice(self.model.port_names[1:], 2, replace=False)}
+        self.prescribed = [name for name in self.model.coordinate_names if rng.integers(2)]
+
+    def derivatives(self, model: tt.Model, function: str) -> Any:
+        """Return the derivatives of one of the `FUNCTIONS`."""
+        if function == "hybrid":
+            state = self.q, self.v, self.tau, self.a, self.prescribed
+            return model.hybrid_dynamics_derivatives(*state, wrenches=self.wrenches)
+        if function == "forward":
+            return model.forward_dynamics_derivatives(self.q, self.v, self.tau, wrenches=self.wrenches)
+        return model.inverse_dynamics_derivatives(self.q, self.v, self.a, wrenches=self.wrenches)
+
+
+def error(found: Any, expected: Any) -> float:
+    """Return the largest error of several matrices, each relative to its largest entry (or to 1)."""
+    pairs = list(zip(found, expected, strict=True))
+    return max(float(np.abs(x - y).max(initial=0.0) / max(np.abs(y).max(initial=0.0), 1.0)) for x, y in pairs)
+
+
+@pytest.fixture(params=range(16), scope="module")
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(request.param)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_against_complex_steps_through_the_reference(case: Case, function: str) -> None:
+    assert error(case.derivatives(case.model, function), case.derivatives(case.reference, function)) < TOLERANCE
+
+
+def test_a_slightly_different_model_is_noticed() -> None:
+    case = Case(7)
+    name = next(name for name in case.model.parameters() if name.endswith("mass"))
+    changed = case.model.with_parameters({name: 1.0000001 * case.model.parameters()[name][0]})
+    for function in FUNCTIONS:
+        assert error(case.derivatives(changed, function), case.derivatives(case.reference, function)) > TOLERANCE
+
+
+def test_inverse_and_forward_derivatives_are_inverse_to_each_other(case: Case) -> None:
+    q, v, tau, model = case.q, case.v, case.tau, case.model
+    a = model.forward_dynamics(q, v, tau)
+    by_q, by_v, mass = model.inverse_dynamics_derivatives(q, v, a)
+    da_dq, da_dv, da_dtau = model.forward_dynamics_derivatives(q, v, tau)
+    assert error([mass @ da_dq, mass @ da_dv, mass @ da_dtau], [-by_q, -by_v, np.eye(model.nv)]) < TOLERANCE
+    assert error([mass], [model.mass_matrix(q)]) < 1e-13  # two summations of the same terms
+
+
+def test_stacked_states_out_and_lists(case: Case) -> None:
+    model, q, v, a = case.model, case.q, case.v, case.a
+    single = np.array(model.inverse_dynamics_derivatives(q, v, a))
+    stacked = model.inverse_dynamics_derivatives(np.array([q, q]), np.array([v, 0 * v]), np.array([a, a]))
+    assert stacked[0].shape == (2, model.nv, model.nv)
+    out = np.empty((3, model.nv, model.nv))
+    model.inverse_dynamics_derivatives(q, v, a, out=out)
+    assert np.array_equal(out, single)
+    # on the slow way in, quaternions are divided by their norm: a rounding
+    assert error(np.array(stacked)[:, 0], single) < 1e-13
+    assert error(model.inverse_dynamics_derivatives(q.tolist(), v.tolist(), a.tolist()), single) < 1e-13
+    forward = model.forward_dynamics_derivatives(q, v, np.zeros(model.nv))
+    assert error(model.forward_dynamics_derivatives(q, v), forward) < TOLERANCE
+
+
+def test_inputs_act_where_they_point() -> None:
+    s = tt.System("probe")
+    hub = tt.RigidBody("hub", mass=2.0, inertia=[1.0, 2.0, 2.5], ports={"T": [0.3, 0.1, 0.0]})
+    s.connect("world", hub, tt.Free("base"))
+    s.add_actuator(tt.Force("push", hub.port("T"), direction=[1, 0, 0], frame="world"))
+    s.add_actuator(tt.Thruster("jet", hub.port("T"), direction=[0, 1, 0]))
+    model, reference = s.resolve(), s.resolve("reference")
+    rng = np.random.default_rng(2)
+    q, v, tau = model.random_configuration(rng), rng.normal(size=6), rng.normal(size=6)
+    u = {"push": 3.0, "jet": 2.0}
+    found, expected = model.forward_dynamics_derivatives(q, v, tau, u=u), reference.forward_dynamics_derivatives(q, v, tau, u=u)
+    assert error(found, expected) < TOLERANCE
+    assert error(found, reference.forward_dynamics_derivatives(q, v, tau)) > 1e-3
+
+
+def test_far_from_the_inertial_origin_nothing_is_lost() -> None:
+    """A tree in orbit: positions of 7e6 m must not enter products with angular velocities."""
+    s = random_tree(np.random.default_rng(11), 6, base="free")
+    model, reference = s.resolve(), s.resolve("reference")
+    q, v, a, _ = random_state(model, np.random.default_rng(1))
+    q[:3] = 7e6, -1e5, 3e6
+    assert error(model.inverse_dynamics_derivatives(q, v, a), reference.inverse_dynamics_derivatives(q, v, a)) < TOLERANCE
+
+
+@pytest.mark.parametrize("seed", range(0, 100, 2))
+def test_against_pinocchio(seed: int) -> None:
+    """Its derivatives are analytic too; 1e-8 relative is what two engines are asked for (rounding leaves 1e-12).
+
+    Universal and planar joints are left out: there they are composite joints, whose derivatives (not their dynamics) disagree
+    with differences of its own dynamics.
+    """
+    pin = pytest.importorskip("pinocchio")
+    from tests.pinocchio_peer import Peer
+
+    rng = np.random.default_rng(1000 + seed)
+    system = random_tree(rng, bodies=1 + seed // 3, kinds=[kind for kind in KINDS if kind not in ("Universal", "Planar")])
+    model, peer = system.resolve(), Peer(system)
+    q, v, a, tau = random_state(model, rng)
+    wrenches = {f"{body}.A": rng.normal(size=6) for body in model.body_names[::3]}
+    order = np.ix_(peer.v_order, peer.v_order)
+    forces = peer._forces(q, wrenches)
+    state = peer.configuration(q), peer.to_pinocchio(v)
+    theirs = pin.computeRNEADerivatives(peer.model, peer.data, *state, peer.to_pinocchio(a), forces)
+    mass = np.triu(theirs[2]) + np.triu(theirs[2], 1).T
+    ours = model.inverse_dynamics_derivatives(q, v, a, wrenches)
+    assert error(ours, [theirs[0][order], theirs[1][order], mass[order]]) < 1e-8
+    theirs = pin.computeABADerivatives(peer.model, peer.data, *state, peer.to_pinocchio(tau), forces)
+    inverse = np.triu(theirs[2]) + np.triu(theirs[2], 1).T
+    ours = model.forward_dynamics_derivatives(q, v, tau, wrenches)
+    assert error(ours, [theirs[0][order], theirs[1][order], inverse[order]]) < 1e-8
+
+
+@pytest.mark.parametrize("method", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+def test_unusable_arguments_are_refused(method: str) -> None:
+    model = random_tree(np.random.default_rng(3), 3).resolve()
+    q, v, x, _ = random_state(model, np.random.default_rng(3))
+    function = getattr(model, method)
+    for arguments in ((q[:-1], v, x), (q, np.append(v, 0.0), x), (q, v, np.full(model.nv, np.nan))):
+        with pytest.raises(tt.ModelError):
+            function(*arguments)
+    with pytest.raises(tt.ModelError):
+        function(q, v, x, out=np.empty((2, model.nv, model.nv)))
