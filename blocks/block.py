@@ -168,11 +168,38 @@ class Block:
         elastic = np.array([self.along(self.elastic_energy, q, direction) for direction in np.eye(self.nv)])
         return self.damping_efforts(q, v) - elastic.reshape(self.nv)
 
+    # -- the linearised law: derivatives of the functions above; override for a faster or more exact form ----------------
+
+    def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of ``M x + h - [0; passive]`` (6 + n) by q (n), v (n) and the parent port's twist (6).
+
+        `x` = ``[A_P; a]`` holds the parent port's acceleration less gravity's, and the own accelerations.
+        """
+
+        def law(q: Array, v: Array, twist: Array) -> Array:
+            passive = np.concatenate([np.zeros(6), self.passive_efforts(q, v)])
+            return self.mass_matrix(q) @ x + self.gyroscopic(q, v, twist) - passive
+
+        by_q = self.slopes(lambda y: law(y, v, twist), q)
+        if not self.complex_safe:
+            return by_q, _differences(lambda y: law(q, y, twist), v), _differences(lambda y: law(q, v, y), twist)
+        return by_q, complex_step(lambda y: law(q, y, twist), v), complex_step(lambda y: law(q, v, y), twist)
+
+    def subspace_slopes(self, port: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return dS/dq (n x 6 x n, the j-th by q_j), and the derivatives of ``dS/dt v`` (6 x n each) by q and v."""
+        bends = np.moveaxis(self.slopes(lambda y: self.motion_subspace(port, y), q), -1, 0)
+        by_q = self.slopes(lambda y: self.subspace_rate(port, y, v), q)
+        return bends, by_q, np.tensordot(v, bends, 1) + (bends @ v).T
+
     def elastic_slopes(self, q: Array) -> Array:
         """Return the derivative (n x n) of the passive efforts at rest by the tangent of q."""
         rest = np.zeros(self.nv)
-        columns = [self.along(lambda x: self.passive_efforts(x, rest), q, direction) for direction in np.eye(self.nv)]
-        return np.array(columns).reshape(self.nv, self.nv).T
+        return self.slopes(lambda y: self.passive_efforts(y, rest), q)
+
+    def slopes(self, function: Callable[[Array], Any], q: Array) -> Array:
+        """Return the derivatives of ``function(q)`` along each tangent direction, stacked along the last axis."""
+        columns = [self.along(function, q, direction) for direction in np.eye(self.nv)]
+        return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(q)), 0))
 
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
         """Return the derivative of ``function(q)`` along a tangent `direction` (n)."""
@@ -240,6 +267,18 @@ class PortRef:
 
     def __repr__(self) -> str:
         return f"PortRef({self})"
+
+
+def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the derivatives of ``function(x)`` by the entries of x, stacked along the last axis: exact to rounding."""
+    steps = 1j * _COMPLEX_STEP * np.eye(len(x))
+    return np.stack([np.imag(np.asarray(function(x + step))) / _COMPLEX_STEP for step in steps], axis=-1)
+
+
+def _differences(function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the derivatives of a quadratic ``function(x)`` by the entries of x, stacked along the last axis."""
+    steps = 0.5 * max(1.0, float(np.abs(x).max(initial=0.0))) * np.eye(len(x))
+    return np.stack([(function(x + step) - function(x - step)) / (2 * step.sum()) for step in steps], axis=-1)
 
 
 def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:

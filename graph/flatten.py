@@ -37,6 +37,8 @@ class GeneralBlock:
         Offset of each child port in `law`.
     q, v : slice
         Its own coordinates.
+    slopes : int
+        Offset of its linearised law.
     """
 
     block: Block
@@ -45,6 +47,7 @@ class GeneralBlock:
     ports: dict[str, int]
     q: slice
     v: slice
+    slopes: int
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Tables:
         Name of the joint to which each element belongs, for messages.
     tree : (2, nv) array of int64
         The coordinates, parents first; before each coordinate the next one on the path to the world, or -1.
+    paths : (2, columns) array of int64
+        The coordinate of each row of `columns`; the row of the next one on the path to the world, or -1.
+    port_count : int
+        Number of the general blocks' ports.
+    slopes_size : int
     """
 
     ints: Ints
@@ -82,6 +90,9 @@ class Tables:
     law_size: int
     joints: tuple[str, ...]
     tree: Ints
+    paths: Ints
+    port_count: int
+    slopes_size: int
 
 
 class _Rows:
@@ -127,7 +138,7 @@ class _Flattening:
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
         self.general: dict[str, GeneralBlock] = {}
-        self.law_size = 0
+        self.law_size = self.slopes_size = self.port_count = 0
         self.multis = 0
 
     def tables(self) -> Tables:
@@ -153,6 +164,7 @@ class _Flattening:
         ):
             header[column] = value
         port_rows, port_table = self._port_table()
+        paths = self._paths(count)
         return Tables(
             ints=self.ints.array(),
             sources=self.sources.array(),
@@ -165,6 +177,9 @@ class _Flattening:
             law_size=self.law_size,
             joints=tuple(self.joints),
             tree=self._tree(count),
+            paths=paths,
+            port_count=self.port_count,
+            slopes_size=self.slopes_size,
         )
 
     def _element(self, joint: str, link: Link, parent: int, port: int = -1, q: int = 0, v: int = 0, **sources: int) -> int:
@@ -241,7 +256,7 @@ class _Flattening:
         """Add the element of a block with own coordinates; return its row."""
         row = self._element(block.name, Link("weld"), **start)
         self.elements[block.name] = row
-        n = block.nv
+        n, slopes = block.nv, self.slopes_size
         q, v = self.assembly.q_slices.get(block.name, slice(0, 0)), self.assembly.v_slices.get(block.name, slice(0, 0))
         law = self.law_size
         offset = law + (6 + n) ** 2 + 6 + n
@@ -250,9 +265,12 @@ class _Flattening:
             ports[port] = offset
             offset += 18 + 6 * n
         self.law_size = offset
-        entries = self.ints.rows[row]
-        entries[self.layout.LAW], entries[self.layout.OWN], entries[self.layout.OWN_V] = law, n, v.start
-        self.general[block.name] = GeneralBlock(block, row, law, ports, q, v)
+        self.slopes_size += (6 + n) * (2 * n + 6) + len(ports) * (18 * n + 6 * n * n)
+        entries, layout = self.ints.rows[row], self.layout
+        entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_V] = law, n, v.start
+        entries[layout.PORTS], entries[layout.PORT_COUNT], entries[layout.SLOPES] = self.port_count, len(ports), slopes
+        self.port_count += len(ports)
+        self.general[block.name] = GeneralBlock(block, row, law, ports, q, v, slopes)
         return row
 
     def _tree(self, count: int) -> Ints:
@@ -269,6 +287,37 @@ class _Flattening:
                 order.append(k)
             last[row] = at
         return np.array([order, before], dtype=np.int64)
+
+    def _paths(self, count: int) -> Ints:
+        """Return the rows of `columns` and their order; number the ports' rows of `sums` behind the elements'."""
+        layout = self.layout
+        sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
+        nv = len(self.assembly.coordinate_names)
+        coordinate, before = list(range(nv)), [-1] * nv
+        at_port: dict[int, tuple[int, int]] = {}  # by offset in `law`: row of `sums`, nearest row of `columns`
+        for row, entries in enumerate(self.ints.rows[1:count], start=1):
+            if entries[layout.PORT] >= 0:
+                entries[layout.ROW], at = at_port[entries[layout.PORT]]
+            else:
+                at = self.ints.rows[entries[layout.PARENT]][layout.LAST] if entries[layout.PARENT] else -1
+            for k in range(entries[layout.V], entries[layout.V] + sizes[entries[layout.KIND]]):
+                before[k], at = at, k
+            entries[layout.LAST] = at
+            if entries[layout.LAW] >= 0:
+                entries[layout.PORTS] += count
+                entries[layout.COLUMN] = len(coordinate)
+                general = self.general[self.joints[row]]
+                for p, offset in enumerate(general.ports.values()):
+                    near = at
+                    for k in range(general.v.start, general.v.stop):
+                        coordinate.append(k)
+                        before.append(near)
+                        near = len(coordinate) - 1
+                    at_port[offset] = entries[layout.PORTS] + p, near
+        for entries in self.ints.rows[self.ints.rows[WORLD][layout.FIRST_LOAD] :]:
+            if entries[layout.PORT] >= 0:
+                entries[layout.ROW] = at_port[entries[layout.PORT]][0]
+        return np.array([coordinate, before], dtype=np.int64)
 
     def _springs(self) -> int:
         """Add rows for every built-in joint with a stiffness or damping; return the number of springs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, pack
-from titop.solvers.laws import write_law, write_ports
+from titop.solvers.laws import write_law, write_ports, write_slopes
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
@@ -198,7 +198,10 @@ class CompiledModel(Model):
                 floats[k, :12] = self._ports[self._tables.port_rows[port]]
             else:
                 floats[k, [0, 4, 8]] = 1.0
-                rows[k, layout.PORT] = self._general_block(block).ports.get(name or PARENT_PORT, -1)
+                ports = self._general_block(block).ports
+                if name in ports:
+                    first = self._ints[self._tables.elements[block], layout.PORTS]
+                    rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
             floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
         model._ints[0, layout.LOADS] += len(pushes)
@@ -243,7 +246,8 @@ class CompiledModel(Model):
         if wrenches is None and u is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                if self._inverse_slopes(self._ints, self._floats, self._tables.tree, q, v, a, result) == layout.OK:
+                status = self._inverse_slopes(self._ints, self._floats, self._tables.paths, q, v, a, result)
+                if status == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -261,7 +265,9 @@ class CompiledModel(Model):
         if wrenches is None and u is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                if self._forward_slopes(self._ints, self._floats, self._tables.tree, q, v, tau, result) == layout.OK:
+                tables = self._tables
+                status = self._forward_slopes(self._ints, self._floats, tables.tree, tables.paths, q, v, tau, result)
+                if status == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -270,17 +276,70 @@ class CompiledModel(Model):
     def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
         model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
-        self.raise_for(self._inverse_slopes(model._ints, model._floats, self._tables.tree, q, v, a, result))
+        if self._rigid:
+            self.raise_for(self._inverse_slopes(model._ints, model._floats, self._tables.paths, q, v, a, result))
+        else:
+            law, slopes, work, sums, columns = model._linearised_blocks(q, v, a)
+            arguments = law, slopes, self._tables.paths, v, a, work, sums, columns, result
+            self.raise_for(entries.derivatives_stage(model._ints, model._floats, *arguments))
         for block in self._group_springs:
             where = self._v(block)
             result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
         return result
 
+    def _linearised_blocks(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Return laws, slopes and motions of all blocks, and empty rows for sums and columns."""
+        tables = self._tables
+        law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
+        entries.motions_stage(self._ints, self._floats, law, v, a, work)
+        slopes = np.zeros((1, tables.slopes_size))
+        for general in tables.general:
+            motion = work[general.element]
+            twist, acceleration = (motion[k : k + 6] for k in (layout.TWIST, layout.ACC))
+            write_slopes(general, slopes[0], q[general.q], v[general.v], a[general.v], twist, acceleration)
+        rows = len(tables.constants) + tables.port_count
+        sums, columns = np.empty((rows, layout.FULL_COLUMNS)), np.empty((tables.paths.shape[1], layout.COLUMN_COLUMNS))
+        return law, slopes, work, sums, columns
+
+    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
+        law, slopes, work, sums, columns = self._bare._linearised_blocks(q, v, a)
+        paths = self._tables.paths
+        entries.columns_stage(self._ints, self._floats, law, slopes, paths, v, a, work, sums, columns)
+        results = []
+        for port in ports:
+            result = np.zeros((4, 6, self.nv))
+            element, last = self._nearest_column(port)
+            if last >= 0:
+                base = sums[element, :12]
+                rotation, position, subspace, where = self._port_in_element(port, q)
+                frame = np.concatenate(
+                    [(base[:9].reshape(3, 3) @ rotation).ravel(), base[9:] + base[:9].reshape(3, 3) @ position]
+                )
+                to_port = twist_transport(rotation, position)
+                twist = to_port @ work[element, layout.TWIST : layout.TWIST + 6] + subspace @ v[where]
+                back = np.linalg.solve(twist_transport(frame[:9].reshape(3, 3), frame[9:]), twist)
+                entries.port_derivatives(paths, columns, last, frame[None], back, result)
+            results.append(result)
+        return results
+
+    def _nearest_column(self, port: str) -> tuple[int, int]:
+        """Return the element that carries a port, and the row of the coordinate nearest to the port (-1 without)."""
+        block, name = self.ports[port]
+        element = self._tables.elements[block]
+        entries_of = self._ints[element]
+        if element and entries_of[layout.LAW] >= 0 and name not in (None, PARENT_PORT):
+            general = self._general_block(block)
+            if general.block.nv:
+                index = list(general.ports).index(name)
+                return element, int(entries_of[layout.COLUMN]) + (index + 1) * general.block.nv - 1
+        return element, int(entries_of[layout.LAST]) if element else -1
+
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         if self._all_compiled_slopes:
             q, v, tau = _real(q, "q"), _real(v, "v"), _real(tau, "tau")
-            model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
-            self.raise_for(self._forward_slopes(model._ints, model._floats, self._tables.tree, q, v, tau, result))
+            model, tables, result = self._pushed(pushes), self._tables, np.empty((3, self.nv, self.nv))
+            self.raise_for(self._forward_slopes(model._ints, model._floats, tables.tree, tables.paths, q, v, tau, result))
             return result
         free = np.zeros(self.nv, dtype=bool)
         slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)

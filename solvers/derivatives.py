@@ -7,13 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from titop.blocks.spatial import Array
-
-_STEP = 1e-30
 
 
 class HybridDerivatives(NamedTuple):
@@ -50,13 +47,3 @@ def hybrid_derivatives(inverse: Array, mask: Array) -> HybridDerivatives:
         a[free] = np.linalg.solve(mass[np.ix_(free, free)], (tau - change - mass @ a)[free])
         results.append((a, np.where(mask[:, None], change + mass @ a, tau)))
     return HybridDerivatives(*(a for a, _ in results), *(tau for _, tau in results))
-
-
-def complex_step(function: Callable[[Array], Any], size: int) -> Any:
-    """Return the derivatives of ``function(x)`` at ``x = 0`` by each of its `size` arguments, stacked along the last axis."""
-    columns = []
-    for k in range(size):
-        x = np.zeros(size, dtype=complex)
-        x[k] = 1j * _STEP
-        columns.append(np.imag(np.asarray(function(x))) / _STEP)
-    return np.stack(columns, axis=-1)

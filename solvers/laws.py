@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from titop.blocks.block import acceleration_bias
-from titop.blocks.spatial import Array
+import numpy as np
+from titop.blocks.block import Block, acceleration_bias
+from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.graph.flatten import GeneralBlock
 from titop.solvers.kernels import layout
 
@@ -29,3 +30,35 @@ def write_law(general: GeneralBlock, law: Array, q: Array, v: Array, twist: Arra
     for port, offset in general.ports.items():
         start = offset + layout.PORT_GAMMA
         law[start : start + 6] = acceleration_bias(block, port, q, v, twist)
+
+
+def write_slopes(general: GeneralBlock, slopes: Array, q: Array, v: Array, a: Array, twist: Array, acceleration: Array) -> None:
+    """Write the linearised law of a general block into `slopes` (see `kernels.layout`), at the motion of its parent port."""
+    block = general.block
+    at = general.slopes
+    for matrix in block.law_slopes(q, v, twist, np.concatenate([acceleration, a])):
+        slopes[at : at + matrix.size] = matrix.ravel()
+        at += matrix.size
+    for port in general.ports:
+        for matrix in _port_slopes(block, port, q, v, a, twist, acceleration):
+            slopes[at : at + matrix.size] = matrix.ravel()
+            at += matrix.size
+
+
+def _port_slopes(
+    block: Block, port: str, q: Array, v: Array, a: Array, twist: Array, acceleration: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return X, Y, Z (6 x n) and dS/dq (n x 6 x n) of a port, in its frame; see `kernels.derivatives`."""
+    S = block.motion_subspace(port, q)
+    transport = twist_transport(*block.pose(port, q))
+    bends, rate_by_q, rate_by_v = block.subspace_slopes(port, q, v)
+    relative, carrier = S @ v, transport @ twist
+    at_port = carrier + relative
+    carried = transport @ acceleration  # less the port's own motion
+    X = twist_cross(carrier) @ S + (bends @ v).T
+    Y = twist_cross(carried) @ S + (bends @ a).T + rate_by_q + twist_cross(at_port) @ (bends @ v).T
+    Z = rate_by_v + twist_cross(at_port) @ S
+    for j in range(block.nv):
+        Y[:, j] += twist_cross(X[:, j]) @ (relative - at_port)
+        Z[:, j] += twist_cross(S[:, j]) @ (relative - at_port)
+    return X, Y, Z, bends

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, warn
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, skew
 from titop.solvers.arguments import check_stacks, prescribed_mask, read_wrenches, store
 from titop.solvers.configurations import Configurations
 from titop.solvers.derivatives import HybridDerivatives
@@ -45,6 +45,18 @@ class PortMotion(NamedTuple):
     position: Array
     twist: Array
     acceleration: Array
+
+
+class MotionDerivatives(NamedTuple):
+    """Derivatives (6, nv) of a port's motion, in its own frame.
+
+    `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
+    """
+
+    jacobian: Array
+    dV_dq: Array
+    dA_dq: Array
+    dA_dv: Array
 
 
 class Model(Configurations, ABC):
@@ -227,6 +239,26 @@ class Model(Configurations, ABC):
         mask = prescribed_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
         return self._hybrid_derivatives(q, v, tau + self._motor_efforts(u), a, mask, self._pushes(wrenches, u))
+
+    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
+        """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
+
+        Parameters
+        ----------
+        port : str
+        q, v, a : array_like (nq,), (nv,), (nv,)
+
+        Returns
+        -------
+        MotionDerivatives
+        """
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        port = self._read_port(port)
+        S, twist_by_q, by_q, by_v = self._motion_derivatives([port], q, v, a)[0]
+        gravity = self.pose(port, q)[0].T @ self.gravity
+        by_q = by_q.copy()
+        by_q[:3] += skew(gravity) @ S[3:]
+        return MotionDerivatives(S, twist_by_q, by_q, by_v)
 
     def _stacked(
         self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
@@ -435,6 +467,10 @@ class Model(Configurations, ABC):
     @abstractmethod
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         """Return derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
+
+    @abstractmethod
+    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        """Return for each port S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
 
     @abstractmethod
     def _hybrid_derivatives(

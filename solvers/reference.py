@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from titop.blocks.block import PARENT_PORT, Block, acceleration_bias
+from titop.blocks.block import PARENT_PORT, Block, acceleration_bias, complex_step
 from titop.blocks.errors import ModelError
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, twist_transport
@@ -29,7 +29,7 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
 from titop.solvers.arguments import check_stacks, overflow, store
-from titop.solvers.derivatives import HybridDerivatives, complex_step
+from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
@@ -254,7 +254,7 @@ class ReferenceModel(Model):
             dq, dv, da = x.reshape(3, self.nv)
             return self.resolve(self.integrate(q, dq), v + dv, a + da, nothing, imposed, pushes)[1]
 
-        return _split_columns(complex_step(efforts, 3 * self.nv), 3)
+        return _split_columns(complex_step(efforts, np.zeros(3 * self.nv)), 3)
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
@@ -263,7 +263,18 @@ class ReferenceModel(Model):
             dq, dv, dtau = x.reshape(3, self.nv)
             return self.resolve(self.integrate(q, dq), v + dv, nothing, tau + dtau, imposed, pushes)[0]
 
-        return _split_columns(complex_step(accelerations, 3 * self.nv), 3)
+        return _split_columns(complex_step(accelerations, np.zeros(3 * self.nv)), 3)
+
+    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        def motion(x: Array, port: str) -> Array:
+            dq, dv = x.reshape(2, self.nv)
+            return np.array(self._port_motion(port, self.integrate(q, dq), v + dv, a)[2:])
+
+        results = []
+        for port in ports:
+            by_q, by_v = np.split(complex_step(partial(motion, port=port), np.zeros(2 * self.nv)), 2, axis=2)
+            results.append(np.array([by_v[0], by_q[0], by_q[1], by_v[1]]))
+        return results
 
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
@@ -273,7 +284,7 @@ class ReferenceModel(Model):
             changed = self.integrate(q, dq), v + dv, a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             return np.array(self.resolve(*changed, mask, pushes)[:2])
 
-        by_each = complex_step(both, 4 * self.nv)
+        by_each = complex_step(both, np.zeros(4 * self.nv))
         return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:

@@ -219,3 +219,63 @@ def carry_inertia(t, i, o, a, b, c):
     cxz += y * d22 - z * d12 - (b00 * y - b10 * x)
     cyz += z * d02 - x * d22 - (b01 * y - b11 * x)
     return a, (d00, d01, d02, d10, d11, d12, d20, d21, d22), (cxx, cyy, czz, cxy, cxz, cyz)
+
+
+@helper
+def wrench_cross(x, w):
+    """Return ``-ad(x)^T w``: the change of a wrench that turns along with the twist x."""
+    ax, ay, az = cross(x[3], x[4], x[5], w[0], w[1], w[2])
+    bx, by, bz = cross(x[0], x[1], x[2], w[0], w[1], w[2])
+    cx, cy, cz = cross(x[3], x[4], x[5], w[3], w[4], w[5])
+    return ax, ay, az, bx + cx, by + cy, bz + cz
+
+
+@helper
+def carry_twist(t, i, o, x):
+    """Return ``Ad(g) x``: a twist at the child as a twist at the parent; g at ``t[i, o:o+12]``."""
+    wx, wy, wz = rotate(t, i, o, x[3], x[4], x[5])
+    vx, vy, vz = rotate(t, i, o, x[0], x[1], x[2])
+    cx, cy, cz = cross(t[i, o + 9], t[i, o + 10], t[i, o + 11], wx, wy, wz)
+    return vx + cx, vy + cy, vz + cz, wx, wy, wz
+
+
+@helper
+def minus(x, y):
+    """Return the difference of two dual vectors."""
+    return x[0] - y[0], x[1] - y[1], x[2] - y[2], x[3] - y[3], x[4] - y[4], x[5] - y[5]
+
+
+@helper
+def scaled(s, x):
+    """Return s x."""
+    return s * x[0], s * x[1], s * x[2], s * x[3], s * x[4], s * x[5]
+
+
+@helper
+def unit(j):
+    return (
+        1.0 if j == 0 else 0.0,
+        1.0 if j == 1 else 0.0,
+        1.0 if j == 2 else 0.0,
+        1.0 if j == 3 else 0.0,
+        1.0 if j == 4 else 0.0,
+        1.0 if j == 5 else 0.0,
+    )
+
+
+@helper
+def entry_of(x, r):
+    return x[0] if r == 0 else (x[1] if r == 1 else (x[2] if r == 2 else (x[3] if r == 3 else (x[4] if r == 4 else x[5]))))
+
+
+@helper
+def full_times(t, i, o, x):
+    """Return the product of the 6x6 matrix at ``t[i, o]`` and x."""
+    return (
+        dot(six(t, i, o), x),
+        dot(six(t, i, o + 6), x),
+        dot(six(t, i, o + 12), x),
+        dot(six(t, i, o + 18), x),
+        dot(six(t, i, o + 24), x),
+        dot(six(t, i, o + 30), x),
+    )

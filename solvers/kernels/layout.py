@@ -3,6 +3,11 @@
 ``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then one per load. Row 0, the
 world's, holds the counts and gravity. Passes keep what they compute in rows of a ``work`` array of the call.
 
+Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
+has rows of elements, then of these ports. ``slopes`` holds the general blocks' linearised laws: for n own coordinates
+d(law)/dq, d(law)/dv (each (6 + n) x n) and d(law)/dV (6 + n) x 6, then for each port X, Y, Z (6 x n each, see `derivatives`)
+and dS/dq (n matrices 6 x n), all in the port's frame.
+
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
 each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n).
 
@@ -21,7 +26,13 @@ LAW = 5  # offset of a general block's law, -1 for a rigid body
 OWN = 6  # number of a general block's own coordinates
 OWN_V = 7  # first entry of these in v
 PORT = 8  # offset of the parent's port in `law` when the parent is a general block, else -1
-INT_COLUMNS = 9
+ROW = 9  # and the port's row of `sums`, else -1; of loads likewise
+LAST = 10  # row of `columns` of the coordinate nearest to the element, -1 without
+PORTS = 11  # row of `sums` of a general block's first port
+PORT_COUNT = 12
+COLUMN = 13  # row of `columns` of a general block's first coordinate at its first port
+SLOPES = 14  # offset of a general block's slopes
+INT_COLUMNS = 15
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows
@@ -95,6 +106,9 @@ MOMENTUM = np.int64(28)  # of the subtree (6)
 STIRRED = np.int64(34)  # the symmetric part C of the subtree's B (6)
 TURNED = np.int64(40)  # inertial loads on the subtree: force (3), ``[t] + [r][f]`` (9)
 SUM_COLUMNS = np.int64(52)
+FULL_D = np.int64(52)  # D and B of the general blocks of the subtree (6 x 6), beside those of its rigid bodies
+FULL_B = np.int64(88)
+FULL_COLUMNS = np.int64(124)
 
 # -- columns: rows of coordinates, in the same frame (see `derivatives`)
 COLUMN_S = np.int64(0)

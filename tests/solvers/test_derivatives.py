@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import titop as tt
 from numpy.typing import NDArray
+from titop.blocks.spatial import rotation_exp
 
-from tests.systems import KINDS, random_state, random_tree
+from tests.systems import KINDS, random_body, random_state, random_tree
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,56 @@ class Case:
         if function == "forward":
             return model.forward_dynamics_derivatives(self.q, self.v, self.tau, wrenches=self.wrenches)
         return model.inverse_dynamics_derivatives(self.q, self.v, self.a, wrenches=self.wrenches)
+
+
+class Soft(tt.Block):
+    """Three coordinates and two ports; pose, inertia, elasticity and gyroscopic terms all vary with the coordinates."""
+
+    coordinates = ("a", "b", "c")
+    ports: tuple[str, ...] = ("C", "D")
+
+    def __init__(self, name: str, seed: int) -> None:
+        super().__init__(name)
+        rng = np.random.default_rng(seed)
+        self.shape, self.bend = 0.4 * rng.normal(size=(2, 6, 3)), 0.3 * rng.normal(size=(2, 3, 3))
+        self.position, self.inertia = rng.normal(size=(2, 3)), rng.normal(size=(3, 9, 9))
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        k = self.ports.index(port)
+        x, y = self.shape[k] @ q, self.bend[k] @ (q * q)
+        return rotation_exp(x[3:] + 0.2 * y), self.position[k] + x[:3] + y
+
+    def mass_matrix(self, q: Array) -> Array:
+        root = self.inertia[0] + 0.3 * np.sin(q[0]) * self.inertia[1] + 0.2 * q[1] * q[2] * self.inertia[2]
+        return root @ root.T + np.eye(9)
+
+    def elastic_energy(self, q: Array) -> Any:
+        return 2 * q @ q + 0.5 * q[0] ** 4 + q[1] ** 2 * q[2] ** 2
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        return -0.3 * v
+
+
+class SoftJoint(Soft):
+    ports = ("C",)
+
+
+def soft_system() -> tt.System:
+    """Return bodies, soft blocks with two ports and as a joint, and loads on ports of both kinds in both frames."""
+    s = tt.System("soft", gravity=[1, 2, -9.81])
+    bodies = [random_body(np.random.default_rng(k), f"b{k}") for k in range(5)]
+    soft = Soft("soft", 1)
+    s.connect("world", bodies[0], tt.Free("base"))
+    s.connect(bodies[0].port("A"), soft, tt.Revolute("root", [1, 2, 3]))
+    s.connect(soft.port("C"), bodies[1], tt.Universal("left"))
+    s.connect(soft.port("D"), bodies[2], tt.Weld("weld"))
+    s.connect(soft.port("D"), bodies[3], tt.Spherical("ball", stiffness=1.0))
+    s.connect(bodies[3].port("B"), bodies[4], SoftJoint("bend", 2))
+    s.add_load(tt.Load("fixed", soft.port("C"), force=[1, 2, 3], torque=[0.3, 0.2, 0.1], frame="world"))
+    s.add_load(tt.Load("turning", soft.port("D"), force=[1, -2, 3], torque=[0.3, 0.2, 0.1]))
+    s.add_load(tt.Load("root-push", soft, force=[1, -2, -3], frame="world"))
+    s.add_load(tt.Load("tip", bodies[4].port("A"), force=[1, -2, -3], frame="world"))
+    return s
 
 
 def error(found: Any, expected: Any) -> float:
@@ -89,6 +140,50 @@ def test_stacked_states_out_and_lists(case: Case) -> None:
     assert error(model.inverse_dynamics_derivatives(q.tolist(), v.tolist(), a.tolist()), single) < 1e-13
     forward = model.forward_dynamics_derivatives(q, v, np.zeros(model.nv))
     assert error(model.forward_dynamics_derivatives(q, v), forward) < TOLERANCE
+
+
+#: The reference differentiates a user's block inside complex steps by sixth-order differences, with errors near 1e-11.
+SOFT_TOLERANCE = 1e-9
+
+
+@pytest.mark.parametrize("function", ["inverse", "forward"])
+def test_blocks_with_own_coordinates(function: str) -> None:
+    s = soft_system()
+    model, reference = s.resolve(), s.resolve("reference")
+    q, v, a, _ = random_state(model, np.random.default_rng(1))
+    found, expected = (getattr(m, f"{function}_dynamics_derivatives")(q, v, a) for m in (model, reference))
+    assert error(found, expected) < SOFT_TOLERANCE
+    lighter = s.resolve().with_parameters({"b4.mass": 0.999 * s["b4"].mass})
+    assert error(getattr(lighter, f"{function}_dynamics_derivatives")(q, v, a), expected) > SOFT_TOLERANCE
+
+
+def test_motion_of_ports(case: Case) -> None:
+    for port in case.model.port_names:
+        found, expected = (m.motion_derivatives(port, case.q, case.v, case.a) for m in (case.model, case.reference))
+        assert error(found, expected) < TOLERANCE
+
+
+def test_motion_of_ports_of_blocks_with_own_coordinates() -> None:
+    s = soft_system()
+    model, reference = s.resolve(), s.resolve("reference")
+    q, v, a, _ = random_state(model, np.random.default_rng(1))
+    for port in model.port_names:
+        found, expected = (m.motion_derivatives(port, q, v, a) for m in (model, reference))
+        assert error(found, expected) < SOFT_TOLERANCE
+
+
+def test_motion_derivatives_are_those_of_the_motion_vector() -> None:
+    """Against differences of `Model.motion`, gravity's part of the acceleration included."""
+    case = Case(4)
+    model, q, v, a = case.model, case.q, case.v, case.a
+    port, step = model.port_names[-1], 1e-6
+    slopes = model.motion_derivatives(port, q, v, a)
+    directions = step * np.eye(model.nv)
+    ahead = np.array([model.motion(port, model.integrate(q, dq), v, a)[:12] for dq in directions])
+    behind = np.array([model.motion(port, model.integrate(q, -dq), v, a)[:12] for dq in directions])
+    by_q = (ahead - behind).T / (2 * step)
+    # second-order differences of numbers near 10 with a step of 1e-6: about 1e-9
+    assert error([slopes.dA_dq, slopes.dV_dq], [by_q[:6], by_q[6:]]) < 1e-7
 
 
 def test_inputs_act_where_they_point() -> None:

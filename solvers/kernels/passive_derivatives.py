@@ -1,0 +1,61 @@
+"""Derivatives of springs, dampers, friction and armatures' gyroscopic efforts."""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.algebra import helper, plus, scaled, unit, wrench_cross
+from titop.solvers.kernels.joints import coordinates_of
+from titop.solvers.kernels.layout import ARMATURE, AXIAL, DAMPING, ELEMENTS, KIND, MULTIS, SIZE, SPRINGS, STIFFNESS, V
+from titop.solvers.kernels.passive import friction_slope
+
+
+@helper
+def subtract_passive_derivatives(ints, floats, v, dq, dv):
+    """Subtract the derivatives of springs with plain coordinates, dampers, friction and armatures' gyroscopic efforts."""
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
+        for i in range(n):
+            for j in range(n):
+                dv[k + i, k + j] += floats[row + i, DAMPING + j]
+                if kind == AXIAL:
+                    dq[k + i, k + j] += floats[row + i, STIFFNESS + j]
+            dv[k + i, k + i] += friction_slope(floats, row + i, v[k + i])
+        row += n
+    if ints[0, MULTIS] > 0:
+        for i in range(1, ints[0, ELEMENTS]):
+            n = coordinates_of(ints[i, KIND])
+            if n > 1:
+                _add_armature_slopes(floats, i, ints[i, V], n, v, dv)
+
+
+@helper
+def _add_armature_slopes(floats, i, k, n, v, dv):
+    """Add the derivative of ``-ad(v)^T (armature v)`` by v, for a spherical or free joint with coordinates from k."""
+    o = 6 - n
+    rates = _placed(v, k, o, n)
+    momentum = (
+        floats[i, ARMATURE] * rates[0] if n == 6 else 0.0,
+        floats[i, ARMATURE + 1] * rates[1] if n == 6 else 0.0,
+        floats[i, ARMATURE + 2] * rates[2] if n == 6 else 0.0,
+        floats[i, ARMATURE + n - 3] * rates[3],
+        floats[i, ARMATURE + n - 2] * rates[4],
+        floats[i, ARMATURE + n - 1] * rates[5],
+    )
+    for j in range(n):
+        e = unit(o + j)
+        column = plus(wrench_cross(e, momentum), wrench_cross(rates, scaled(floats[i, ARMATURE + j], e)))
+        for r in range(n):
+            dv[k + r, k + j] += column[o + r]
+
+
+@helper
+def _placed(v, k, o, n):
+    """Return n entries of v from k as the last entries of a dual vector."""
+    return (
+        v[k] if o < 1 else 0.0,
+        v[k + 1] if o < 1 else 0.0,
+        v[k + 2] if o < 1 else 0.0,
+        v[k + n - 3],
+        v[k + n - 2],
+        v[k + n - 1],
+    )
