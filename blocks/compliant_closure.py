@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, Closure, displacement, displacement_jacobians
 from titop.blocks.errors import Finding
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, replaced
 
 
 class CompliantClosure(Closure):
@@ -75,7 +75,5 @@ class CompliantClosure(Closure):
         for name, value in values.items():
             field, a, b = name.split(".")
             i, j = names.index(a), names.index(b)
-            matrix = getattr(changed, field).astype(np.result_type(float, value))
-            matrix[i, j] = matrix[j, i] = value
-            setattr(changed, field, matrix)
+            setattr(changed, field, replaced(replaced(getattr(changed, field), (i, j), value), (j, i), value))
         return changed

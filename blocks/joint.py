@@ -16,7 +16,7 @@ from titop.blocks.checks import ORTHOGONALITY
 from titop.blocks.errors import Finding
 from titop.blocks.friction import FRICTION_ENTRIES, friction_efforts, read_friction
 from titop.blocks.limits import read_limits
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, replaced
 
 #: Name of a joint's only child port.
 CHILD_PORT = "C"
@@ -202,8 +202,7 @@ class Joint(Block):
         fields = self.parameter_fields()
         for name, value in values.items():
             field, index, _ = fields[name]
-            array = getattr(changed, field).copy()
-            array[index] = value
+            array = replaced(getattr(changed, field), index, value)
             if field in ("stiffness", "damping"):
                 array[index[::-1]] = value
             setattr(changed, field, array)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from titop.blocks.block import Block, PortRef
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, replaced
 
 #: Frames in which a push on a port can be given.
 FRAMES = ("world", "port")
@@ -68,8 +68,7 @@ class Load(Block):
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some components changed."""
         changed = copy.copy(self)
-        changed.force, changed.torque = self.force.copy(), self.torque.copy()
         for name, value in values.items():
             field, axis = name.split(".")
-            getattr(changed, field)["xyz".index(axis)] = value
+            setattr(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
         return changed

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding
 from titop.blocks.pose import Pose, read_pose
-from titop.blocks.spatial import Array, rigid_inertia, twist_cross
+from titop.blocks.spatial import Array, replaced, rigid_inertia, twist_cross
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
@@ -98,8 +98,9 @@ def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
 def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
     """Return a pose with one of its six numbers changed."""
     kind, axis = entry.split(".")
-    moved = Pose.from_rotation_vector(pose.position, pose.rotation_vector)
-    (moved.position if kind == "position" else moved.rotation_vector)["xyz".index(axis)] = value
+    moved = copy.copy(pose)
+    field = "position" if kind == "position" else "rotation_vector"
+    setattr(moved, field, replaced(getattr(pose, field), "xyz".index(axis), value))
     return moved
 
 
@@ -189,16 +190,15 @@ class RigidBody(PortedBlock):
         own = {name for name in values if name in _OWN_PARAMETERS}
         changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
         assert isinstance(changed, RigidBody)
-        changed.com, changed.inertia = self.com.copy(), self.inertia.copy()
         for name in own:
             field, _, entry = name.partition(".")
             if field == "mass":
-                changed.mass = float(values[name])
+                changed.mass = values[name] + 0.0
             elif field == "com":
-                changed.com["xyz".index(entry)] = values[name]
+                changed.com = replaced(changed.com, "xyz".index(entry), values[name])
             else:
                 i, j = INERTIA_ENTRIES[entry]
-                changed.inertia[i, j] = changed.inertia[j, i] = values[name]
+                changed.inertia = replaced(replaced(changed.inertia, (i, j), values[name]), (j, i), values[name])
         return changed
 
 

@@ -18,7 +18,7 @@ from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, Closure
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joint import unit_vector
-from titop.blocks.spatial import Array, log_jacobian, log_jacobian_rate, rotation_log, skew
+from titop.blocks.spatial import Array, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
 
 #: Kinds of closures by the joint that would leave the same freedom, with the names of their constraints.
 KINDS = {
@@ -216,12 +216,10 @@ class RigidClosure(Closure):
         changed = copy.copy(self)
         for name, value in values.items():
             field, *entry = name.split(".")
-            array = getattr(changed, field).astype(np.result_type(float, value))
+            index: Any = "xyz".find(entry[0])
             if field == "directions":
-                array[list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1] = value
-            else:
-                array["xyz".index(entry[0])] = value
-            setattr(changed, field, array)
+                index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1
+            setattr(changed, field, replaced(getattr(changed, field), index, value))
         return changed
 
 

@@ -30,6 +30,13 @@ _ARCTANGENT = (1.0, -1 / 3, 1 / 5, -1 / 7, 1 / 9, -1 / 11, 1 / 13, -1 / 15, 1 / 
 _ZERO = np.zeros((3, 3))
 
 
+def replaced(array: Array, index: Any, value: Any) -> Array:
+    """Return a copy of an array with one entry replaced; it is complex if the value is."""
+    copied = array.astype(np.result_type(array.dtype, type(value)))
+    copied[index] = value
+    return copied
+
+
 def _series(coefficients: tuple[float, ...], s: Any) -> Any:
     """Return the polynomial in s with the given coefficients, lowest first."""
     total = 0.0

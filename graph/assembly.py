@@ -15,7 +15,7 @@ from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, replaced
 from titop.graph.system import Connection, Loop, System
 
 
@@ -141,10 +141,10 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
         if isinstance(actuator, Motor):
             name, _, coordinate = actuator.joint.partition(".")
             joint: Any = blocks[name]
-            reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia.copy()
+            reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia
             index = joint.coordinates.index(coordinate) if coordinate else 0
-            reflected[index] += actuator.gear * actuator.gear * actuator.rotor_inertia
-            joint.reflected_inertia = reflected
+            rotor = actuator.gear * actuator.gear * actuator.rotor_inertia
+            joint.reflected_inertia = replaced(reflected, index, reflected[index] + rotor)
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

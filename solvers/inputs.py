@@ -42,7 +42,8 @@ class Inputs:
         self.units = tuple(actuator.input_unit for actuator in actuators for _ in actuator.inputs)
         self.lower = np.array([actuator.lower for actuator in actuators for _ in actuator.inputs])
         self.upper = np.array([actuator.upper for actuator in actuators for _ in actuator.inputs])
-        self.motors = np.zeros((len(assembly.coordinate_names), len(self.names)))
+        gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
+        self.motors = np.zeros((len(assembly.coordinate_names), len(self.names)), np.result_type(float, *gears))
         self._pushes: list[tuple[str, bool, Array, int]] = []
         column = 0
         for actuator in actuators:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from titop.solvers.configurations import Configurations
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
+from titop.solvers.sensitivities import Sensitivities
 
 
 class Energy(NamedTuple):
@@ -70,6 +71,9 @@ class Model(Configurations, ABC):
     on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
     put the result; `u` the actuators' inputs (nu, or by name).
     """
+
+    #: Of the parameters; complex in complex steps.
+    _dtype: type = float
 
     # -- dynamics ------------------------------------------------------------------------------------------------------
 
@@ -260,6 +264,53 @@ class Model(Configurations, ABC):
         by_q[:3] += skew(gravity) @ S[3:]
         return MotionDerivatives(S, twist_by_q, by_q, by_v)
 
+    def inverse_dynamics_sensitivities(
+        self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> dict[str, Array]:
+        """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+        names : iterable of str
+            Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
+        wrenches : mapping of port name to (6,), optional
+        u : array_like (nu,) or mapping of input name to number, optional
+
+        Returns
+        -------
+        dict of str to array
+            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame.
+
+        Raises
+        ------
+        ModelError
+            For unknown names and unusable states.
+        """
+        state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        return Sensitivities(self, names).of_efforts(*state, wrenches, u)
+
+    def forward_dynamics_sensitivities(
+        self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> dict[str, Array]:
+        """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+        names, wrenches, u
+            As in `inverse_dynamics_sensitivities`, whose results these are after the inverse of the mass matrix.
+
+        Returns
+        -------
+        dict of str to array
+        """
+        q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
+        a = self.forward_dynamics(q, v, tau, wrenches, u=u)
+        mobility = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
+        efforts = Sensitivities(self, names).of_efforts(q, v, a, wrenches, u)
+        return {name: -mobility @ change for name, change in efforts.items()}
+
     def _stacked(
         self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
     ) -> tuple[Array, Array, Array]:
@@ -310,7 +361,7 @@ class Model(Configurations, ABC):
         return self._blockwise(
             lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
             self.nv,
-            np.result_type(q, v),
+            np.result_type(q, v, self._dtype),
         )
 
     # -- inputs and outputs --------------------------------------------------------------------------------------------

@@ -45,8 +45,20 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
         if not np.isfinite(float(value)):
             raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
+    changed, findings = _replaced(assembly, values)
+    if findings:
+        raise ModelError(findings)
+    return changed
+
+
+def perturbed_assembly(assembly: Assembly, values: Mapping[str, complex]) -> Assembly:
+    """Return the assembly with some parameters replaced by complex numbers, unchecked, for complex steps."""
+    return _replaced(assembly, values, check=False)[0]
+
+
+def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True) -> tuple[Assembly, list[Finding]]:
     gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
-    by_block: dict[str, dict[str, float]] = {}
+    by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         block, entry = name.split(".", 1)
         by_block.setdefault(block, {})[entry] = value
@@ -56,11 +68,10 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
         changed[name] = copy.copy(changed[name])
         changed[name].reflected_inertia = None
     reflect_rotors(changed, actuators)
-    findings = [finding for name in by_block if name in changed for finding in changed[name].check()[0]]
-    if findings:
-        raise ModelError(findings)
+    blocks = (changed[name] for name in by_block if check and name in changed)
+    findings = [finding for block in blocks for finding in block.check()[0]]
     connections = tuple(_changed_connection(c, changed, by_block.get(c.joint.name, {})) for c in assembly.connections)
-    return replace(
+    result = replace(
         assembly,
         gravity=gravity,
         world=changed["world"],
@@ -70,6 +81,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
         loops=tuple(loop_among(loop, changed) for loop in assembly.loops),
     )
+    return result, findings
 
 
 def _changed_block(block: Block, entries: dict[str, float]) -> Block:

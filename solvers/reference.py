@@ -72,8 +72,9 @@ class State:
 class ReferenceModel(Model):
     """A model resolved by the reference resolver; see `Model` for its functions."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: Assembly, dtype: type = float) -> None:
         super().__init__(assembly)
+        self._dtype = dtype
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -200,7 +201,7 @@ class ReferenceModel(Model):
 
         `bare` leaves passive efforts and loads out.
         """
-        dtype = np.result_type(q, v, a, tau, *(push.wrench for push in pushes))
+        dtype = np.result_type(self._dtype, q, v, a, tau, *(push.wrench for push in pushes))
         passive = np.zeros(self.nv) if bare else self.passive_efforts(q, v)
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         states = self.outward_kinematics(q, v)
