@@ -76,7 +76,8 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
         Subclass of `Block`; its constructor takes ``name`` and the fields as keywords. A subclass of a registered class needs
         a call of its own.
     type_name : str
-        Value of ``type`` in files; unique among the blocks of a table. Registering a class of the same name and module again replaces it.
+        Value of ``type`` in files; unique among the blocks of a table. Registering a class of the same name and module again
+        replaces it.
     fields : mapping of str to Field or Kind
         In the order in which they are written; a kind alone stands for a field that must be given.
 
