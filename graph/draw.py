@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.checks import check_suffix
 from titop.graph.draw_chords import SPREAD, STUB, exits_of
 from titop.graph.draw_layout import (
     ARROW,
@@ -79,9 +79,7 @@ def draw_system(system: System, path: str | Path | None = None, collapse: Iterab
 
 
 def _save(figure: Figure, path: Path) -> None:
-    suffix, known = path.suffix.lower().lstrip("."), sorted(figure.canvas.get_supported_filetypes())
-    if suffix not in known:
-        raise ModelError(Finding("unknown-format", str(path), path.suffix, "a picture's suffix", did_you_mean(suffix, known)))
+    check_suffix(path, ("png", *figure.canvas.get_supported_filetypes()))
     figure.savefig(path, dpi=200)
 
 

@@ -48,8 +48,6 @@ def arrange(top: Item) -> Layout:
     """Place the boxes; a deep tree is folded into the number of rows that fits the page best."""
     for item in top.walk():
         _size(item)
-        for chord in item.chords:
-            _size(chord.closure)
     depths = {id(top): -1}
     for item in top.walk():
         depths |= {id(child): depths[id(item)] + 1 for child in item.children}
@@ -107,6 +105,8 @@ def _place(roots: list[Item], last: int) -> Layout:
         members = list(_row(root))
         layout.items += members
         stack += [(child, 1) for item in members for child in item.children if child.folded]
+    for chord in (chord for item in layout.items for chord in item.chords):
+        _size(chord.closure)
     closed = bonds(_row(root) for root, _, _ in rows)
     layout.items += [bond.closure for bond in closed]
     right = _columns(layout.items, take_lanes(closed))

@@ -311,7 +311,7 @@ class System:
         Raises
         ------
         ModelError
-            For blocks of a kind that model files do not know.
+            For blocks of a kind that model files do not know, and paths that do not end in ``.toml``.
         """
         from titop.graph.files import save
 

@@ -506,7 +506,10 @@ class TestFiles:
         draw_system(crane(), path)
         assert path.stat().st_size > 5000
 
-    def test_unknown_formats_are_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(tt.ModelError, match="unknown-format"):
-            draw_system(crane(), tmp_path / "crane.doc")
+    @pytest.mark.parametrize("name", ["crane.doc", "crane", "crane.pngg"])
+    def test_unknown_formats_are_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(tt.ModelError, match="unknown-format") as caught:
+            crane().draw(tmp_path / name)
+        for known in (".pdf", ".png", ".svg"):
+            assert known in str(caught.value)
         assert list(tmp_path.iterdir()) == []

@@ -527,6 +527,14 @@ class TestSaving:
         assert [entry.name for entry in tmp_path.iterdir()] == ["x.toml"]
         assert path.read_text() == "old"
 
+    @pytest.mark.parametrize("name", ["x.txt", "x", "x.toml.bak", ".toml"])
+    def test_other_suffixes_are_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(tt.ModelError, match=r"expected one of \.toml") as caught:
+            hand_built().save(tmp_path / name)
+        assert caught.value.code == "unknown-format"
+        assert list(tmp_path.iterdir()) == []
+        save(hand_built(), tmp_path / "x.TOML")
+
     def test_only_the_file_is_left(self, tmp_path: Path) -> None:
         for _ in range(2):
             save(hand_built(), str(tmp_path / "x.toml"))
