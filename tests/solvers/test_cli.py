@@ -86,6 +86,7 @@ def driven(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 def test_sim_starts_moving_with_inputs_and_other_parameters(run, tmp_path):
     """The same as in Python."""
     path, output = driven(tmp_path), tmp_path / "motion.npz"
