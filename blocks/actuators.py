@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, ClassVar
 
 import numpy as np
 from titop.blocks.block import Block, PortRef
+from titop.blocks.errors import Finding
 from titop.blocks.loads import FRAMES, read_target
 from titop.blocks.spatial import Array
 
@@ -71,11 +73,14 @@ class PortActuator(Actuator):
     ----------
     target : PortRef
     frame : {"world", "port"}
+    direction : (3,) array or None
+        Of the push, if it has one only; its length does not matter. A parameter.
     wrenches : (k, 6) array
         Wrench a unit of each input, in the frame.
     """
 
     frame: str = "port"
+    direction: Array | None = None
 
     def __init__(self, name: str, target: PortRef | Block, frame: str = "port") -> None:
         super().__init__(name)
@@ -88,6 +93,28 @@ class PortActuator(Actuator):
     def wrenches(self) -> Array:
         """Wrench a unit of each input (k, 6), in the frame."""
         raise NotImplementedError
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the actuator and what is suspicious."""
+        errors, warnings = super().check()
+        if self.direction is not None and not self.direction.any():
+            where, advice = f"{self.name}.direction", "give one such as [0, 0, 1]"
+            errors.append(Finding("zero-axis", where, self.direction.tolist(), "a non-zero direction", advice))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the direction."""
+        direction = () if self.direction is None else self.direction
+        return {f"direction.{axis}": (float(x), "1") for axis, x in zip("xyz", direction, strict=False)}
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some components changed."""
+        changed = copy.copy(self)
+        if self.direction is not None:
+            changed.direction = self.direction.copy()
+            for name, value in values.items():
+                changed.direction["xyz".index(name.removeprefix("direction."))] = value
+        return changed
 
 
 class Thruster(PortActuator):
@@ -109,13 +136,12 @@ class Thruster(PortActuator):
     ) -> None:
         super().__init__(name, target)
         self.direction = self.reader.axis("direction", direction)
-        if np.isfinite(self.direction).all() and not self.direction.any():
-            self.reader.report("zero-axis", "direction", direction, "a non-zero direction", "give one such as [0, 0, 1]")
         self.lower, self.upper = 0.0, float(max_thrust)
 
     @property
     def wrenches(self) -> Array:
         """The unit force along the direction."""
+        assert self.direction is not None
         return np.concatenate([self.direction / np.linalg.norm(self.direction), np.zeros(3)])[None]
 
 

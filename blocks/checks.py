@@ -6,10 +6,12 @@ NaN of the right shape, so that construction goes on and one report shows all th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from titop.blocks.errors import Finding
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 
 #: How far a rotation matrix may be from orthogonal: entries typed with seven digits pass.
@@ -17,6 +19,21 @@ ORTHOGONALITY = 1e-6
 
 #: A quaternion this close to unit is left as it is, bit by bit.
 _UNIT = 1e-15
+
+
+def check_suffix(path: Any, known: Collection[str]) -> None:
+    """Refuse a file's name whose suffix is none of the known ones (without dots).
+
+    Raises
+    ------
+    ModelError
+        That lists them.
+    """
+    suffix = PurePath(path).suffix
+    if suffix.lower().lstrip(".") not in known:
+        listed = ", ".join(f".{entry}" for entry in sorted(known))
+        advice = f"let the name end in .{next(iter(known))}"
+        raise ModelError(Finding("unknown-format", str(path), suffix or "no suffix", f"one of {listed}", advice))
 
 
 def real_array(value: Any) -> Array | None:

@@ -94,6 +94,8 @@ class RigidClosure(Closure):
             given = np.asarray(directions, dtype=object)
             columns = given.shape[1] if given.ndim == 2 else 1
             self.directions = self.reader.array("directions", directions, (6, columns), "give a 6 x k matrix")
+            if kind not in ("weld", "directions"):
+                self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
         elif kind not in KINDS:
             self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), did_you_mean(str(kind), KINDS))
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from titop.blocks import actuators, sensors
 from titop.blocks.block import Block
+from titop.blocks.closure import Closure
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.joint import Joint
 from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
@@ -24,11 +26,15 @@ from titop.blocks.loads import Load
 from titop.blocks.pose import Pose
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.rigid_body import RigidBody
+from titop.blocks.rigid_closure import RigidClosure
 from titop.graph.fields import BLOCK_NAME, NUMBER, NUMBERS, PORT, SYMMETRIC, TEXT, UNLIMITED, Field, Kind
 from titop.graph.records import FRICTION, LIMITS, PORTS, POSE
 
-#: What a joint's table says besides the joint's own fields.
-CONNECTION = {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())}
+#: What the tables of joints and closures say besides the block's own fields: arguments of the method that adds the block.
+ENDS: dict[str, dict[str, Field]] = {
+    "joints": {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())},
+    "closures": {"first": Field(PORT), "second": Field(PORT)},
+}
 
 #: Tables of blocks that act on others, named as the system's attributes, each with the method that adds such a block.
 ATTACHMENTS = {"loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
@@ -58,7 +64,7 @@ class BlockType:
     sections: tuple[str, ...]
 
 
-_TYPES: dict[str, BlockType] = {}
+_TYPES: dict[tuple[tuple[str, ...], str], BlockType] = {}
 
 
 def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field | Kind]) -> None:
@@ -70,29 +76,31 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
         Subclass of `Block`; its constructor takes ``name`` and the fields as keywords. A subclass of a registered class needs
         a call of its own.
     type_name : str
-        Value of ``type`` in files; unique. Registering a class of the same name and module again replaces it.
+        Value of ``type`` in files; unique among the blocks of a table. Registering a class of the same name and module again
+        replaces it.
     fields : mapping of str to Field or Kind
         In the order in which they are written; a kind alone stands for a field that must be given.
 
     Raises
     ------
     ModelError
-        If the type name belongs to another class, or a field to the connection that a joint's table describes.
+        If the type name belongs to another class, or a field to the ports that the table of a joint or closure names.
     """
-    known = _TYPES.get(type_name)
+    sections = _sections(cls)
+    known = next((types[type_name] for types in map(types_in, sections) if type_name in types), None)
     if known and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
         taken = f"{type_name!r} is {known.cls.__qualname__}"
         raise ModelError(Finding("duplicate-type", cls.__qualname__, taken, "a type name of its own", "choose another name"))
-    reserved = {"type", *CONNECTION} & set(fields)
+    reserved = {"type", *(end for section in sections for end in ENDS.get(section, ()))} & set(fields)
     if reserved:
         expected = "fields other than those of every table"
         raise ModelError(Finding("reserved-field", cls.__qualname__, sorted(reserved), expected, "rename the field"))
     full = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
-    _TYPES[type_name] = BlockType(cls, type_name, full, _sections(cls))
+    _TYPES[sections, type_name] = BlockType(cls, type_name, full, sections)
 
 
 def _sections(cls: type[Block]) -> tuple[str, ...]:
-    bases = {Joint: "joints", RigidBody: "bodies", Load: "loads"}
+    bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", Closure: "closures", Load: "loads"}
     bases |= {actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
@@ -104,7 +112,7 @@ def type_of(block: Block) -> BlockType | None:
 
 def types_in(section: str) -> dict[str, BlockType]:
     """Return the types that may stand in a table of a file, by name."""
-    return {name: known for name, known in _TYPES.items() if section in known.sections}
+    return {known.name: known for known in _TYPES.values() if section in known.sections}
 
 
 # -- titop's own blocks ----------------------------------------------------------------------------------------------------
@@ -126,6 +134,10 @@ _ORIGIN = (0.0, 0.0, 0.0)
 _FRAME = Field(TEXT, "port")
 
 
+def _kind(closure: Any) -> str:
+    return "weld" if closure.directions is None else "directions"
+
+
 def _register_joints(classes: Iterable[type[Joint]], **own: Field | Kind) -> None:
     for cls in classes:
         axes = dict.fromkeys(cls.axis_fields, NUMBERS)
@@ -144,6 +156,17 @@ register_block(
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
 _register_joints((Screw,), pitch=NUMBER)
+register_block(CompliantClosure, "compliant", {"stiffness": Field(SYMMETRIC, 0.0), "damping": Field(SYMMETRIC, 0.0)})
+register_block(
+    RigidClosure,
+    "rigid",
+    {
+        "kind": Field(TEXT, _kind),
+        "axis": Field(NUMBERS, (0.0, 0.0, 1.0)),
+        "axis2": Field(NUMBERS, (0.0, 1.0, 0.0)),
+        "directions": Field(NUMBERS, None),
+    },
+)
 register_block(
     Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
+from networkx.utils import UnionFind
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
@@ -14,10 +15,11 @@ from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import PortedBlock, RigidBody
+from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor
 from titop.graph.system import System
 
-CLOSURES = "close the loop with s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...)"
+CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"
 
 
 def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
@@ -32,6 +34,9 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         return errors, warnings  # edges by name would be edges of two blocks
     rules = (_unknown_ports, _foreign_targets, _loose_loops, _joints_of_motors_and_sensors, _two_parents, _cycles, _unconnected)
     errors += itertools.chain.from_iterable(rule(system) for rule in rules)
+    if not errors:
+        for rigid, finding in _motionless_loops(system):
+            (errors if rigid else warnings).append(finding)
     if not errors:
         errors += _massless_leaves(system)
         for wrong, finding in _user_blocks(system):
@@ -140,7 +145,7 @@ def _two_parents(system: System) -> Iterator[Finding]:
             )
         elif degree > 1:
             parents = " and ".join(sorted(tree.predecessors(name)))
-            yield Finding("two-parents", name, parents, "one parent joint a block", f"keep one of them; {CLOSURES}")
+            yield Finding("two-parents", name, parents, "one parent joint a block", f"keep one of them and {CLOSURES}")
 
 
 def _cycles(system: System) -> Iterator[Finding]:
@@ -149,23 +154,43 @@ def _cycles(system: System) -> Iterator[Finding]:
     except nx.NetworkXNoCycle:
         return
     hops = " -> ".join([edge[0] for edge in edges] + [edges[0][0]])
-    yield Finding("cycle", edges[0][0], hops, "a tree of connections", CLOSURES)
+    yield Finding("cycle", edges[0][0], hops, "a tree of connections", f"take one of the joints out and {CLOSURES}")
 
 
 def _unconnected(system: System) -> Iterator[Finding]:
     tree = _tree(system)
     reached = nx.descendants(tree, "world") | {"world"}
+    closed = {ref.block.name: loop.closure.name for loop in system.loops for ref in (loop.second, loop.first)}
     for component in nx.weakly_connected_components(tree):
         lost = sorted(component - reached)
         if lost and "world" not in component:
             shown = ", ".join(lost[:8]) + (", ..." if len(lost) > 8 else "")
-            yield Finding(
-                "unconnected",
-                lost[0],
-                shown,
-                "a path from the world to every block",
-                'connect("world", ..., joint=tt.Free(...) or another joint)',
+            advice = 'connect("world", ..., joint=tt.Free(...) or another joint)'
+            closure = next((closed[name] for name in lost if name in closed), None)
+            advice += f"; the closure {closure} constrains what joints carry and carries nothing itself" if closure else ""
+            yield Finding("unconnected", lost[0], shown, "a path of joints from the world to every block", advice)
+
+
+def _motionless_loops(system: System) -> Iterator[tuple[bool, Finding]]:
+    """Yield closures, rigid (True) or not, of ports that nothing lets move against each other."""
+    parts: UnionFind = UnionFind()
+    for connection in system.connections:
+        if not connection.joint.nv:
+            parts.union(_part(connection.parent), _part(connection.child))
+    for loop in system.loops:
+        if parts[_part(loop.first)] == parts[_part(loop.second)]:
+            ports, expected = f"{loop.first} and {loop.second}, fixed to each other", "a coordinate between the two ports"
+            rigid = isinstance(loop.closure, RigidClosure)
+            advice = "leave it out: it constrains nothing" if rigid else "leave it out: it moves nothing"
+            yield (
+                rigid,
+                Finding("motionless-loop", loop.closure.name, ports, expected, f"{advice}, or free a joint of the loop"),
             )
+
+
+def _part(ref: PortRef) -> tuple[str, str | None]:
+    """Return what all ports that stand still against a port share: the block, if it has no coordinates of its own."""
+    return ref.block.name, ref.name if ref.block.nv and ref.name != PARENT_PORT else None
 
 
 def _massless_leaves(system: System) -> Iterator[Finding]:

@@ -1,8 +1,8 @@
 """Model files as nested tables: a system from them, and them from a system.
 
 A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
-block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[loads.NAME]``, ``[actuators.NAME]`` and
-``[sensors.NAME]``. `titop.graph.block_types` lists what may stand in a block's table.
+block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[loads.NAME]``,
+``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types` lists what may stand in a block's table.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.graph.block_types import ATTACHMENTS, CONNECTION, DEFAULT_TYPES, BlockType, type_of, types_in
+from titop.graph.block_types import ATTACHMENTS, DEFAULT_TYPES, ENDS, BlockType, type_of, types_in
 from titop.graph.expressions import evaluate_parameters
 from titop.graph.fields import NUMBERS, TEXT, Field, read_fields, write_fields
 from titop.graph.reading import Reading
 from titop.graph.records import PORTS, moved
-from titop.graph.system import Connection, System
+from titop.graph.system import Connection, Loop, System
 
 FORMAT = "titop"
 VERSION = 1
 
-SECTIONS = ("bodies", "joints", *ATTACHMENTS)
+SECTIONS = ("bodies", *ENDS, *ATTACHMENTS)
 _KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
 _SYSTEM = {"name": Field(TEXT), "gravity": Field(NUMBERS)}
 _WORLD = {"ports": Field(PORTS, {}, attribute="port_poses")}
@@ -55,7 +55,8 @@ def system_of(document: Mapping[str, Any]) -> System:
     reading.names = {"world"}.union(*sections.values())
     reading.blocks = {"world": system.world}
     _read_bodies(sections["bodies"], system, reading)
-    connections = _read_joints(sections["joints"], reading)
+    connections = _read_between("joints", "joint", sections, reading)
+    loops = _read_between("closures", "closure", sections, reading)
     for section in ATTACHMENTS:
         for name, table in sections[section].items():
             _read_block(section, name, table, reading)
@@ -63,6 +64,8 @@ def system_of(document: Mapping[str, Any]) -> System:
         raise ModelError(reading.findings)
     for values in connections:
         system.connect(**values)
+    for values in loops:
+        system.close_loop(**values)
     for section, method in ATTACHMENTS.items():
         for name in sections[section]:
             getattr(system, method)(reading.blocks[name])
@@ -103,14 +106,14 @@ def _read_bodies(section: Mapping[str, Any], system: System, reading: Reading) -
             system.graph.add_node(name, block=body)
 
 
-def _read_joints(section: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:
-    """Make the joints; return the arguments of `System.connect` for each."""
-    connections = []
-    for name, table in section.items():
-        joint = _read_block("joints", name, table, reading)
-        ends = read_fields(CONNECTION, table if isinstance(table, Mapping) else {}, f"joints.{name}", reading)
-        connections.append({"joint": joint, **ends})
-    return connections
+def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:
+    """Make the joints or closures; return for each the arguments of the method that adds it."""
+    arguments = []
+    for name, table in sections[section].items():
+        block = _read_block(section, name, table, reading)
+        ends = read_fields(ENDS[section], table if isinstance(table, Mapping) else {}, f"{section}.{name}", reading)
+        arguments.append({role: block, **ends})
+    return arguments
 
 
 def _read_block(section: str, name: str, value: Any, reading: Reading) -> Block | None:
@@ -123,7 +126,7 @@ def _read_block(section: str, name: str, value: Any, reading: Reading) -> Block 
     known = _type_in(section, table, where, reading)
     if known is None:
         return None
-    reading.refuse_unknown_keys(table, ["type", *(CONNECTION if section == "joints" else ()), *known.fields], where)
+    reading.refuse_unknown_keys(table, ["type", *ENDS.get(section, ()), *known.fields], where)
     values = read_fields(known.fields, table, where, reading)
     if len(reading.findings) > before:
         return None
@@ -185,13 +188,16 @@ def tables_of(system: System) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]
     if world:
         yield ("world",), world
     joints = {connection.joint.name: connection for connection in system.connections}
+    loops = {loop.closure.name: loop for loop in system.loops}
     attached = {section: list(getattr(system, section)) for section in ATTACHMENTS}
-    others = {"world", *joints, *(block.name for blocks in attached.values() for block in blocks)}
+    others = {"world", *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
     for name, block in system.graph.nodes(data="block"):
         if name not in others:
             yield ("bodies", name), _block_entries("bodies", block)
     for name, connection in joints.items():
         yield ("joints", name), _block_entries("joints", connection.joint, connection)
+    for name, loop in loops.items():
+        yield ("closures", name), _block_entries("closures", loop.closure, loop)
     for section, blocks in attached.items():
         for block in blocks:
             yield (section, block.name), _block_entries(section, block)
@@ -207,10 +213,10 @@ def _check_types(system: System) -> None:
         raise ModelError(findings)
 
 
-def _block_entries(section: str, block: Block, connection: Connection | None = None) -> dict[str, Any]:
+def _block_entries(section: str, block: Block, between: Connection | Loop | None = None) -> dict[str, Any]:
     known = type_of(block)
     assert known is not None
     entries: dict[str, Any] = {} if DEFAULT_TYPES.get(section) == known.name else {"type": known.name}
-    if connection is not None:
-        entries |= write_fields(CONNECTION, connection)
+    if between is not None:
+        entries |= write_fields(ENDS[section], between)
     return entries | write_fields(known.fields, block)

@@ -9,6 +9,8 @@ from titop.graph.system import System
 def to_dot(system: System) -> str:
     """Return a system as text for Graphviz: motion (blue) from parent to child, wrenches (orange) back.
 
+    Closures are hexagons; they take the motion of two bodies and give a wrench to each.
+
     Parameters
     ----------
     system : System
@@ -19,12 +21,12 @@ def to_dot(system: System) -> str:
         A ``digraph``; names are escaped.
     """
     picture = outline(system)
-    shapes = {"world": "box3d", "body": "box", "joint": "box, style=rounded"}
+    shapes = {"world": "box3d", "body": "box", "joint": "box, style=rounded", "closure": "hexagon"}
     lines = [f"digraph {_quoted(system.name)} {{", "  rankdir=LR;", "  node [fontname=Helvetica, fontsize=10];"]
     for k, box in enumerate(picture.boxes):
         label = _quoted(box.name, *box.details, *(f"! {fault}" for fault in box.faults))
         lines.append(f"  n{k} [label={label}, shape={shapes[box.kind]}{', color=red' if box.faults else ''}];")
-    for wire in picture.wires:
+    for wire in (*picture.wires, *picture.chords):
         ends = _ends(wire.parent_port, wire.child_port)
         back = _ends(wire.child_port, wire.parent_port)
         lines.append(f'  n{wire.parent} -> n{wire.child} [label="m", color=blue{ends}];')

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.checks import check_suffix
+from titop.graph.draw_chords import SPREAD, STUB, exits_of
 from titop.graph.draw_layout import (
     ARROW,
     BESIDE,
@@ -24,17 +25,16 @@ from titop.graph.draw_layout import (
     MARGIN,
     MOTION,
     NAME,
-    SPREAD,
     STACK,
     WRENCH,
     Layout,
     arrange,
-    exits_of,
+    exit_ports,
     faults_of,
     span_of,
     text_width,
 )
-from titop.graph.draw_tree import Item, collapse_named, collapse_rest, forest
+from titop.graph.draw_tree import Item, bundle, collapse_named, collapse_rest, forest
 from titop.graph.outline import Box, Outline, outline, printable
 from titop.graph.system import System
 
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 def draw_system(system: System, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
     """Draw the block diagram of a system, faulty or not.
 
-    Motion vectors run from parents to children, wrenches back. Efforts, loads and actuators act from above; coordinates
+    Motion vectors run from parents to children, wrenches back. Closures stand below, between their two bodies: they take the
+    motion of both and give a wrench to each. Efforts, loads and actuators act from above; coordinates
     and sensors are read below. What is wrong is drawn red. Beyond about thirty bodies, subsystems (names that share what
     stands before a ``/``) and then the farthest subtrees become one box each.
 
@@ -70,6 +71,7 @@ def draw_system(system: System, path: str | Path | None = None, collapse: Iterab
     top = Item(Box("group", ""), children=forest(picture))
     collapse_named(top, [collapse] if isinstance(collapse, str) else collapse or ())
     collapse_rest(top)
+    bundle(top)
     figure = _figure(system, picture, arrange(top))
     if path is not None:
         _save(figure, Path(path))
@@ -77,9 +79,7 @@ def draw_system(system: System, path: str | Path | None = None, collapse: Iterab
 
 
 def _save(figure: Figure, path: Path) -> None:
-    suffix, known = path.suffix.lower().lstrip("."), sorted(figure.canvas.get_supported_filetypes())
-    if suffix not in known:
-        raise ModelError(Finding("unknown-format", str(path), path.suffix, "a picture's suffix", did_you_mean(suffix, known)))
+    check_suffix(path, ("png", *figure.canvas.get_supported_filetypes()))
     figure.savefig(path, dpi=200)
 
 
@@ -100,6 +100,8 @@ def _figure(system: System, picture: Outline, layout: Layout) -> Figure:
     pen.text(MARGIN, -0.33, f"gravity [{gravity}] m/s²", DETAIL, "title", ha="left")
     for parent, child, motion, wrench in layout.wires:
         pen.pair(parent, child, motion, wrench)
+    for body, closure, motion, wrench in layout.chords:
+        pen.chord(body, closure, motion, wrench)
     for item in layout.items:
         pen.box(item)
         pen.signals(item, item.inward, up=1)
@@ -156,7 +158,7 @@ class Pen:
             patch = FancyBboxPatch(*place, boxstyle=style, facecolor=FILL[box.kind], linestyle=dashes, **edge)
             patch.set_gid(f"box:{box.name}")
             self.axes.add_patch(patch)
-        left, exits = text_width(item.child_port, LABEL), [child.parent_port for child in item.children]
+        left, exits = text_width(item.child_port, LABEL), exit_ports(item)
         right = max([text_width(port, LABEL) for port in exits] or [0.0])
         x = item.x + (item.width + left - right - behind) / 2
         lines = [*box.details, *faults_of(item)]
@@ -167,7 +169,7 @@ class Pen:
             self.text(x, y - LINE * k, line, DETAIL, f"detail:{box.name}", color=FAULT if fault else "#333333")
         self.text(item.x + 0.04, item.y, item.child_port, LABEL, f"port:{box.name}", ha="left", color="#555555")
         for port, height in zip(exits, exits_of(item), strict=True):
-            self.text(item.x + item.width - 0.04, height, port, LABEL, f"port:{box.name}", ha="right", color="#555555")
+            self.text(item.x + item.width - behind - 0.04, height, port, LABEL, f"port:{box.name}", ha="right", color="#555555")
 
     def pair(self, parent: Item, child: Item, motion: list[tuple[float, float]], wrench: list[tuple[float, float]]) -> None:
         """Draw the two wires of a connection."""
@@ -177,6 +179,16 @@ class Pen:
         x = child.x - FINAL / 2 - 0.02
         self.text(x, child.y + SPREAD + 0.06, "m", LABEL, f"wire:{names}", style="italic", color=MOTION)
         self.text(x, child.y - SPREAD - 0.06, "W", LABEL, f"wire:{names}", style="italic", color=WRENCH)
+
+    def chord(self, body: Item, closure: Item, motion: list[tuple[float, float]], wrench: list[tuple[float, float]]) -> None:
+        """Draw the two wires between a body and a closure."""
+        names = f"{body.box.name}->{closure.box.name}"
+        self.arrow(motion, MOTION, f"m:{names}")
+        self.arrow(wrench, WRENCH, f"W:{names}")
+        (edge, m), (_, w) = motion[-1], wrench[0]
+        x, away = (edge - FINAL / 2 - 0.02, 0.06) if edge <= closure.x else (edge + STUB / 2, 0.08)
+        for letter, y, color in (("m", m, MOTION), ("W", w, WRENCH)):
+            self.text(x, y + (away if y == max(m, w) else -away), letter, LABEL, f"wire:{names}", style="italic", color=color)
 
     def signals(self, item: Item, labels: list[str], up: int) -> None:
         """Draw the arrows onto the top of a box (`up` 1) or out of its bottom (-1), the first one longest."""

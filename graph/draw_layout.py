@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from titop.graph.draw_chords import LANE, PITCH, ROW, SPREAD, STUB, bonds, chord_wires, exits_of, shelve, take_lanes
 from titop.graph.draw_tree import Item
 
 #: What the diagram is folded for: the text width of a page, and a height.
@@ -16,13 +17,11 @@ FOLD = 0.03
 
 NAME, DETAIL, LABEL = 7.5, 6.5, 6.0  # font sizes in points
 PAD, LINE = 0.08, 0.125  # inside a box, and from line to line
-PITCH, SPREAD = 0.27, 0.055  # from pair to pair of wires at a box, and half from wire to wire of a pair
-STUB, LANE, FINAL = 0.15, 0.08, 0.32  # of a wire: out of its box, from vertical to vertical, into the next box
-ROW, CHANNEL = 0.16, 0.34  # between boxes above each other, and between the rows of a folded tree
+FINAL, CHANNEL = 0.32, 0.34  # of a wire: into the next box, and between the rows of a folded tree
 ARROW, STACK, BESIDE = 0.17, 0.125, 0.15  # a signal's arrow, and how much longer and farther the next one is
 MARGIN = 0.12
 MOTION, WRENCH, FAULT = "#1b5e9e", "#c05a00", "#c8102e"
-FILL = {"world": "#d9d9d9", "body": "#eef3f8", "joint": "#ffffff", "group": "#e3ebf3", "again": "#ffffff"}
+FILL = {"world": "#d9d9d9", "body": "#eef3f8", "joint": "#ffffff", "closure": "#fbf1de", "group": "#e3ebf3", "again": "#ffffff"}
 
 
 @dataclass
@@ -35,12 +34,14 @@ class Layout:
     items : list of Item
     wires : list of (parent, child, motion, wrench)
         The last two are polylines in the direction of the arrow.
+    chords : list of (body, closure, motion, wrench)
     """
 
     width: float = 0.0
     height: float = 0.0
     items: list[Item] = field(default_factory=list)
     wires: list[tuple[Item, Item, list[tuple[float, float]], list[tuple[float, float]]]] = field(default_factory=list)
+    chords: list[tuple[Item, Item, list[tuple[float, float]], list[tuple[float, float]]]] = field(default_factory=list)
 
 
 def arrange(top: Item) -> Layout:
@@ -62,15 +63,20 @@ def arrange(top: Item) -> Layout:
 def _size(item: Item) -> None:
     box = item.box
     text = max([text_width(box.name, NAME, True), *(text_width(line, DETAIL) for line in (*box.details, *faults_of(item)))])
-    sides = text_width(item.child_port, LABEL) + max([text_width(child.parent_port, LABEL) for child in item.children] or [0])
+    sides = text_width(item.child_port, LABEL) + max([text_width(port, LABEL) for port in exit_ports(item)] or [0])
     item.text = max(0.5, text + sides + 2 * PAD + (0.06 if sides else 0))
     item.span = max(span_of(item.inward), span_of(item.outward)) + 2 * PAD
     lines = 1 + len(box.details) + len(box.faults)
-    item.height = max(0.3, lines * LINE + 2 * PAD - 0.03, len(item.children) * PITCH + 0.05)
+    item.height = max(0.3, lines * LINE + 2 * PAD - 0.03, len(exits_of(item)) * PITCH + 0.05)
 
 
 def span_of(labels: list[str]) -> float:
     return max([BESIDE * k + 0.05 + text_width(label, LABEL) for k, label in enumerate(labels)] or [0.0])
+
+
+def exit_ports(item: Item) -> list[str]:
+    """Return the names of the ports at which wires leave a box, from top to bottom."""
+    return [*(child.parent_port for child in item.children), *(chord.port for chord in item.chords)]
 
 
 def faults_of(item: Item) -> list[str]:
@@ -99,19 +105,24 @@ def _place(roots: list[Item], last: int) -> Layout:
         members = list(_row(root))
         layout.items += members
         stack += [(child, 1) for item in members for child in item.children if child.folded]
-    right = _columns(layout.items)
+    for chord in (chord for item in layout.items for chord in item.chords):
+        _size(chord.closure)
+    closed = bonds(_row(root) for root, _, _ in rows)
+    layout.items += [bond.closure for bond in closed]
+    right = _columns(layout.items, take_lanes(closed))
     y = -0.5
     for k, (root, up, down) in enumerate(rows):
         y -= (CHANNEL if root.folded else ROW if k else 0) + up
         for item in _row(root):
             item.y += y
-        y -= down
+        y = shelve([bond for bond in closed if bond.row == k], y - down)
     folds = [(item, child) for item in layout.items for child in item.children if child.folded]
     tops = {id(root): root.y + up for root, up, _ in rows}
     depths = _fold_depths([(item.y, tops[id(child)]) for item, child in folds])
     depth_of = {id(child): depth for (_, child), depth in zip(folds, depths, strict=True)}
     for item in layout.items:
         layout.wires += _wires(item, right, tops, depth_of)
+    layout.chords = [wires for bond in closed for wires in chord_wires(bond)]
     layout.width = right + MARGIN + (STUB + 2 * LANE * (1 + max(depths)) if depths else 0)
     layout.height = -y + MARGIN
     return layout
@@ -143,7 +154,7 @@ def _heights(item: Item, last: int, above: float = 0.0) -> tuple[float, float]:
         y -= child_up + (ROW if k else 0.0)
         centres.append(y)
         y -= child_down
-    middle = (centres[(len(centres) - 1) // 2] + centres[len(centres) // 2]) / 2
+    middle = (centres[(len(centres) - 1) // 2] + centres[len(centres) // 2]) / 2 - PITCH * len(item.chords) / 2
     for (child, _, _), centre in zip(spans, centres, strict=True):
         for below in _row(child):
             below.y += centre - middle
@@ -154,8 +165,11 @@ def _reach(labels: list[str]) -> float:
     return ARROW + STACK * (len(labels) - 1) + 0.06 if labels else 0.0
 
 
-def _columns(items: list[Item]) -> float:
-    """Place the columns and give all boxes of one its width, wider only where signals need it; return the right edge."""
+def _columns(items: list[Item], taken: dict[int, int]) -> float:
+    """Place the columns and give all boxes of one its width, wider only where signals need it; return the right edge.
+
+    Closures have `taken` some lanes beside each column, nearest to it.
+    """
     x = MARGIN
     for column in range(1 + max(item.column for item in items)):
         members = [item for item in items if item.column == column]
@@ -164,21 +178,15 @@ def _columns(items: list[Item]) -> float:
         lanes = max(lanes, 2 if column == 0 and any(item.folded for item in items) else 0)
         right = x + max([width, *(item.span for item in members)])
         for item in members:
-            item.x, item.width, item.right = x, max(width, item.span), right
-        x = right + STUB + lanes * LANE + FINAL
-    return right
-
-
-def exits_of(item: Item) -> list[float]:
-    """Return the heights at which the pairs of wires to the children leave a box."""
-    middle = (len(item.children) - 1) / 2
-    return [item.y + PITCH * (middle - k) for k in range(len(item.children))]
+            item.x, item.width, item.right, item.taken = x, max(width, item.span), right, taken.get(column, 0)
+        x = right + STUB + (item.taken + lanes) * LANE + FINAL
+    return right + (STUB + item.taken * LANE if item.taken else 0.0)
 
 
 def _lanes(item: Item) -> dict[int, int]:
     """Return the lanes of the wires' vertical parts: of wire 2k the motion, of 2k + 1 the wrench of child k."""
     near = [
-        (k, child.y - y) for k, (child, y) in enumerate(zip(item.children, exits_of(item), strict=True)) if not child.folded
+        (k, child.y - y) for k, (child, y) in enumerate(zip(item.children, exits_of(item), strict=False)) if not child.folded
     ]
     rising = [wire for k, dy in near if dy > 1e-6 for wire in (2 * k, 2 * k + 1)]
     falling = [wire for k, dy in reversed(near) if dy < -1e-6 for wire in (2 * k + 1, 2 * k)]
@@ -198,7 +206,7 @@ def _fold_depths(spans: list[tuple[float, float]]) -> list[int]:
 def _wires(item: Item, right: float, tops: dict[int, float], depths: dict[int, int]) -> Iterator[Any]:
     lanes = _lanes(item)
     start = item.x + item.width
-    for k, (child, leave) in enumerate(zip(item.children, exits_of(item), strict=True)):
+    for k, (child, leave) in enumerate(zip(item.children, exits_of(item), strict=False)):
         lines = []
         for wire, side in ((2 * k, SPREAD), (2 * k + 1, -SPREAD)):
             points = [(start, leave + side)]
@@ -208,7 +216,7 @@ def _wires(item: Item, right: float, tops: dict[int, float], depths: dict[int, i
                 channel = tops[id(child)] + CHANNEL / 2 - side
                 points += [(outer, leave + side), (outer, channel), (inner, channel), (inner, child.y + side)]
             elif wire in lanes:
-                x = item.right + STUB + LANE * lanes[wire]
+                x = item.right + STUB + LANE * (item.taken + lanes[wire])
                 points += [(x, leave + side), (x, child.y + side)]
             lines.append([*points, (child.x, child.y + side)])
         yield item, child, lines[0], lines[1][::-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,14 @@ from titop.graph.outline import Box, Outline, printable
 
 #: So many boxes are drawn: the world and thirty bodies with their joints.
 LIMIT = 61
+
+
+@dataclass
+class Chord:
+    """One end of a closure, kept by the box that shows its port."""
+
+    closure: Item
+    port: str = ""
 
 
 @dataclass
@@ -26,6 +34,8 @@ class Item:
         Ports of the wires from the parent.
     children : list of Item
         From top to bottom.
+    chords : list of Chord
+        Closures that hold on to the box.
     inward, outward : list of str
         Labels of the arrows onto and out of the box.
     column : int
@@ -33,6 +43,8 @@ class Item:
         Left edge, centre, and size.
     right : float
         Right edge of the column.
+    taken : int
+        Lanes that closures take beside the column.
     text, span : float
         Width that the texts need, and that the signals need.
     folded : bool
@@ -43,6 +55,7 @@ class Item:
     parent_port: str = ""
     child_port: str = ""
     children: list[Item] = field(default_factory=list)
+    chords: list[Chord] = field(default_factory=list)
     inward: list[str] = field(default_factory=list)
     outward: list[str] = field(default_factory=list)
     column: int = 0
@@ -51,6 +64,7 @@ class Item:
     width: float = 0.0
     height: float = 0.0
     right: float = 0.0
+    taken: int = 0
     text: float = 0.0
     span: float = 0.0
     folded: bool = False
@@ -65,7 +79,10 @@ class Item:
 
 
 def forest(picture: Outline) -> list[Item]:
-    """Return the boxes as trees, the world's first; a box that is met again becomes a leaf that says so."""
+    """Return the boxes as trees, the world's first; a box that is met again becomes a leaf that says so.
+
+    Closures are in no tree; the boxes on which they hold keep them.
+    """
     items = [Item(box) for box in picture.boxes]
     for item in items:
         if item.box.nv:
@@ -73,11 +90,13 @@ def forest(picture: Outline) -> list[Item]:
             item.inward, item.outward = [f"τ{many}"], [f"q, v, a{many}"]
     for signal in picture.signals:
         (items[signal.target].inward if signal.inward else items[signal.target].outward).append(signal.label)
+    for chord in picture.chords:
+        items[chord.parent].chords.append(Chord(items[chord.child], chord.parent_port))
     wires_from: dict[int, list[Any]] = {}
     for wire in picture.wires:
         wires_from.setdefault(wire.parent, []).append(wire)
     heads = {wire.child for wire in picture.wires} - {0}
-    roots, seen = [], set()
+    roots, seen = [], {chord.child for chord in picture.chords}
     for root in itertools.chain((k for k in range(len(items)) if k not in heads), range(len(items))):
         if root in seen:
             continue
@@ -133,7 +152,10 @@ def collapse_rest(top: Item, limit: int = LIMIT) -> None:
 
 
 def _merge(top: Item, prefix: str) -> bool:
-    """Merge connected bodies whose names begin with ``prefix/``, and the joints between them; tell whether there are any."""
+    """Merge connected bodies whose names begin with ``prefix/``, and the joints between them; tell whether there are any.
+
+    Several branches of one subsystem at one box become one, with the joints on which they hang.
+    """
     found = False
     for item in list(top.walk()):
         if item.box.kind != "body" or not item.box.name.startswith(f"{prefix}/"):
@@ -147,11 +169,29 @@ def _merge(top: Item, prefix: str) -> bool:
                 stack += reversed(bodies[0].children)
             else:
                 outside.append(joint)
+        if len(members) == 1:
+            continue
         merged = _merged(members)
-        item.box, item.inward, item.outward, item.children = merged.box, merged.inward, merged.outward, outside
+        item.box, item.chords, item.children = merged.box, merged.chords, outside
+        item.inward, item.outward = merged.inward, merged.outward
         for member in members[1:]:
-            member.box, member.children = Box("again", ""), []
+            member.box, member.children, member.chords = Box("again", ""), [], []
+    for item in list(top.walk()) if found else ():
+        _merge_branches(item, prefix)
     return found
+
+
+def _merge_branches(item: Item, prefix: str) -> None:
+    """Merge the branches of a subsystem that hang on one box."""
+    joints = [child for child in item.children if child.box.kind == "joint" and len(child.children) == 1]
+    branches = [joint for joint in joints if joint.children[0].box.name.startswith(f"{prefix}/")]
+    if len(branches) > 1:
+        merged = _merged([member for joint in branches for member in (joint, joint.children[0])])
+        merged.children = [child for joint in branches for child in joint.children[0].children]
+        merged.parent_port = branches[0].parent_port
+        for branch in branches[1:]:
+            item.children = [child for child in item.children if child is not branch]
+        item.children = [merged if child is branches[0] else child for child in item.children]
 
 
 def _group(children: list[Item]) -> Item:
@@ -166,13 +206,17 @@ def _merged(members: list[Item]) -> Item:
     boxes = [member.box for member in members if member.box.kind != "again"]
     names = [box.name for box in boxes if box.kind != "joint"] or [members[0].box.name]
     shared = _shared_prefix(names)
-    size, mass, nv = (sum(getattr(box, what) for box in boxes) for what in ("size", "mass", "nv"))
+    chords, inside = _split_chords(members)
+    boxes += [closure.box for closure in inside]
+    size, mass, nv, closures = (sum(getattr(box, what) for box in boxes) for what in ("size", "mass", "nv", "closures"))
+    closures += len(inside)
     name = f"{shared}/... ({size} blocks)" if shared else f"{names[0]} ... ({size} blocks)"
-    faults = tuple(dict.fromkeys(fault for member in members for fault in member.box.faults))
+    faults = tuple(dict.fromkeys(fault for member in (*members, *inside) for fault in member.box.faults))
     many = f" ({nv})" if nv > 1 else ""
     coordinates = (f"{nv} coordinate{'s' * (nv > 1)}",) if nv else ()
-    details = (f"{mass:.4g} kg", *coordinates)
-    merged = Item(Box("group", name, details, nv, faults, size, mass))
+    loops = (f"{closures} closure{'s' * (closures > 1)}",) if closures else ()
+    details = (f"{mass:.4g} kg", *coordinates, *loops)
+    merged = Item(Box("group", name, details, nv, faults, size, mass, closures), chords=chords)
     for labels, all_labels, own in (
         (merged.inward, [x for member in members for x in member.inward], "τ"),
         (merged.outward, [x for member in members for x in member.outward], "q, v, a"),
@@ -181,6 +225,42 @@ def _merged(members: list[Item]) -> Item:
         labels += [own + many] if nv else []
         labels += others if len(others) <= 2 else [f"{len(others)} signals"]
     return merged
+
+
+def _split_chords(members: list[Item]) -> tuple[list[Chord], list[Item]]:
+    """Return the chords that leave a group, their ports with the names of the blocks, and the closures that stay inside."""
+    chords = [(member.box, chord) for member in members for chord in member.chords]
+    ends = Counter(id(chord.closure) for _, chord in chords)
+    inside = {id(chord.closure): chord.closure for _, chord in chords if ends[id(chord.closure)] == 2}
+    leaving = []
+    for box, chord in chords:
+        if id(chord.closure) not in inside:
+            own = chord.port if box.kind == "group" else f"{box.name}.{chord.port}" if chord.port else box.name
+            leaving.append(Chord(chord.closure, printable(own)))
+    return leaving, list(inside.values())
+
+
+def bundle(top: Item, most: int = 2) -> None:
+    """Turn more than `most` closures between the same two boxes, of which one is a group, into one box."""
+    ends: dict[int, list[Item]] = {}
+    for item in top.walk():
+        for chord in item.chords:
+            ends.setdefault(id(chord.closure), []).append(item)
+    closures = {id(chord.closure): chord.closure for item in top.walk() for chord in item.chords}
+    parallel: dict[frozenset[int], list[int]] = {}
+    for closure, (first, second) in ends.items():
+        if "group" in (first.box.kind, second.box.kind):
+            parallel.setdefault(frozenset((id(first), id(second))), []).append(closure)
+    for same in parallel.values():
+        if len(same) > most:
+            boxes = [closures[closure].box for closure in same]
+            faults = tuple(dict.fromkeys(fault for box in boxes for fault in box.faults))
+            kept, name = closures[same[0]], f"{len(same)} closures"
+            kept.box = Box("closure", name, (boxes[0].name, "...", boxes[-1].name), faults=faults, size=len(same))
+            for item in ends[same[0]]:
+                item.chords = [chord for chord in item.chords if id(chord.closure) not in same[1:]]
+                for chord in item.chords:
+                    chord.port = "" if chord.closure is kept else chord.port
 
 
 def _shared_prefix(names: list[str]) -> str:

@@ -31,6 +31,9 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sin": math.sin,
     "cos": math.cos,
     "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
     "deg": math.radians,
 }
 CONSTANTS = {"pi": math.pi}

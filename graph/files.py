@@ -6,6 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
+from titop.blocks.checks import check_suffix
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.graph.document import system_of, tables_of
 from titop.graph.system import System
@@ -21,13 +22,14 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     ----------
     system : System
     path : str or Path
-        Of the file, by custom ``.toml``.
+        Of the file, ending in ``.toml``.
 
     Raises
     ------
     ModelError
-        If the system does not pass its checks, or has blocks of classes that are not registered.
+        If the system does not pass its checks, has blocks of classes that are not registered, or the path another suffix.
     """
+    check_suffix(path, ("toml",))
     target = Path(path).resolve()
     data = to_text(system).encode()
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")

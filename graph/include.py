@@ -10,6 +10,7 @@ from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.pose import Pose
+from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import rotation_log
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class Included:
     def __init__(self, prefix: str, blocks: Mapping[str, Block]) -> None:
         self.prefix = prefix
         self._blocks = dict(blocks)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the blocks in the included system."""
+        return tuple(self._blocks)
 
     def __getitem__(self, name: str) -> Block:
         if name not in self._blocks:
@@ -55,17 +61,22 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
         if hasattr(copy, "joint"):
             joint, dot, coordinate = copy.joint.partition(".")
             copy.joint = names.get(joint, joint) + dot + coordinate
+    here = _port_at(system, prefix, at)
+    if here is None:
+        return Included(prefix, copies)
     for connection in other.connections:
         child = PortRef(copies[connection.child.block.name], connection.child.name)
-        parent: Any = at
-        placement = connection.placement
-        if connection.parent.block is other.world:
-            placement = _in_world(other, connection.parent.name, placement)
+        parent, placement = connection.parent, connection.placement
+        if parent.block is other.world and (parent.name is None or parent.name in other.world.ports):
+            parent, placement = here, _in_world(other, parent.name, placement)
         else:
-            parent = PortRef(copies[connection.parent.block.name], connection.parent.name)
+            parent = _port(other, parent, copies, prefix, here)
         system.connect(parent, child, copies[connection.joint.name], placement)
+    for loop in other.loops:
+        first, second = (_port(other, ref, copies, prefix, here) for ref in (loop.first, loop.second))
+        system.close_loop(first, second, copies[loop.closure.name])
     for acting in (*other.loads, *other.actuators, *other.sensors):
-        _add(system, other, acting, copies, at)
+        _add(system, other, acting, copies, prefix, here)
     system.reader.findings += other.reader.findings
     return Included(prefix, copies)
 
@@ -77,14 +88,39 @@ def _in_world(other: System, port: str | None, placement: Pose) -> Pose:
     return Pose.from_rotation_vector(position + rotation @ placement.position, turn)
 
 
-def _add(system: System, other: System, acting: Any, copies: dict[str, Any], at: Any) -> None:
+def _port_at(system: System, prefix: str, at: Any) -> PortRef | None:
+    """Return the port that stands for the other's world; None, with a finding, if there is none."""
+    if isinstance(at, PortRef):
+        return at
+    if isinstance(at, Block):
+        return PortRef(at, None)
+    if isinstance(at, str) and at == "world":
+        return PortRef(system.world, None)
+    expected = 'a block, a port such as body.port("C"), or "world"'
+    system.reader.report("not-a-port", f"{prefix}.at", at, expected, "pass the block itself, not its name")
+    return None
+
+
+def _port(other: System, ref: PortRef, copies: dict[str, Any], prefix: str, here: PortRef) -> PortRef:
+    """Return what a port of the other becomes; one of its world becomes a port of the block that stands for it."""
+    if ref.block is not other.world:
+        own = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
+        return PortRef(copies[ref.block.name], ref.name) if own else ref
+    if ref.name is None or not isinstance(here.block, PortedBlock):
+        return here
+    name = f"{prefix}{SEPARATOR}{ref.name}"
+    known = ref.name in other.world.ports and (here.name is None or here.name in here.block.ports)
+    if known and name not in here.block.ports:
+        rotation, position = here.block.pose(here.name)
+        turn, shift = other.world.pose(ref.name)
+        here.block.add_port(name, position + rotation @ shift, rotation @ turn)
+    return here.block.port(name)
+
+
+def _add(system: System, other: System, acting: Any, copies: dict[str, Any], prefix: str, here: PortRef) -> None:
     copy = copies[acting.name]
     if hasattr(acting, "target"):
-        block, port = acting.target.block, acting.target.name
-        if block is other.world:
-            copy.target = at if isinstance(at, PortRef) else PortRef(system.world if isinstance(at, str) else at, None)
-        else:
-            copy.target = PortRef(copies[block.name], port)
+        copy.target = _port(other, acting.target, copies, prefix, here)
     if acting in other.loads:
         system.add_load(copy)
     elif acting in other.actuators:

@@ -6,11 +6,13 @@ from titop.graph.outline import outline, printable
 from titop.graph.system import System
 
 #: Opening and closing of a node's text, which choose its shape.
-_SHAPES = {"world": ("[[", "]]"), "body": ("[", "]"), "joint": ("(", ")")}
+_SHAPES = {"world": ("[[", "]]"), "body": ("[", "]"), "joint": ("(", ")"), "closure": ("{{", "}}")}
 
 
 def to_mermaid(system: System) -> str:
     """Return a system as a Mermaid flowchart: motion (solid) from parent to child, wrenches (dotted) back.
+
+    Closures are hexagons; they take the motion of two bodies and give a wrench to each.
 
     Parameters
     ----------
@@ -26,7 +28,7 @@ def to_mermaid(system: System) -> str:
     for k, box in enumerate(picture.boxes):
         left, right = _SHAPES[box.kind]
         lines.append(f"  n{k}{left}{_quoted(box.name, *box.details, *(f'! {fault}' for fault in box.faults))}{right}")
-    for wire in picture.wires:
+    for wire in (*picture.wires, *picture.chords):
         ports = f"{wire.parent_port} to {wire.child_port}" if wire.child_port else wire.parent_port
         lines.append(f"  n{wire.parent} -->|{_quoted(f'm ({ports.strip()})' if ports else 'm')}| n{wire.child}")
         lines.append(f"  n{wire.child} -.->|{_quoted('W')}| n{wire.parent}")

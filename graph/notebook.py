@@ -34,12 +34,14 @@ def system_html(system: System) -> str:
     mass = sum(box.mass for box in picture.boxes)
     nv = sum(box.nv for box in picture.boxes)
     gravity = ", ".join(f"{x:.4g}" for x in system.gravity)
-    facts = f"{len(system.connections)} connections, {nv} coordinates, {mass:.4g} kg, gravity [{gravity}] m/s²"
+    loops = f"{len(system.loops)} closure{'' if len(system.loops) == 1 else 's'}, " if system.loops else ""
+    facts = f"{len(system.connections)} connections, {loops}{nv} coordinates, {mass:.4g} kg, gravity [{gravity}] m/s²"
     parts = [
         f"<p><b>{_text(system.name, 60)}</b> <span style='color:{_GREY}'>{escape(facts)}</span></p>",
         *_findings("wrong", _RED, picture.findings),
         *_findings("suspicious", _AMBER, warnings),
         *_tree(picture),
+        *_closures(picture),
         *_coordinates(system),
         *_signals(picture),
     ]
@@ -64,7 +66,7 @@ def _tree(picture: Outline) -> Iterator[str]:
     children: dict[int, list[tuple[int, str]]] = {}
     for wire in picture.wires:
         children.setdefault(wire.parent, []).append((wire.child, wire.parent_port))
-    bodies = [k for k, box in enumerate(picture.boxes) if box.kind != "joint"]
+    bodies = [k for k, box in enumerate(picture.boxes) if box.kind not in ("joint", "closure")]
     hanging = {wire.child for wire in picture.wires} - {0}
     seen: set[int] = set()
     for root in [*(k for k in bodies if k not in hanging), *bodies]:
@@ -98,6 +100,17 @@ def _label(picture: Outline, position: int) -> str:
     details = f" <span style='color:{_GREY}'>{escape(', '.join(box.details))}</span>" if box.details else ""
     faults = f" <span style='color:{_RED}'>{escape(', '.join(box.faults))}</span>" if box.faults else ""
     return f"<b>{escape(box.name)}</b>{details}{faults}"
+
+
+def _closures(picture: Outline) -> Iterator[str]:
+    """Yield a table of the closures, with the ports that they join."""
+    if picture.chords:
+        ends: dict[int, list[str]] = {}
+        for chord in picture.chords:
+            port = f".{chord.parent_port}" if chord.parent_port else ""
+            ends.setdefault(chord.child, []).append(escape(picture.boxes[chord.parent].name + port))
+        rows = [f"<tr><td>{_label(picture, k)}</td><td>{' and '.join(ports)}</td></tr>" for k, ports in ends.items()]
+        yield f"<details open><summary>closures</summary><table>{''.join(rows)}</table></details>"
 
 
 def _coordinates(system: System) -> Iterator[str]:

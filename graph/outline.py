@@ -12,6 +12,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 from titop.blocks.block import Block
+from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding
 from titop.blocks.loads import Load
 from titop.blocks.sensors import Sensor
@@ -28,7 +29,7 @@ class Box:
 
     Attributes
     ----------
-    kind : {"world", "body", "joint", "group", "again"}
+    kind : {"world", "body", "joint", "closure", "group", "again"}
         A group stands for several blocks; ``"again"`` for a block that is drawn elsewhere.
     name : str
         Printable; long names are cut.
@@ -40,6 +41,8 @@ class Box:
         What is wrong with the block.
     size, mass : int, float
         Number of blocks that the box stands for, and their mass.
+    closures : int
+        Number of closures among the blocks of a group.
     """
 
     kind: str
@@ -49,11 +52,15 @@ class Box:
     faults: tuple[str, ...] = ()
     size: int = 1
     mass: float = 0.0
+    closures: int = 0
 
 
 @dataclass(frozen=True)
 class Wire:
-    """A connection of two boxes (their positions in the outline), with the names of the ports."""
+    """A connection of two boxes (their positions in the outline), with the names of the ports.
+
+    The parent gives motion and receives a wrench. A closure is the child of both of its bodies.
+    """
 
     parent: int
     child: int
@@ -94,10 +101,23 @@ class Signal:
 
 @dataclass(frozen=True)
 class Outline:
-    """A system as boxes, wires and signals, and what is wrong with it; the first box is the world."""
+    """A system as boxes, wires and signals, and what is wrong with it; the first box is the world.
+
+    Attributes
+    ----------
+    boxes : list of Box
+        Bodies, then joints, then closures.
+    wires : list of Wire
+        Of the tree of bodies and joints.
+    chords : list of Wire
+        To closures: two by two, from the first port and from the second.
+    signals : list of Signal
+    findings : list of Finding
+    """
 
     boxes: list[Box]
     wires: list[Wire]
+    chords: list[Wire]
     signals: list[Signal]
     findings: list[Finding]
 
@@ -108,9 +128,11 @@ def outline(system: System) -> Outline:
     ends = [end for c in system.connections for end in (c.parent.block, c.child.block)]
     acting = [*system.loads, *system.actuators, *system.sensors]
     joints = [connection.joint for connection in system.connections]
-    known = {id(block) for block in (*acting, *joints)}
+    closures = [loop.closure for loop in system.loops]
+    known = {id(block) for block in (*acting, *joints, *closures)}
     lone = [block for _, block in system.graph.nodes(data="block") if id(block) not in known]
     targets = [block.target.block for block in acting if hasattr(block, "target")]
+    targets += [ref.block for loop in system.loops for ref in (loop.first, loop.second)]
     bodies = list({id(block): block for block in (system.world, *ends, *lone, *targets)}.values())
     index = {id(block): k for k, block in enumerate(bodies)}
     wires = []
@@ -118,23 +140,36 @@ def outline(system: System) -> Outline:
         parent, child = connection.parent, connection.child
         wires.append(Wire(index[id(parent.block)], k, printable(parent.name or "")))
         wires.append(Wire(k, index[id(child.block)], "", printable(child.name or "")))
-    keys = {id(block): name for name, block in system.graph.nodes(data="block")}
-    names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints)]
-    faults = _faults(names, wires, findings)
-    by_joint = {name: k for k in range(len(bodies), len(names)) for name in names[k]}
-    boxes = [
-        _box(block, "joint" if k >= len(bodies) else "body" if k else "world", faults[k])
-        for k, block in enumerate((*bodies, *joints))
+    chords = [
+        Wire(index[id(ref.block)], k, printable(ref.name or ""))
+        for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
+        for ref in (loop.first, loop.second)
     ]
-    return Outline(boxes, wires, list(_signals(acting, index, by_joint)), findings)
+    keys = {id(block): name for name, block in system.graph.nodes(data="block")}
+    names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints, *closures)]
+    faults = _faults(names, [*wires, *chords], findings)
+    by_joint = {name: k for k in range(len(bodies), len(names)) for name in names[k]}
+    kinds = ["world", *["body"] * (len(bodies) - 1), *["joint"] * len(joints), *["closure"] * len(closures)]
+    boxes = [_box(*entry) for entry in zip((*bodies, *joints, *closures), kinds, faults, strict=True)]
+    return Outline(boxes, wires, chords, list(_signals(acting, index, by_joint)), findings)
 
 
 def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
     mass = getattr(block, "mass", None)
     details = [] if kind == "world" else [printable(type(block).__name__)]
+    details += [describe_closure(block)] if isinstance(block, Closure) and describe_closure(block) else []
     details += [f"{mass:.4g} kg"] if isinstance(mass, int | float) else []
     details += [printable(", ".join(block.coordinates))] if block.nv else []
     return Box(kind, printable(block.name), tuple(details), block.nv, faults, mass=float(mass or 0.0))
+
+
+def describe_closure(closure: Closure) -> str:
+    """Return what a closure constrains, in a word or two; empty for one that constrains nothing in particular."""
+    directions = getattr(closure, "directions", None)
+    if directions is None:
+        return printable(getattr(closure, "kind", ""))
+    number = directions.shape[-1]
+    return f"{number} direction{'' if number == 1 else 's'}"
 
 
 def _faults(names: list[set[str]], wires: list[Wire], findings: list[Finding]) -> list[tuple[str, ...]]:

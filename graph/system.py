@@ -253,7 +253,8 @@ class System:
         prefix : str
             Blocks become ``prefix/name``.
         at : Block, PortRef or "world"
-            What hung on the other's world hangs here; poses of its world's ports are kept.
+            What hung on the other's world hangs here; poses of its world's ports are kept. Those on which closures, loads
+            and sensors stand become ports of this block, ``prefix/port``.
 
         Returns
         -------
@@ -310,7 +311,7 @@ class System:
         Raises
         ------
         ModelError
-            For blocks of a kind that model files do not know.
+            For blocks of a kind that model files do not know, and paths that do not end in ``.toml``.
         """
         from titop.graph.files import save
 
@@ -385,7 +386,7 @@ class System:
                 "duplicate-name",
                 block.name,
                 block,
-                "unique block names, each joint and load used once",
+                "unique block names, each joint, closure and load used once",
                 "rename one of the two",
             )
 

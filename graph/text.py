@@ -7,28 +7,36 @@ from typing import Any
 
 from titop.blocks.block import Block
 from titop.blocks.rigid_body import RigidBody
+from titop.graph.outline import describe_closure
 from titop.graph.system import Connection, System
 
 
 def diagram(system: System) -> str:
-    """Return the tree of blocks, one connection a line: ``parent.port --joint--> child.port``."""
+    """Return the tree of blocks, one connection a line: ``parent.port --joint--> child.port``; then closures and signals."""
     children: dict[str, list[Connection]] = {}
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)
-    lines = [f"{system.name}: {len(system.connections)} connections, gravity {system.gravity.tolist()} m/s^2", "world"]
+    counted = [f"{len(system.connections)} connections"]
+    counted += [f"{len(system.loops)} closure{'' if len(system.loops) == 1 else 's'}"] if system.loops else []
+    lines = [f"{system.name}: {', '.join(counted)}, gravity {system.gravity.tolist()} m/s^2", "world"]
     seen = {"world"}
     for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):
         if name == "world" or name not in seen:
             seen.add(name)
             lines += [] if name == "world" else [name]
             lines += _branches(name, children, seen)
+    closures = [
+        f"closure {loop.closure.name}: {loop.first} === {loop.second} "
+        f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
+        for loop in system.loops
+    ]
     loads = [
         f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
         for load in system.loads
     ]
     acting: list[Any] = [*system.actuators, *system.sensors]
     others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
-    return "\n".join(lines + loads + others)
+    return "\n".join(lines + closures + loads + others)
 
 
 def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from titop.blocks.checks import real_array
+from titop.blocks.checks import check_suffix, real_array
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.joint import unit_vector
 from titop.blocks.spatial import Array
@@ -66,8 +66,9 @@ def write_animation(
     Raises
     ------
     ModelError
-        For unknown blocks and unusable shapes, all at once.
+        For unknown blocks and unusable shapes, all at once; for a path that does not end in ``.html``.
     """
+    check_suffix(path, ("html", "htm"))
     given = read_visuals(trajectory.model, {} if visuals is None else visuals)
     scene = Scene(trajectory, given)
     head, tail = resources.files("titop.solvers").joinpath("animation.html").read_text("utf-8").split("@payload@")

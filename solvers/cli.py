@@ -12,11 +12,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from titop.blocks.checks import check_suffix
 from titop.blocks.errors import ConvergenceError, ModelError, ModelWarning
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
 from titop.solvers.simulation import METHODS, simulate
+
+#: Options of ``sim`` that give a number by name, any number of times.
+_ASSIGNMENTS = {
+    "position": "start value of a coordinate, such as hinge=0.3",
+    "velocity": "start velocity of a coordinate, such as hinge=1.0; others are zero",
+    "input": "constant input of an actuator, such as motor=0.2; others are zero",
+    "set": "value of a parameter, such as slider.mass=2",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,16 +76,19 @@ def check(system: System, arguments: argparse.Namespace) -> None:
     suspicious = len(system.check())
     model = system.resolve()
     size = f"{len(model.body_names)} bodies, {model.nv} degrees of freedom"
+    if system.loops:
+        size += f" before {len(system.loops)} closure{'' if len(system.loops) == 1 else 's'}"
     print(f"{arguments.model}: {size}, no errors, {suspicious} warning{'' if suspicious == 1 else 's'}")
 
 
 def info(system: System, arguments: argparse.Namespace) -> None:
-    """Print the diagram, coordinates, inputs and outputs."""
+    """Print the diagram, coordinates, closures, inputs and outputs."""
     model = system.resolve()
     print(system)
     print(f"nq = {model.nq}, nv = {model.nv}, nu = {model.nu}")
     for title, names in (
         ("coordinates", model.coordinate_names),
+        ("closures", [loop.closure.name for loop in system.loops]),
         ("inputs", model.input_names),
         ("outputs", model.output_names),
     ):
@@ -97,12 +109,18 @@ def draw(system: System, arguments: argparse.Namespace) -> None:
 
 
 def sim(system: System, arguments: argparse.Namespace) -> None:
-    """Simulate from rest at a configuration, and save or draw the motion."""
+    """Simulate from a configuration, and save or draw the motion."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if arguments.output is not None:
+        check_suffix(arguments.output, ("npz", "html", *FigureCanvasBase.get_supported_filetypes()))
+    parameters = dict(arguments.set)
     model = system.resolve()
-    start = dict(_assignment(text) for text in arguments.set)
+    model = model.with_parameters(parameters) if parameters else model
+    q0, v0 = model.configuration(dict(arguments.position)), model.velocity(dict(arguments.velocity))
     times = np.arange(0.0, arguments.duration, arguments.step)
     times = np.append(times[times < arguments.duration * (1 - 1e-12)], arguments.duration)
-    trajectory = simulate(model, times, model.configuration(start), np.zeros(model.nv), method=arguments.method)
+    trajectory = simulate(model, times, q0, v0, u=dict(arguments.input), method=arguments.method)
     for name, value in zip(model.configuration_names, trajectory.q[-1], strict=True):
         print(f"{name} = {value:.9g}")
     for finding in trajectory.violations():
@@ -133,7 +151,7 @@ def _assignment(text: str) -> tuple[str, float]:
             raise ValueError
         return name, float(value)
     except ValueError:
-        raise SystemExit(f"titop: --set takes NAME=NUMBER, not {text!r}") from None
+        raise argparse.ArgumentTypeError(f"NAME=NUMBER, not {text!r}") from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -150,6 +168,9 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--duration", type=_positive, default=10.0, help="s")
             verb.add_argument("--step", type=_positive, default=0.01, help="between outputs, s")
             verb.add_argument("--method", choices=METHODS, default="DOP853")
-            verb.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="start value of a coordinate")
+            for option, meaning in _ASSIGNMENTS.items():
+                verb.add_argument(
+                    f"--{option}", action="append", default=[], type=_assignment, metavar="NAME=NUMBER", help=meaning
+                )
             verb.add_argument("--output", help=".npz (data), .html (animation) or a picture")
     return parser

@@ -181,7 +181,9 @@ class Scene:
         connected: dict[str, list[str | None]] = {_WORLD: []}
         for connection in self._connections:
             connected[connection.child.block.name] = [connection.child.name]
-        refs = [*(connection.parent for connection in self._connections), *(load.target for load in self.model.assembly.loads)]
+        assembly = self.model.assembly
+        refs = [*(connection.parent for connection in self._connections), *(load.target for load in assembly.loads)]
+        refs += [ref for loop in assembly.loops for ref in (loop.first, loop.second)]
         for ref in refs:
             if ref.name not in connected[ref.block.name]:
                 connected[ref.block.name].append(ref.name)

@@ -105,5 +105,6 @@ def test_findings():
     assert "parallel-axes" in codes_of(tt.RigidClosure("pin", "universal", axis=[0, 1, 0]).check()[0])
     twice = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]]).T
     assert "redundant-directions" in codes_of(tt.RigidClosure("pin", directions=twice).check()[1])
+    assert "kind-and-directions" in codes_of(tt.RigidClosure("pin", "revolute", directions=twice).check()[0])
     assert "zero-direction" in codes_of(tt.RigidClosure("pin", directions=0 * twice).check()[0])
     assert not tt.RigidClosure("pin", directions=twice[:, :2]).check()[1]

@@ -97,6 +97,48 @@ class TestOutline:
         assert "…" in shown
 
 
+def looped() -> tt.System:
+    """Return the crane with its hook tied to the world."""
+    s = crane()
+    hook = s.connections[1].child
+    s.close_loop(hook, "world", tt.RigidClosure("rope2", directions=[[0], [0], [1], [0], [0], [0]]))
+    s.close_loop(s["tower"].port("top"), hook.block, tt.CompliantClosure("spring", stiffness=1))
+    return s
+
+
+class TestClosures:
+    def test_they_are_boxes_on_chords(self) -> None:
+        picture = outline(looped())
+        assert [(box.kind, box.name, box.details) for box in picture.boxes[5:]] == [
+            ("closure", "rope2", ("RigidClosure", "1 direction")),
+            ("closure", "spring", ("CompliantClosure",)),
+        ]
+        assert [(w.parent, w.child, w.parent_port) for w in picture.chords] == [
+            (2, 5, "eye"),
+            (0, 5, ""),
+            (1, 6, "top"),
+            (2, 6, ""),
+        ]
+        assert picture.wires == outline(crane()).wires
+        assert all(box.faults == () for box in picture.boxes)
+
+    def test_faults(self) -> None:
+        s = looped()
+        s.close_loop(s["hook"], s["hook"].port("eye"), tt.CompliantClosure("nothing"))
+        assert outline(s).boxes[-1].faults == ("empty-closure", "self-connection")
+
+    def test_text(self) -> None:
+        lines = to_dot(looped()).split("\n")
+        for part in (
+            '  n5 [label="rope2\\nRigidClosure\\n1 direction", shape=hexagon];',
+            '  n2 -> n5 [label="m", color=blue, taillabel="eye"];',
+            '  n5 -> n2 [label="W", color=orange, constraint=false, headlabel="eye"];',
+            '  n0 -> n5 [label="m", color=blue];',
+        ):
+            assert part in lines
+        assert all(any(re.fullmatch(form, line) for form in LINES) for line in lines)
+
+
 class TestText:
     def test_says_types_masses_ports_and_loads(self) -> None:
         text = to_dot(crane())

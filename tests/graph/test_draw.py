@@ -14,7 +14,7 @@ import pytest
 import titop as tt
 from titop.graph.draw import draw_system
 from titop.graph.draw_layout import Layout, arrange
-from titop.graph.draw_tree import LIMIT, Item, collapse_named, collapse_rest, forest
+from titop.graph.draw_tree import LIMIT, Item, bundle, collapse_named, collapse_rest, forest
 from titop.graph.outline import Box, outline
 
 from tests.systems import random_tree
@@ -69,11 +69,86 @@ def faulty() -> tt.System:
     return s
 
 
-def layout_of(s: tt.System) -> Layout:
-    """Return the layout of the whole system."""
+def four_bar() -> tt.System:
+    """Return two branches that a pin closes to a loop."""
+    s = tt.System("four_bar")
+    chain(s, "world", ["crank", "coupler"])
+    chain(s, "world", ["rocker"])
+    s.close_loop(s["coupler"].port("tip"), s["rocker"].port("tip"), tt.RigidClosure("pin", "revolute"))
+    return s
+
+
+def two_loops() -> tt.System:
+    """Return loops through one body, parallel closures, one to the world, and one between bodies of one column."""
+    s = four_bar()
+    chain(s, s["coupler"].port("tip"), ["link"])
+    chain(s, "world", ["slider"])
+    s.add_sensor(tt.Gyro("gyro", s["coupler"]))
+    s.close_loop(s["link"].port("tip"), s["slider"], tt.RigidClosure("wrist", directions=np.eye(6)[:, :2]))
+    for k in range(3):
+        s.close_loop(s["rocker"], s["slider"].port("tip"), tt.CompliantClosure(f"spring{k}", stiffness=1))
+    s.close_loop("world", s["slider"], tt.CompliantClosure("damper", damping=1))
+    return s
+
+
+def legged(legs: int = 12) -> tt.System:
+    """Return a trunk of 40 bodies and more, its legs subsystems of two branches, with closures in and between them."""
+    s, leg = tt.System("walker"), tt.System("leg")
+    chain(leg, "world", ["thigh", "shin"])
+    chain(leg, "world", ["rod"])
+    leg.close_loop(leg["rod"].port("tip"), leg["shin"].port("tip"), tt.RigidClosure("ankle", "revolute"))
+    chain(s, "world", ["trunk"])
+    parts = [s.include(leg, f"leg{k}", at=s["trunk"].port("tip")) for k in range(legs)]
+    chain(s, s["trunk"], ["tail0", "tail1", "tail2", "tail3"])
+    for k in range(legs - 1):
+        s.close_loop(parts[k].port("shin.tip"), parts[k + 1].port("shin.tip"), tt.CompliantClosure(f"band{k}", stiffness=1))
+    for k in range(4):
+        s.close_loop(s["tail3"], parts[3].port("shin.tip"), tt.CompliantClosure(f"string{k}", stiffness=1))
+    return s
+
+
+def ladder() -> tt.System:
+    """Return a chain of 40 bodies, folded and collapsed at its end, with closures within rows and across them."""
+    s = chain(tt.System("ladder"), "world", [f"link{k}" for k in range(40)])
+    for first, second in ((1, 5), (7, 11), (15, 19), (22, 26), (2, 38), (33, 36)):
+        ends = (s[f"link{k}"].port("tip") for k in (first, second))
+        s.close_loop(*ends, tt.RigidClosure(f"pin{first}", "spherical"))
+    s.close_loop("world", s["link36"], tt.RigidClosure("anchor"))
+    return s
+
+
+def random_loops(seed: int) -> tt.System:
+    """Return a random tree with closures anywhere."""
+    rng = np.random.default_rng(seed)
+    s = random_tree(rng, 30)
+    for k in range(8):
+        first, second = rng.choice(30, size=2, replace=False)
+        s.close_loop(s[f"b{first}"].port("A"), s[f"b{second}"], tt.CompliantClosure(f"c{k}", stiffness=1))
+    return s
+
+
+def faulty_loops() -> tt.System:
+    """Return closures with what is wrong: on one body, on a stranger, on a part that hangs on nothing."""
+    s = four_bar()
+    lamp = body("lamp")
+    s.connect(lamp, body("bulb"), tt.Weld("socket"))
+    s.close_loop(s["crank"], s["crank"].port("tip"), tt.RigidClosure("hoop"))
+    s.close_loop(s["crank"], body("stranger").port("tip"), tt.RigidClosure("rope", "sperical"))
+    s.close_loop(s["crank"], lamp, tt.RigidClosure("cable", "spherical"))
+    return s
+
+
+def top_of(s: tt.System) -> Item:
+    """Return the boxes of a system, collapsed as they are drawn."""
     top = Item(Box("group", ""), children=forest(outline(s)))
     collapse_rest(top)
-    return arrange(top)
+    bundle(top)
+    return top
+
+
+def layout_of(s: tt.System) -> Layout:
+    """Return the layout of the whole system."""
+    return arrange(top_of(s))
 
 
 def kinds(figure: Any) -> Counter[str]:
@@ -107,6 +182,12 @@ SYSTEMS = {
     "chain of 30": lambda: chain(tt.System("chain"), "world", [f"link{k}" for k in range(30)]),
     "star": lambda: arms(8, 1),
     "arms of 200 bodies": lambda: arms(10, 20),
+    "four bar": four_bar,
+    "two loops": two_loops,
+    "legged": legged,
+    "ladder": ladder,
+    "faulty loops": faulty_loops,
+    **{f"loops {k}": lambda k=k: random_loops(k) for k in range(6)},
     **{f"tree {k}": lambda k=k: random_tree(np.random.default_rng(k), 30, loads=True) for k in range(6)},
 }
 
@@ -147,9 +228,22 @@ class TestGeometry:
                 assert x1 == pytest.approx(child.x)
                 assert abs(y1 - child.y) < child.height / 2
 
+    def test_wires_of_closures_leave_bodies_to_the_right_and_enter_closures_from_both_sides(self, system: tt.System) -> None:
+        layout = layout_of(system)
+        for item, closure, motion, wrench in layout.chords:
+            assert any(chord.closure is closure for chord in item.chords)
+            for line in (motion, wrench[::-1]):
+                (x0, y0), (x1, y1) = line[0], line[-1]
+                assert x0 == pytest.approx(item.x + item.width)
+                assert abs(y0 - item.y) < item.height / 2
+                assert x1 == pytest.approx(closure.x) if line[-2][0] < x1 else x1 == pytest.approx(closure.x + closure.width)
+                assert abs(y1 - closure.y) < closure.height / 2
+        closures = [item for item in layout.items if item.box.kind == "closure"]
+        assert Counter(id(closure) for _, closure, *_ in layout.chords) == {id(closure): 2 for closure in closures}
+
     def test_wires_run_beside_boxes_and_beside_each_other(self, system: tt.System) -> None:
         layout = layout_of(system)
-        lines = [line for *_, motion, wrench in layout.wires for line in (motion, wrench)]
+        lines = [line for *_, motion, wrench in (*layout.wires, *layout.chords) for line in (motion, wrench)]
         segments = [sorted(pair) for line in lines for pair in itertools.pairwise(line)]
         for (x0, y0), (x1, y1) in segments:
             assert x0 == pytest.approx(x1) or y0 == pytest.approx(y1), "wires turn at right angles"
@@ -162,8 +256,10 @@ class TestGeometry:
             on_one_line = _flat(a, b) == _flat(c, d) and abs(a[across] - c[across]) < 1e-6
             assert not on_one_line or min(b[along], d[along]) - max(a[along], c[along]) < 1e-6
 
-    def test_two_branches_do_not_cross(self) -> None:
-        lines = [line for *_, motion, wrench in layout_of(crane()).wires for line in (motion, wrench)]
+    @pytest.mark.parametrize("build", [crane, four_bar])
+    def test_two_branches_do_not_cross(self, build: Any) -> None:
+        layout = layout_of(build())
+        lines = [line for *_, motion, wrench in (*layout.wires, *layout.chords) for line in (motion, wrench)]
         segments = [sorted(pair) for line in lines for pair in itertools.pairwise(line)]
         level = [(a, b) for a, b in segments if _flat(a, b)]
         upright = [(a, b) for a, b in segments if not _flat(a, b)]
@@ -201,6 +297,15 @@ class TestContent:
         assert found == {"box": 9, "m": 8, "W": 8, "in": 4 + 2, "out": 4, "legend": 2}
         gids = {patch.get_gid() for patch in draw_system(crane()).axes[0].patches}
         assert {"m:world->base", "W:world->base", "m:tower->jib_joint", "W:hook_joint->hook"} <= gids
+
+    def test_a_closure_joins_two_bodies(self) -> None:
+        figure = draw_system(four_bar())
+        assert Counter(names_of(figure))["pin"] == 1
+        assert "RigidClosure\nrevolute" in texts_of(figure)
+        gids = Counter(patch.get_gid() for patch in figure.axes[0].patches)
+        wires = {f"{kind}:{name}->pin" for kind in "mW" for name in ("coupler", "rocker")}
+        assert {gid for gid in gids if gid.endswith("->pin")} == wires
+        assert texts_of(draw_system(two_loops())).count("2 directions") == 1
 
     def test_a_blocks_own_coordinates_are_inputs_and_outputs_too(self) -> None:
         class Soft(tt.Block):
@@ -253,6 +358,18 @@ class TestFaults:
         assert {"box:a", "box:c", "box:h4", "box:lost", "m:h3->a", "W:h3->a"} == red
         assert Counter(names_of(figure)) == {"world": 1, "h1": 1, "a": 2, "h2": 1, "b": 1, "h3": 1, "c": 1, "h4": 1, "lost": 1}
 
+    def test_faulty_closures_are_marked(self) -> None:
+        text = texts_of(draw_system(faulty_loops()))
+        for word in ("! self-connection", "! foreign-target", "! unknown-kind", "! unconnected", "stranger", "sperical"):
+            assert word in text
+
+    def test_a_closure_used_twice(self) -> None:
+        s = four_bar()
+        s.close_loop(s["crank"], s["rocker"], s["pin"])
+        figure = draw_system(s)
+        assert Counter(names_of(figure))["pin"] == 2
+        assert "! duplicate-name" in texts_of(figure)
+
     def test_a_ring_that_hangs_on_nothing(self) -> None:
         s = tt.System("ring")
         a, b = body("a"), body("b")
@@ -275,6 +392,15 @@ class TestFaults:
         s.add_load(tt.Load("push", body("stranger"), force=[1, 0, 0]))
         assert "stranger" in names_of(draw_system(s))
         assert "foreign-target" in texts_of(draw_system(s))
+
+
+def two_loops_grouped() -> tt.System:
+    """Return three springs from one body to what hangs on another."""
+    s = two_loops()
+    chain(s, s["rocker"].port("tip"), ["finger"])
+    for k in range(3):
+        s.close_loop(s["finger"], s["slider"].port("tip"), tt.CompliantClosure(f"band{k}", stiffness=1))
+    return s
 
 
 class TestCollapse:
@@ -317,6 +443,34 @@ class TestCollapse:
         assert (group.box.mass, group.box.nv) == (5.0, 4)
         assert group.inward == ["τ (4)"]
 
+    def test_closures_within_a_group_are_counted_and_those_that_leave_it_name_their_block(self) -> None:
+        top = top_of(ladder())
+        group = next(item for item in top.walk() if item.box.kind == "group" and item.box.name)
+        assert group.box.details[-1] == "1 closure"
+        assert [chord.port for chord in group.chords] == ["link36", "link38.tip"]
+        assert sum(item.box.size for item in top.walk()) - 1 + 6 == 1 + 2 * 40 + 7, "every block is in some box"
+        collapsed = draw_system(ladder(), collapse=["link0"])
+        assert "5 closures" not in names_of(collapsed)
+        assert "6 closures" in texts_of(collapsed)
+        assert sorted(names_of(collapsed)) == ["anchor", "link0", "link0_joint", "link1 ... (84 blocks)", "world"]
+
+    def test_branches_of_a_subsystem_are_one_box(self) -> None:
+        figure = draw_system(legged())
+        assert "leg7/... (7 blocks)" in names_of(figure)
+        assert len(names_of(figure)) == 3 + 12 + 8 + 11 + 1
+        assert "leg7/shin.tip" in texts_of(figure)
+        assert "leg3/... (7 blocks)" in names_of(draw_system(legged(4), collapse=["leg3"]))
+
+    def test_parallel_closures_of_a_group_are_one_box(self) -> None:
+        figure = draw_system(legged())
+        assert "4 closures" in names_of(figure)
+        assert "string0\n...\nstring3" in texts_of(figure)
+        assert "3 closures" not in texts_of(draw_system(two_loops()))
+        assert "3 closures" in names_of(draw_system(two_loops_grouped(), collapse=["rocker"]))
+
+    def test_a_body_alone_is_no_group(self) -> None:
+        assert "a/one" in names_of(draw_system(chain(tt.System("rig"), "world", ["a/one", "tool"]), collapse=["a"]))
+
     def test_below_a_block_and_below_a_joint(self) -> None:
         assert "hook ... (2 blocks)" in names_of(draw_system(crane(), collapse=["jib"]))
         assert "hook ... (2 blocks)" in names_of(draw_system(crane(), collapse="jib_joint"))
@@ -352,7 +506,10 @@ class TestFiles:
         draw_system(crane(), path)
         assert path.stat().st_size > 5000
 
-    def test_unknown_formats_are_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(tt.ModelError, match="unknown-format"):
-            draw_system(crane(), tmp_path / "crane.doc")
+    @pytest.mark.parametrize("name", ["crane.doc", "crane", "crane.pngg"])
+    def test_unknown_formats_are_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(tt.ModelError, match="unknown-format") as caught:
+            crane().draw(tmp_path / name)
+        for known in (".pdf", ".png", ".svg"):
+            assert known in str(caught.value)
         assert list(tmp_path.iterdir()) == []

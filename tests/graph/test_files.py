@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 import titop as tt
+from titop.blocks.rigid_closure import KINDS as RIGID
 from titop.graph import block_types
 from titop.graph.block_types import register_block
 from titop.graph.fields import NUMBER, Field
 from titop.graph.files import load, save, to_text
 
-from tests.systems import KINDS, random_joint, random_state, random_tree
+from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,6 +60,21 @@ rest = "deg(-30)"
 [loads.push]
 target = "arm.tip"
 force = [0, 0, "-2*half"]
+"""
+
+PIN = """
+[closures.pin]
+type = "rigid"
+kind = "revolute"
+axis = [0, "half", "arm.length"]
+first = "arm.tip"
+second = "world"
+"""
+
+SPRING = """\
+type = "compliant"
+stiffness = "10**4 * half"
+damping = ["half", 1, 1, "arm.length", 2, 2]
 """
 
 
@@ -105,6 +121,25 @@ def equipped() -> tt.System:
     return s
 
 
+def looped(rng: np.random.Generator, bodies: int) -> tt.System:
+    """Return a random tree with closures of every kind between bodies that joints let move."""
+    s = random_tree(rng, bodies, [kind for kind in KINDS if kind != "Weld"])
+    for k, kind in enumerate(RIGID):
+        ends = rng.choice(len(s.connections), size=2, replace=False)
+        first, second = (random_port(rng, s.connections[end].child.block) for end in ends)
+        s.close_loop(first, second, tt.RigidClosure(f"r{k}", kind, axis=rng.normal(size=3), axis2=rng.normal(size=3)))
+    tip = s.connections[-1].child.block
+    directions, matrix = rng.normal(size=(6, int(rng.integers(1, 4)))), rng.normal(size=(6, 6))
+    s.close_loop("world", tip.port("A"), tt.RigidClosure("some", directions=directions))
+    s.close_loop(tip, s.world.port("B"), tt.CompliantClosure("spring", matrix @ matrix.T, rng.uniform(0.0, 1.0, 6)))
+    return s
+
+
+def numbers(system: tt.System) -> dict[str, dict[str, tuple[float, str]]]:
+    """Return the parameters of every block, by its name."""
+    return {name: block.parameters() for name, block in system.graph.nodes(data="block")}
+
+
 class TestRoundTrips:
     @pytest.mark.parametrize("seed", range(40))
     def test_random_systems(self, seed: int, tmp_path: Path) -> None:
@@ -117,6 +152,35 @@ class TestRoundTrips:
         assert [c.joint.name for c in loaded.connections] == [c.joint.name for c in system.connections]
         assert [c.placement for c in loaded.connections] == [c.placement for c in system.connections]
         assert accelerations(loaded) == accelerations(system)
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_random_loops(self, seed: int, tmp_path: Path) -> None:
+        rng = np.random.default_rng(seed)
+        system = looped(rng, int(rng.integers(2, 7)))
+        save(system, tmp_path / "a.toml")
+        loaded = load(tmp_path / "a.toml")
+        save(loaded, tmp_path / "b.toml")
+        assert (tmp_path / "a.toml").read_bytes() == (tmp_path / "b.toml").read_bytes()
+        assert numbers(loaded) == numbers(system)
+        ends = [[(str(x.first), str(x.second), x.closure.name) for x in s.loops] for s in (loaded, system)]
+        assert ends[0] == ends[1]
+        for one, other in zip(loaded.loops, system.loops, strict=True):
+            assert type(one.closure) is type(other.closure)
+            if isinstance(one.closure, tt.RigidClosure):
+                assert one.closure.constraint_names == other.closure.constraint_names
+
+    def test_defaults_of_closures_are_left_out(self) -> None:
+        s = hand_built()
+        arm = s.connections[0].child.block
+        s.close_loop(arm.port("tip"), "world", tt.RigidClosure("pin"))
+        s.close_loop(arm, s.world.port("A"), tt.CompliantClosure("spring", stiffness=5))
+        text = to_text(s)
+        assert '[closures.pin]\ntype = "rigid"\nfirst = "arm.tip"\nsecond = "world"\n\n' in text
+        assert text.endswith(
+            '[closures.spring]\ntype = "compliant"\nfirst = "arm"\nsecond = "world.A"\n'
+            "stiffness = [5.0, 5.0, 5.0, 5.0, 5.0, 5.0]\n\n"
+            '[loads.push]\ntarget = "arm.tip"\nforce = [0.0, 0.0, -2.0]\n'
+        )
 
     def test_bits_tell(self) -> None:
         """The negative control: the smallest change of a mass changes the accelerations, and the text."""
@@ -217,6 +281,24 @@ class TestHandWritten:
         assert to_text(loaded) == to_text(built)
         assert accelerations(loaded) == accelerations(built)
 
+    def test_the_four_bar_is_closed_where_it_starts(self) -> None:
+        system = load(ROOT / "examples" / "models" / "four_bar.toml")
+        loop = system.loops[0]
+        assert (loop.closure.kind, str(loop.first), str(loop.second)) == ("revolute", "coupler.tip", "rocker.tip")
+        model = system.resolve("reference")
+        tips = [model.pose(str(ref), model.neutral())[1] for ref in (loop.first, loop.second)]
+        np.testing.assert_allclose(tips[0], tips[1], atol=1e-14)  # a few roundings of metres
+        assert system["rocker"].parameters()["mass"] == (4.4, "kg")
+        assert to_text(load(to_text(system))) == to_text(system)
+
+    def test_expressions_in_closures(self) -> None:
+        (loop,) = load(HEAD + ARM + PIN).loops
+        assert loop.closure.axis.tolist() == [0, 1, 2]
+        text = PIN.replace('type = "rigid"\nkind = "revolute"\naxis = [0, "half", "arm.length"]', SPRING)
+        (loop,) = load(HEAD + ARM + text).loops
+        np.testing.assert_array_equal(np.diag(loop.closure.stiffness), np.full(6, 1e4))
+        np.testing.assert_array_equal(np.diag(loop.closure.damping), [1, 1, 1, 2, 2, 2])
+
     def test_every_example_loads(self) -> None:
         paths = list((ROOT / "examples" / "models").glob("*.toml"))
         assert paths
@@ -225,7 +307,7 @@ class TestHandWritten:
 
     def test_an_unconnected_body_is_noticed(self) -> None:
         text = HEAD + ARM + '\n[bodies.lost]\ntype = "rigid"\nmass = 1\n'
-        with pytest.raises(tt.ModelError, match="a path from the world") as caught:
+        with pytest.raises(tt.ModelError, match="a path of joints from the world") as caught:
             load(text).resolve()
         assert caught.value.where == "lost"
 
@@ -307,10 +389,30 @@ ERRORS = [
 ]
 
 
-def mistake(old: str, new: str) -> str:
+#: The same for the closure that may follow.
+CLOSURE_ERRORS = [
+    ('type = "rigid"\nkind', "kind", "missing-key", "closures.pin.type", "known types: compliant, rigid"),
+    ('"rigid"\nkind', '"rigidd"\nkind', "unknown-type", "closures.pin.type", "did you mean 'rigid'"),
+    ('"rigid"\nkind', '"revolute"\nkind', "unknown-type", "closures.pin.type", "compliant, rigid"),
+    ('kind = "revolute"', 'kind = "revolut"', "unknown-kind", "pin.kind", "did you mean 'revolute'"),
+    ('kind = "revolute"', "kind = 3", "wrong-type", "closures.pin.kind", "put it in quotes"),
+    ('axis = [0, "half"', 'axes = [0, "half"', "unknown-key", "closures.pin.axes", "did you mean 'axis'"),
+    ('axis = [0, "half"', 'axis = [0, "hal"', "unknown-parameter", "closures.pin.axis[1]", "did you mean 'half'"),
+    ('axis = [0, "half", "arm.length"]', "directions = [1, 0]", "wrong-shape", "pin.directions", "6 x k"),
+    ('first = "arm.tip"', 'frist = "arm.tip"', "unknown-key", "closures.pin.frist", "did you mean 'first'"),
+    ('first = "arm.tip"\n', "", "missing-key", "closures.pin.first", "give it"),
+    ('second = "world"', 'second = "wrld"', "unknown-block", "closures.pin.second", "did you mean 'world'"),
+    ('second = "world"', 'parent = "world"\nsecond = "world"', "unknown-key", "closures.pin.parent", "known names"),
+    ("[closures.pin]", "[closures.hinge]", "bad-name", "closures.hinge", "that no other block has"),
+    ("[closures.pin]", "[closure.pin]", "unknown-key", "closure", "did you mean 'closures'"),
+    ("[closures.pin]", "[closures]\nx = 3\n[closures.pin]", "wrong-type", "closures.x", "a table"),
+]
+
+
+def mistake(old: str, new: str, text: str = HEAD + ARM) -> str:
     """Return the hand-written file with a part replaced."""
-    assert (HEAD + ARM).count(old) == 1
-    return (HEAD + ARM).replace(old, new)
+    assert text.count(old) == 1
+    return text.replace(old, new)
 
 
 class TestErrors:
@@ -318,6 +420,14 @@ class TestErrors:
     def test_a_mistake_is_found_with_its_place(self, old: str, new: str, code: str, where: str, words: str) -> None:
         with pytest.raises(tt.ModelError) as caught:
             load(mistake(old, new))
+        found = {(finding.code, finding.where): str(finding) for finding in caught.value.findings}
+        assert (code, where) in found
+        assert words in found[code, where]
+
+    @pytest.mark.parametrize(("old", "new", "code", "where", "words"), CLOSURE_ERRORS)
+    def test_a_mistake_in_a_closure_is_found(self, old: str, new: str, code: str, where: str, words: str) -> None:
+        with pytest.raises(tt.ModelError) as caught:
+            load(mistake(old, new, HEAD + ARM + PIN)).resolve()
         found = {(finding.code, finding.where): str(finding) for finding in caught.value.findings}
         assert (code, where) in found
         assert words in found[code, where]
@@ -416,6 +526,14 @@ class TestSaving:
             save(hand_built(), path)
         assert [entry.name for entry in tmp_path.iterdir()] == ["x.toml"]
         assert path.read_text() == "old"
+
+    @pytest.mark.parametrize("name", ["x.txt", "x", "x.toml.bak", ".toml"])
+    def test_other_suffixes_are_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(tt.ModelError, match=r"expected one of \.toml") as caught:
+            hand_built().save(tmp_path / name)
+        assert caught.value.code == "unknown-format"
+        assert list(tmp_path.iterdir()) == []
+        save(hand_built(), tmp_path / "x.TOML")
 
     def test_only_the_file_is_left(self, tmp_path: Path) -> None:
         for _ in range(2):
@@ -517,6 +635,23 @@ class TestUserBlocks:
         with pytest.raises(tt.ModelError, match="choose another name"):
             register_block(Bar, "rigid", {})
 
+    def test_a_users_closure_has_the_table_of_closures(self) -> None:
+        known = dict(block_types._TYPES)
+        cls = type("Strut", (tt.CompliantClosure,), {"__module__": __name__})
+        try:
+            register_block(cls, "strut", {"stiffness": NUMBER})
+            text = SPRING.replace("compliant", "strut").partition("damping")[0]
+            text = HEAD + ARM + "[closures.pin]\n" + text + PIN.partition("length]\n")[2] + 'first = "arm"\nsecond = "world"\n'
+            assert type(load(text).loops[0].closure) is cls
+            with pytest.raises(tt.ModelError, match="rename the field"):
+                register_block(cls, "strut", {"first": NUMBER})
+            with pytest.raises(tt.ModelError, match="choose another name"):
+                register_block(cls, "rigid", {})
+            register_block(cls, "weld", {})  # a joint's type, which is no closure's
+        finally:
+            block_types._TYPES.clear()
+            block_types._TYPES.update(known)
+
     def test_fields_that_every_table_has_are_refused(self) -> None:
         with pytest.raises(tt.ModelError, match="rename the field"):
             register_block(Bar, "bar", {"type": NUMBER, "parent": NUMBER})
@@ -526,7 +661,24 @@ class TestMutations:
     """Whatever happens to a file: a ModelError, or a system that resolves to a ModelError or to finite accelerations."""
 
     NUMBERS = ("0", "-1", "1e308", "1e-320", "nan", "inf", "-inf", '"1/0"', '"half"', "[]", "{}", "true", '""', "[[1, 2], 3]")
-    WORDS = ("type", "ports", "mass", "arm", "world", "free", "weld", "screw", "rest", "C", "a.b", "", "parent", "limits")
+    WORDS = (
+        "type",
+        "ports",
+        "mass",
+        "arm",
+        "world",
+        "free",
+        "weld",
+        "screw",
+        "rest",
+        "C",
+        "a.b",
+        "",
+        "parent",
+        "limits",
+        "kind",
+        "second",
+    )
 
     def mutant(self, rng: np.random.Generator, text: str) -> str | bytes:
         """Return a file with bytes, a number, a word, a line or a block of lines changed."""
@@ -564,11 +716,12 @@ class TestMutations:
     def test_mutants(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(20)
         tree = random_tree(np.random.default_rng(5), 3, passive=True, loads=True)
-        originals = [HEAD + ARM, to_text(tree), to_text(equipped())]
+        loops = looped(np.random.default_rng(6), 3)
+        originals = [HEAD + ARM + PIN, to_text(tree), to_text(equipped()), to_text(loops)]
         outcomes = {"refused": 0, "unsound": 0, "sound": 0}
         path = tmp_path / "mutant.toml"
-        for k in range(2400):
-            mutant = self.mutant(rng, originals[k % 3])
+        for k in range(3200):
+            mutant = self.mutant(rng, originals[k % 4])
             path.write_bytes(mutant if isinstance(mutant, bytes) else mutant.encode())
             start = time.perf_counter()
             outcomes[self.outcome(path)] += 1

@@ -64,6 +64,102 @@ def test_the_original_is_not_changed():
     assert s.resolve().nv == 4
 
 
+def four_bar() -> tt.System:
+    """Return a parallelogram on the ground, closed by a pin, with a spring to the ground."""
+    s = tt.System("four_bar")
+    s.world.add_port("foot", [1, 0, 0], TURNED)
+    crank, coupler, rocker = (
+        tt.RigidBody(name, 1.0, com=[0.5, 0, 0], inertia=0.1, ports={"tip": [1, 0, 0]})
+        for name in ("crank", "coupler", "rocker")
+    )
+    s.connect("world", crank, tt.Revolute("drive"))
+    s.connect(crank.port("tip"), coupler, tt.Revolute("elbow"))
+    s.connect(s.world.port("foot"), rocker, tt.Revolute("pivot"))
+    s.close_loop(coupler.port("tip"), rocker.port("tip"), tt.RigidClosure("pin", "revolute"))
+    s.close_loop(s.world.port("foot"), coupler, tt.CompliantClosure("spring", stiffness=3))
+    s.close_loop(rocker, "world", tt.CompliantClosure("damper", damping=1))
+    return s
+
+
+def test_closures_are_carried_over():
+    s = tt.System("shop")
+    hub = tt.RigidBody("hub", 30, inertia=[3, 4, 5], ports={"left": tt.Pose([0, 1, 0], TURNED)})
+    s.connect("world", hub, tt.Free("base"))
+    original = four_bar()
+    part = s.include(original, "a", at=hub.port("left"))
+    s.include(original, "b")
+    ends = [(str(loop.first), str(loop.second), loop.closure.name) for loop in s.loops]
+    assert ends == [
+        ("a/coupler.tip", "a/rocker.tip", "a/pin"),
+        ("hub.a/foot", "a/coupler", "a/spring"),
+        ("a/rocker", "hub.left", "a/damper"),
+        ("b/coupler.tip", "b/rocker.tip", "b/pin"),
+        ("world.b/foot", "b/coupler", "b/spring"),
+        ("b/rocker", "world", "b/damper"),
+    ]
+    assert s.loops[0].closure is part["pin"] is not original.loops[0].closure
+    assert part["pin"].kind == "revolute"
+    assert original.world.ports == ("foot",)
+    # the foot of the copy is where its rocker stands: with all angles zero the frames of port and joint coincide
+    model = s.resolve("reference")
+    q = model.neutral()
+    for port, rocker in (("hub.a/foot", "a/rocker"), ("world.b/foot", "b/rocker")):
+        for here, there in zip(model.pose(port, q), model.pose(rocker, q), strict=True):
+            np.testing.assert_allclose(here, there, atol=1e-14)
+
+
+def test_a_system_of_subsystems_with_closures():
+    inner, outer = tt.System("inner"), tt.System("outer")
+    inner.include(four_bar(), "a")
+    outer.include(inner, "b")
+    assert [loop.closure.name for loop in outer.loops] == ["b/a/pin", "b/a/spring", "b/a/damper"]
+    assert str(outer.loops[1].first) == "world.b/a/foot"
+    assert outer.check() == []
+
+
+def test_loads_keep_their_place_on_the_world():
+    original = arm()
+    original.add_sensor(tt.PoseSensor("datum", original.world.port("foot")))
+    s = tt.System("shop")
+    hub = tt.RigidBody("hub", 30, inertia=1.0, ports={"left": [0, 1, 0]})
+    s.connect("world", hub, tt.Weld("base"))
+    s.include(original, "a", at=hub.port("left"))
+    assert str(s["a/datum"].target) == "hub.a/foot"
+    np.testing.assert_allclose(hub.pose("a/foot")[1], [0.1, 1, 0])
+
+
+def test_names_are_those_of_the_included_system():
+    part = tt.System("shop").include(four_bar(), "a")
+    assert part.names == ("drive", "crank", "elbow", "coupler", "pivot", "rocker", "pin", "spring", "damper")
+    assert all(part[name].name == f"a/{name}" for name in part.names)
+
+
+def test_what_is_wrong_in_the_other_is_reported_with_its_prefix():
+    original = four_bar()
+    original.close_loop(original.world.port("fot"), original["crank"], tt.RigidClosure("strut", "sperical"))
+    original.close_loop(tt.RigidBody("stranger", 1.0), original["crank"], tt.RigidClosure("rope", "spherical"))
+    original.connect(original.world.port("top"), tt.RigidBody("lamp", 1.0, inertia=1.0), tt.Revolute("hook"))
+    s = tt.System("shop")
+    s.include(original, "a")
+    with pytest.raises(tt.ModelError) as caught:
+        s.check()
+    assert {(finding.code, finding.where) for finding in caught.value.findings} == {
+        ("unknown-kind", "a/strut.kind"),
+        ("unknown-port", "world.a/fot"),
+        ("unknown-port", "world.a/top"),
+        ("foreign-target", "a/rope.first"),
+    }
+
+
+@pytest.mark.parametrize("at", ["hub", 3, None])
+def test_places_that_are_none(at):
+    s = tt.System("shop")
+    s.include(four_bar(), "a", at=at)
+    with pytest.raises(tt.ModelError) as caught:
+        s.check()
+    assert [(finding.code, finding.where) for finding in caught.value.findings] == [("not-a-port", "shop.a.at")]
+
+
 def test_unknown_parts_and_prefixes_used_twice():
     s = tt.System("shop")
     part = s.include(arm(), "a")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from titop.graph.mermaid import to_mermaid
 
-from tests.graph.test_dot import HOSTILE, crane, renamed
+from tests.graph.test_dot import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
 
 #: A quoted text: letters, digits, harmless signs, line breaks and character codes.
@@ -17,7 +17,7 @@ LINES = [
     rf"title: {TEXT}",
     "---",
     "flowchart LR",
-    rf"  [ns]\d+(?:\[\[{TEXT}\]\]|\[{TEXT}\]|\({TEXT}\)|>{TEXT}\])",
+    rf"  [ns]\d+(?:\[\[{TEXT}\]\]|\[{TEXT}\]|\({TEXT}\)|\{{\{{{TEXT}\}}\}}|>{TEXT}\])",
     rf"  [ns]\d+ (?:-->|-\.->)(?:\|{TEXT}\|)? [ns]\d+",
     r"  classDef fault stroke:#[0-9a-f]{6},stroke-width:2px",
     r"  class n\d+(?:,n\d+)* fault",
@@ -29,7 +29,7 @@ def assert_grammatical(text: str) -> None:
     lines = text.split("\n")
     for line in lines:
         assert any(re.fullmatch(form, line) for form in LINES), line
-    nodes = {match[1] for line in lines if (match := re.match(r"  ([ns]\d+)[\[(>]", line))}
+    nodes = {match[1] for line in lines if (match := re.match(r"  ([ns]\d+)[\[({>]", line))}
     edges = [match.groups() for line in lines if (match := re.match(r"  ([ns]\d+) -\.?-?>.* ([ns]\d+)$", line))]
     assert {end for edge in edges for end in edge} <= nodes
     assert len(edges) == sum("->" in line for line in lines)
@@ -48,6 +48,19 @@ def test_says_types_masses_ports_and_loads() -> None:
         '  s0 -->|"top"| n1',
     ):
         assert part in lines
+
+
+def test_closures_are_hexagons_between_two_bodies() -> None:
+    text = to_mermaid(looped())
+    assert_grammatical(text)
+    for part in (
+        '  n5{{"rope2<br/>RigidClosure<br/>1 direction"}}',
+        '  n2 -->|"m (eye)"| n5',
+        '  n5 -.->|"W"| n2',
+        '  n0 -->|"m"| n5',
+        '  n5 -.->|"W"| n0',
+    ):
+        assert part in text.split("\n")
 
 
 @pytest.mark.parametrize("name", ["plain", "腕/手", "end", "%%{init: {}}%%", "`**x**`", "javascript:alert(1)", *HOSTILE])

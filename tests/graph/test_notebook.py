@@ -9,7 +9,7 @@ import pytest
 import titop as tt
 from titop.graph.notebook import system_html
 
-from tests.graph.test_dot import HOSTILE, crane, renamed
+from tests.graph.test_dot import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
 
 ALLOWED = {"div", "p", "b", "span", "details", "summary", "table", "tr", "td", "ul", "li"}
@@ -75,6 +75,19 @@ def test_says_what_there_is() -> None:
         (3, "at top rope Spherical, rx, ry, rz → hook RigidBody, 2.5 kg"),
     ]
     assert "top" in reader.texts
+
+
+def test_closures_are_a_table() -> None:
+    reader = read(looped())
+    text = "".join(reader.texts)
+    assert "2 connections, 2 closures, 4 coordinates" in text
+    assert "rope2 RigidClosure, 1 directionhook.eye and world" in text
+    assert "spring CompliantClosuretower.top and hook" in text
+    tree = [summary for _, summary in reader.summaries]
+    assert not any("rope2" in summary for summary in tree)
+    s = looped()
+    s.loops[0].closure.name = HOSTILE[4]
+    assert "<b>bold" not in system_html(s)
 
 
 def test_branches_follow_their_parents() -> None:

@@ -111,6 +111,15 @@ class TestText:
             "load wind on hook: F [10.0, 0.0, 0.0] N, T [0.0, 0.0, 0.0] N m in the world frame",
         ]
 
+    def test_closures_follow_the_tree(self) -> None:
+        s = crane()
+        s.close_loop(s["hook"].port("tip"), "world", tt.RigidClosure("anchor", "spherical"))
+        assert str(s).splitlines()[0] == "crane: 3 connections, 1 closure, gravity [0.0, 0.0, -9.81] m/s^2"
+        assert str(s).splitlines()[5] == "closure anchor: hook.tip === world (RigidClosure spherical)"
+        s.close_loop(s["hook"], s["tower"], tt.CompliantClosure("spring", stiffness=1))
+        assert ", 2 closures, " in str(s)
+        assert "closure spring: hook === tower (CompliantClosure)" in str(s).splitlines()
+
     def test_an_empty_system(self) -> None:
         assert str(tt.System("void")).splitlines() == ["void: 0 connections, gravity [0.0, 0.0, -9.81] m/s^2", "world"]
 

@@ -18,7 +18,7 @@ import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 from titop.solvers.animation import SIZE_LIMIT, configurations, write_animation
-from titop.solvers.scene import ellipsoid
+from titop.solvers.scene import Scene, ellipsoid
 
 from tests.systems import KINDS, random_tree
 
@@ -144,6 +144,25 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         write_animation(motion(pendulum()), page)
     assert page.read_text() == "before"
     assert list(tmp_path.iterdir()) == [page]
+
+
+@pytest.mark.parametrize("name", ["x.png", "x", "x.html.gz"])
+def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(tt.ModelError, match=r"expected one of \.htm, \.html; let the name end in \.html"):
+        motion(pendulum()).animate(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ports_of_closures_are_marked() -> None:
+    s = tt.System("loop")
+    s.world.add_port("foot", [1, 0, 0])
+    bars = [tt.RigidBody(name, 1.0, com=[0.5, 0, 0], inertia=0.1, ports={"tip": [1, 0, 0]}) for name in ("left", "right")]
+    s.connect("world", bars[0], tt.Revolute("hinge1"))
+    s.connect(s.world.port("foot"), bars[1], tt.Revolute("hinge2"))
+    s.close_loop(bars[0].port("tip"), bars[1].port("tip"), tt.CompliantClosure("spring", stiffness=1))
+    shapes = Scene(motion(s.resolve())).shapes
+    assert {"left.tip", "right.tip"} <= {shape["name"] for shape in shapes if shape["role"] == "port"}
+    assert {"left", "right"} <= {shape["name"] for shape in shapes if shape["role"] == "rod"}
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "fast", [30]])

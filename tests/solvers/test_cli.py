@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import titop as tt
 from titop.solvers.cli import main
 
 MODELS = Path(__file__).parent.parent.parent / "examples" / "models"
@@ -52,7 +54,7 @@ def test_draw(run, tmp_path, suffix):
 @pytest.mark.parametrize("suffix", [".png", ".npz", ".html"])
 def test_sim(run, tmp_path, suffix):
     output = tmp_path / f"motion{suffix}"
-    code, out, _ = run("sim", MODELS / "balloon.toml", "--duration", 0.5, "--set", "joint1=1", "--output", output)
+    code, out, _ = run("sim", MODELS / "balloon.toml", "--duration", 0.5, "--position", "joint1=1", "--output", output)
     assert code == 0
     assert "joint1 = " in out
     assert output.stat().st_size > 1000
@@ -65,9 +67,59 @@ def test_refusals_say_what_and_exit_with_one(run, tmp_path):
         code, _, err = run("check", path)
         assert code == 1
         assert path.name in err
-    code, _, err = run("sim", MODELS / "balloon.toml", "--set", "joint9=1")
+    for option, name, known in (
+        ("position", "joint9", "joint1"),
+        ("velocity", "joint9", "joint1"),
+        ("set", "slider.mas", "slider.mass"),
+        ("input", "motr", "motor"),
+    ):
+        code, _, err = run("sim", driven(tmp_path), f"--{option}", f"{name}=1")
+        assert code == 1
+        assert "did you mean" in err
+        assert known in err
+
+
+def driven(folder: Path) -> Path:
+    """Return the path of the balloon with a motor."""
+    path = folder / "driven.toml"
+    path.write_text((MODELS / "balloon.toml").read_text() + '\n[actuators.motor]\ntype = "motor"\njoint = "joint2"\n')
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_sim_starts_moving_with_inputs_and_other_parameters(run, tmp_path):
+    """The same as in Python."""
+    path, output = driven(tmp_path), tmp_path / "motion.npz"
+    given = {
+        "position": ["joint1=1", "base.x=2"],
+        "velocity": ["joint2=-0.5"],
+        "input": ["motor=0.2"],
+        "set": ["slider.mass=2"],
+    }
+    options = [word for option, values in given.items() for value in values for word in (f"--{option}", value)]
+    assert run("sim", path, "--duration", 0.5, "--step", 0.1, *options, "--output", output)[0] == 0
+    model = tt.load(path).resolve().with_parameters({"slider.mass": 2})
+    q0, v0 = model.configuration({"joint1": 1, "base.x": 2}), model.velocity({"joint2": -0.5})
+    expected = tt.simulate(model, np.linspace(0, 0.5, 6), q0, v0, u={"motor": 0.2})
+    found = tt.load_trajectory(output, model)
+    np.testing.assert_allclose(found.q, expected.q, rtol=1e-12)
+    np.testing.assert_array_equal(found.u, 0.2)
+
+
+def test_sim_refuses_an_output_of_unknown_kind_before_it_starts(run, tmp_path):
+    code, out, err = run("sim", MODELS / "balloon.toml", "--duration", 1e9, "--output", tmp_path / "motion.doc")
     assert code == 1
-    assert "did you mean" in err
+    assert out == ""
+    assert ".html" in err
+    assert ".npz" in err
+
+
+def test_closures_are_mentioned(run):
+    assert "3 degrees of freedom before 1 closure, no errors" in run("check", MODELS / "four_bar.toml")[1]
+    out = run("info", MODELS / "four_bar.toml")[1]
+    assert "closure pin: coupler.tip === rocker.tip (RigidClosure revolute)" in out
+    assert "closures: pin" in out
+    assert "closure" not in run("info", MODELS / "balloon.toml")[1]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +131,8 @@ def test_refusals_say_what_and_exit_with_one(run, tmp_path):
         ["sim", "x", "--method", "Euler"],
         ["sim", "x", "--step", "0"],
         ["sim", "x", "--duration", "inf"],
+        ["sim", "x", "--set", "slider.mass"],
+        ["sim", "x", "--velocity", "hinge=fast"],
     ],
 )
 def test_unusable_arguments_exit_with_two(arguments):

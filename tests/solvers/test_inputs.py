@@ -181,6 +181,34 @@ def test_unusable_actuators(actuator, code):
     assert code in [finding.code for finding in caught.value.findings]
 
 
+@pytest.mark.parametrize(
+    ("cls", "fields"), [(tt.Thruster, {}), (tt.Force, {}), (tt.Force, {"frame": "world"}), (tt.Torque, {})]
+)
+def test_directions_are_parameters(cls, fields):
+    def rig(direction):
+        s = tt.System("rig")
+        hub = tt.RigidBody("hub", 2.0, inertia=[1, 2, 3], ports={"C": [0, 1, 0]})
+        s.connect("world", hub, tt.Free("base"))
+        s.add_actuator(cls("push", hub.port("C"), direction=direction, **fields))
+        return s.resolve()
+
+    built, changed = rig([1, 2, 3]), rig([1, 0, 0]).with_parameters({"push.direction.y": 2.0, "push.direction.z": 3.0})
+    assert changed.parameters() == built.parameters()
+    assert built.parameters()["push.direction.z"] == (3.0, "1")
+    q, v, _, tau = random_state(built, np.random.default_rng(4))
+    forward = [m.forward_dynamics(q, v, tau, u=[2.0]) for m in (built, changed, rig([1, 0, 0]))]
+    np.testing.assert_array_equal(forward[0], forward[1])
+    assert np.abs(forward[0] - forward[2]).max() > 0.1
+    with pytest.raises(tt.ModelError, match="zero-axis"):
+        rig([1, 0, 0]).with_parameters({"push.direction.x": 0.0})
+    with pytest.raises(tt.ModelError, match=r"push\.direction: got \[0"):
+        rig([0, 0, 0])
+
+
+def test_a_force_of_three_inputs_has_no_direction(model):
+    assert not [name for name in model.parameters() if name.startswith("push.")]
+
+
 @pytest.mark.parametrize("u", [[1.0], {"drvie": 1.0}, [np.nan] * 7, "all", {"drive": np.inf}])
 def test_unusable_inputs(model, u):
     zero = np.zeros(model.nv)
