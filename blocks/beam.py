@@ -123,12 +123,9 @@ class Beam(FlexibleBody):
 
     def _fields(self, unusable: bool) -> dict[str, Any]:
         """Return the fields of the flexible body; of a unit beam, if this one's numbers are unusable."""
-        names = [
-            *boundary_names([TIP]),
-            *(f"mode{k + 1}" for k in range(2 * self.modes + self.torsion_modes + self.axial_modes)),
-        ]
+        n = 6 + 2 * self.modes + self.torsion_modes + self.axial_modes
+        names = [*boundary_names([TIP]), *(f"mode{k + 1}" for k in range(n - 6))]
         if unusable:
-            n = len(names)
             return {
                 "mass": 1.0,
                 "participation": np.zeros((n, 6)),
@@ -141,7 +138,7 @@ class Beam(FlexibleBody):
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
         matrices = self._reduced()
-        shape = np.zeros((6, len(names)))
+        shape = np.zeros((6, n))
         shape[:, :6] = np.eye(6)
         return {
             "mass": line * length,
@@ -156,7 +153,7 @@ class Beam(FlexibleBody):
         }
 
     def _reduced(self) -> dict[str, Array]:
-        """Return mass, stiffness and participation in the beam's coordinates, put together from its four kinds of deformation."""
+        """Return mass, stiffness and participation in the beam's coordinates, from its kinds of deformation."""
         n = 6 + 2 * self.modes + self.torsion_modes + self.axial_modes
         mass, stiffness, participation = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
         x, y, z, rx, ry, rz = np.eye(6)

@@ -96,7 +96,7 @@ def _linear_slopes(x: Array) -> Array:
 
 
 def _with_bubbles(values: Array, derivatives: Array, x: Array, order: int, bubbles: int) -> tuple[Array, Array]:
-    """Append polynomials that vanish at both ends with `order` - 1 derivatives, and their `order`-th derivatives (on [0, 1])."""
+    """Append polynomials that vanish at both ends with `order` - 1 derivatives, and those derivatives (on [0, 1])."""
     for k in range(order, order + bubbles):
         legendre = Legendre.basis(k) * np.sqrt(2 * k + 1)
         values = np.vstack([values, legendre.integ(order, lbnd=-1)(x) / 2**order])

@@ -250,7 +250,7 @@ class FlexibleBody(Block):
         return np.concatenate([changing - twist_cross(twist).T @ momentum, along @ (angular @ twist[:3])])
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
-        """Return a random small deformation: ports and centre of mass move by at most 5 % of the body's size each mode."""
+        """Return a random small deformation: each mode moves the body by 5 % of its size or less, root mean square."""
         return rng.uniform(-1.0, 1.0, self.nv) * self._amplitudes
 
     @property
@@ -258,10 +258,11 @@ class FlexibleBody(Block):
         """Largest random amplitude (n) of each coordinate."""
         lengths = [np.linalg.norm(self.com), *(np.linalg.norm(pose.position) for pose in self.port_poses.values())]
         size = max(float(max(lengths)), 1e-3)
-        shares = [np.linalg.norm(self.participation[:, :3], axis=1) / max(self.mass, 1e-300) / size]
+        mean_squares = np.diag(self.matrices.mass) / max(self.mass, 1e-12)
+        shares = [np.sqrt(np.maximum(mean_squares, 0.0)) / size]
         for shape in self.shapes.values():
             shares += [np.linalg.norm(shape[:3], axis=0) / size, np.linalg.norm(shape[3:], axis=0)]
-        return _RANDOM_DEFORMATION / np.maximum(np.max(shares, axis=0), 1e-3)
+        return _RANDOM_DEFORMATION / np.maximum(np.max(shares, axis=0), 1e-12)
 
     # -- reports -------------------------------------------------------------------------------------------------------
 

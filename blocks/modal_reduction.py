@@ -5,9 +5,9 @@ A body's degrees of freedom are those of P (6), of each child port (6), and inte
 
     M_qq = Psi^T M Psi    K_qq = Psi^T K Psi    L = Psi^T M Phi_r    D_P = Phi_r^T M Phi_r
 
-with the rigid-body vectors ``Phi_r`` about P. Craig-Bampton (Craig and Bampton, AIAA Journal 6(7), 1968): ``Psi`` holds the static
-deformations under unit displacements of the child ports and the lowest modes with all ports held. These deformations make any
-static load at the ports exact, whatever hangs on them or holds them.
+with the rigid-body vectors ``Phi_r`` about P. Craig-Bampton (Craig and Bampton, AIAA Journal 6(7), 1968): ``Psi`` holds the
+static deformations under unit displacements of the child ports and the lowest modes with all ports held. They make any static
+load at the ports exact, whatever hangs on them or holds them.
 """
 
 from __future__ import annotations
