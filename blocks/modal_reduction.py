@@ -203,15 +203,16 @@ def _read_matrices(reader: FieldReader, positions: Any, mass: Any, stiffness: An
 
 def _read_nodes(reader: FieldReader, field: str, value: Any, nodes: Array, freedoms: int) -> list[int]:
     """Return the nodes of a port."""
-    members = [value] if isinstance(value, int | np.integer) else list(value)
-    if not members or any(not 0 <= int(node) < len(nodes) for node in members):
+    members = [int(node) for node in np.atleast_1d(np.asarray(value))]
+    if not members or any(not 0 <= node < len(nodes) for node in members):
         reader.report("unknown-node", field, value, f"nodes from 0 to {len(nodes) - 1}", "count nodes from 0")
         return [0]
-    spread = np.linalg.svd(nodes[members] - nodes[members].mean(axis=0), compute_uv=False)
+    around: Array = nodes[members] - nodes[members].mean(axis=0)
+    spread = np.append(np.linalg.svd(around, compute_uv=False), 0.0)
     if freedoms == 3 and (len(members) < 3 or spread[1] < 1e-9 * max(spread[0], 1e-300)):
         expected = "three or more nodes that do not lie on a line"
         reader.report("too-few-nodes", field, value, expected, "nodes without rotations need others to turn a port")
-    return [int(node) for node in members]
+    return members
 
 
 def _entries(members: Sequence[int], freedoms: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from titop.blocks.block import acceleration_bias
@@ -40,7 +41,7 @@ def modal_tables(generals: Iterable[GeneralBlock]) -> tuple[Ints, Array]:
         assert isinstance(body, FlexibleBody)
         rigid = body.rigid_inertia
         own = [rigid[0, 0], rigid[5, 1], rigid[3, 2], rigid[4, 0], *rigid[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]]]
-        parts = [own, body.participation, *body.matrices]
+        parts: list[Any] = [own, body.participation, *body.matrices]
         for port, pose in body.port_poses.items():
             parts += [pose.rotation, pose.position, body.shapes[port]]
         row = [0] * layout.BODY_COLUMNS
