@@ -27,7 +27,6 @@ from titop.blocks.spatial import (
     rigid_inertia,
     rotation_exp,
     skew,
-    twist_cross,
 )
 
 #: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
@@ -69,16 +68,20 @@ class FlexibleBody(Block):
 
     Notes
     -----
-    Coordinates ``eta`` (n). A port stands at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``. Law, with
-    ``x = [A_P - G; eta'']``, first moment ``s = m c + L_lin^T eta``, its rate ``l = L_lin^T eta'`` and ``p = M_P. [V; eta']``::
+    Coordinates ``eta`` (n). A port stands at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``; the centre of mass at
+    ``c + d``, ``d = L_lin^T eta / m``. The kinetic energy is that of the mass at the moving centre of mass, and of rotation and
+    deformation about it as in the undeformed body: the undeformed body's, with ``v + w x d`` in place of v::
 
-        M_PP = [[m 1, -s~], [s~, J_P]]    M_qP = L    M_qq = modal mass
-        h_P = [w x l; l x v] - ad(V)^T p    h_q,j = L_lin,j . (w x v)    passive = -K eta - D eta'
+        T = y^T M_0 y / 2    y = [v + w x d; w; eta']    M_0 = [[D_P, L^T], [L, M_qq]]    [f; t; .] = M_0 y
+        M_PP = [[m 1, -s~], [s~, J_P - s~ d~ - m d~ c~]]        M_qP = L - [0, L_lin d~]    s = m (c + d)
+        h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t + d x f]    h_q,j = L_lin,j . (w x (f / m + d'))
+        passive = -K eta - D eta'
 
-    For ``eta = 0`` at rest this is the linear TITOP model of key A with residual mass ``D_P - L^T M_qq^-1 L``. The first
-    moment follows the deformation: linear momentum is exact, deformations do not depend on the velocity of the observer,
-    gravity has a potential, energy is conserved. Neglected, being of second order in deformation and spin: the dependence of
-    the inertia ``J_P`` and of the angular participation on eta, geometric (centrifugal) stiffening, shortening of bent parts.
+    Without deformation, at rest, this is the linear TITOP model of key A with residual mass ``D_P - L^T M_qq^-1 L``. Since
+    the centre of mass follows the deformation, linear momentum is exact, deformations do not depend on the velocity of the
+    observer, gravity has a potential and energy is conserved; and the inertia stays positive definite whatever the deformation.
+    Neglected, being of second order in deformation and spin: other changes of the inertia and of the angular participation,
+    geometric (centrifugal) stiffening, shortening of bent parts. Spin rates must be small against the lowest frequency.
 
     Examples
     --------
@@ -113,7 +116,7 @@ class FlexibleBody(Block):
         self.mass = reader.scalar("mass", mass)
         self.com = reader.array("com", com, (3,))
         self.inertia = reader.symmetric("inertia", inertia, 3)
-        n = modal_checks.number_of_modes(reader, frequencies, modal_stiffness)
+        n = modal_checks.number_of_modes(reader, frequencies, modal_stiffness, participation)
         self.coordinate_names = None if coordinate_names is None else tuple(str(entry) for entry in coordinate_names)
         self.coordinates = modal_checks.read_names(reader, self.coordinate_names, n)
         self.participation = modal_checks.read_participation(reader, participation, n)
@@ -203,16 +206,16 @@ class FlexibleBody(Block):
         return rotation_exp(moved[3:]) @ pose.rotation, pose.position + moved[:3]
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia; only the coupling of force and rotation depends on the deformation."""
+        """Return the inertia; it depends on the deformation through the centre of mass alone."""
         n = self.nv
-        matrix = np.empty((6 + n, 6 + n), dtype=np.result_type(q, float))
-        matrix[:6, :6] = self.rigid_inertia
-        shift = skew(self.participation[:, :3].T @ q)
-        matrix[:3, 3:6] -= shift
-        matrix[3:6, :3] += shift
-        matrix[6:, :6], matrix[:6, 6:] = self.participation, self.participation.T
-        matrix[6:, 6:] = self.matrices.mass
-        return matrix
+        onto = np.eye(6 + n, dtype=np.result_type(q, float))
+        onto[:3, 3:6] = -skew(self.shift(q))
+        undeformed = np.block([[self.rigid_inertia, self.participation.T], [self.participation, self.matrices.mass]])
+        return onto.T @ undeformed @ onto
+
+    def shift(self, q: Array) -> Array:
+        """Return how far the centre of mass has moved (3, m) from its place in the undeformed body."""
+        return self.participation[:, :3].T @ q / self.mass if self.mass else np.zeros(3)
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the elastic energy ``eta^T K eta / 2`` (J)."""
@@ -242,12 +245,16 @@ class FlexibleBody(Block):
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n)."""
-        linear, angular = skew(twist[:3]), skew(twist[3:])
-        along = self.participation[:, :3]
-        rate = along.T @ v
-        momentum = self.mass_matrix(q)[:6] @ np.concatenate([twist, v])
-        changing = np.concatenate([angular @ rate, -linear @ rate])
-        return np.concatenate([changing - twist_cross(twist).T @ momentum, along @ (angular @ twist[:3])])
+        shift, rate = self.shift(q), self.shift(v)
+        undeformed, v_p, w = self.mass * self.com, twist[:3], skew(twist[3:])
+        at_shift = np.concatenate([v_p + w @ shift, twist[3:]])
+        force, torque = np.split(self.rigid_inertia @ at_shift + self.participation.T @ v, 2)
+        torque = torque + skew(shift) @ force
+        turned = w @ rate
+        changing = skew(undeformed + self.mass * shift) @ turned + skew(rate) @ force
+        h_p = np.concatenate([self.mass * turned + w @ force, changing + w @ torque + skew(v_p) @ force])
+        velocity = force / self.mass if self.mass else np.zeros(3)
+        return np.concatenate([h_p, self.participation[:, :3] @ (w @ (velocity + rate))])
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random small deformation: each mode moves the body by 5 % of its size or less, root mean square."""

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 
 
-def number_of_modes(reader: FieldReader, frequencies: Any, modal_stiffness: Any) -> int:
-    """Return how many modes the one or the other field describes; there must be exactly one of the two."""
+def number_of_modes(reader: FieldReader, frequencies: Any, modal_stiffness: Any, participation: Any) -> int:
+    """Return how many modes the fields describe; there must be frequencies or a stiffness, not both."""
     if (frequencies is None) == (modal_stiffness is None):
         given = "neither" if frequencies is None else "both"
         advice = "give frequencies for mass-normalised modes, modal_mass and modal_stiffness for other coordinates"
         reader.report("frequencies-or-stiffness", "frequencies", given, "frequencies or modal_stiffness", advice)
-    given_numbers = real_array(modal_stiffness if frequencies is None else frequencies)
+    numbers = (real_array(value) for value in (frequencies, modal_stiffness, participation) if value is not None)
+    given_numbers = next(numbers, None)
     return 1 if given_numbers is None else len(np.atleast_1d(given_numbers))
 
 

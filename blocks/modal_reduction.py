@@ -25,7 +25,7 @@ from titop.blocks.spatial import Array, skew
 METHODS = ("craig-bampton", "attachment")
 
 #: How far the rigid-body vectors may be from causing no elastic force, relative to the stiffness.
-_RIGID = 1e-6
+_RIGID = 1e-8
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ complex numbers too: numpy's functions, comparisons of real parts.
 from __future__ import annotations
 
 import numpy as np
-from titop.solvers.kernels.algebra import cross, helper, put_six, six, transport, twist_cross
+from titop.solvers.kernels.algebra import cross, helper, put_six, rigid_momentum, six, transport, twist_cross
 from titop.solvers.kernels.layout import (
     BODY_ELEMENT,
     BODY_MODES,
@@ -119,63 +119,73 @@ def write_modal_laws(ints, bodies, modes, q, v, work, passive, law):
 def _write_law(modes, o, n, q, start, v, first, x, passive, law, target):
     """Write M and h of a body with twist x; its coordinates start at ``q[start]`` and ``v[first]``."""
     size, shares = 6 + n, o + RIGID
-    mass_q = shares + 6 * n
-    # first moment s, its rate l, and the modes' angular momentum
-    s0, s1, s2 = modes[0, o + 1], modes[0, o + 2], modes[0, o + 3]
-    l0 = l1 = l2 = m0 = m1 = m2 = 0.0 * x[0]
+    mass_q, mass = shares + 6 * n, modes[0, o]
+    per_mass = 1.0 / mass if mass > 0.0 else 0.0
+    # shift d of the centre of mass, its rate e, and the modes' momentum
+    d0 = d1 = d2 = l0 = l1 = l2 = m0 = m1 = m2 = 0.0 * x[0]
     for j in range(n):
         p, y, z = shares + 6 * j, q[start + j], v[first + j]
-        s0 += modes[0, p] * y
-        s1 += modes[0, p + 1] * y
-        s2 += modes[0, p + 2] * y
+        d0 += modes[0, p] * y
+        d1 += modes[0, p + 1] * y
+        d2 += modes[0, p + 2] * y
         l0 += modes[0, p] * z
         l1 += modes[0, p + 1] * z
         l2 += modes[0, p + 2] * z
         m0 += modes[0, p + 3] * z
         m1 += modes[0, p + 4] * z
         m2 += modes[0, p + 5] * z
-    _write_rigid(modes, o, (s0, s1, s2), law, target, size)
+    d = d0 * per_mass, d1 * per_mass, d2 * per_mass
+    e = l0 * per_mass, l1 * per_mass, l2 * per_mass
+    s = _write_rigid(modes, o, d, law, target, size)
     v0, v1, v2, w0, w1, w2 = x
-    mass = modes[0, o]
-    ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, o + 4)
-    a0, a1, a2 = cross(w0, w1, w2, s0, s1, s2)
-    f0, f1, f2 = mass * v0 + a0 + l0, mass * v1 + a1 + l1, mass * v2 + a2 + l2
-    a0, a1, a2 = cross(s0, s1, s2, v0, v1, v2)
-    t0 = a0 + ixx * w0 + ixy * w1 + ixz * w2 + m0
-    t1 = a1 + ixy * w0 + iyy * w1 + iyz * w2 + m1
-    t2 = a2 + ixz * w0 + iyz * w1 + izz * w2 + m2
-    # h_P = [w x l; l x v] - ad(V)^T p
-    a0, a1, a2 = cross(w0, w1, w2, f0 + l0, f1 + l1, f2 + l2)
-    b0, b1, b2 = cross(w0, w1, w2, t0, t1, t2)
-    c0, c1, c2 = cross(v0, v1, v2, f0 - l0, f1 - l1, f2 - l2)
+    a0, a1, a2 = cross(w0, w1, w2, d[0], d[1], d[2])
+    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, o, (v0 + a0, v1 + a1, v2 + a2, w0, w1, w2))
+    f = f0 + l0, f1 + l1, f2 + l2
+    a0, a1, a2 = cross(d[0], d[1], d[2], f[0], f[1], f[2])
+    t = t0 + m0 + a0, t1 + m1 + a1, t2 + m2 + a2
+    # h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t]
+    g0, g1, g2 = cross(w0, w1, w2, e[0], e[1], e[2])
+    a0, a1, a2 = cross(w0, w1, w2, f[0], f[1], f[2])
+    b0, b1, b2 = cross(w0, w1, w2, t[0], t[1], t[2])
+    c0, c1, c2 = cross(v0 + e[0], v1 + e[1], v2 + e[2], f[0], f[1], f[2])
+    k0, k1, k2 = cross(s[0], s[1], s[2], g0, g1, g2)
     h = target + size * size
-    put_six(law, 0, h, (a0, a1, a2, b0 + c0, b1 + c1, b2 + c2))
-    u0, u1, u2 = cross(w0, w1, w2, v0, v1, v2)
+    put_six(law, 0, h, (mass * g0 + a0, mass * g1 + a1, mass * g2 + a2, b0 + c0 + k0, b1 + c1 + k1, b2 + c2 + k2))
+    g0, g1, g2 = g0 + per_mass * a0, g1 + per_mass * a1, g2 + per_mass * a2
     for j in range(n):
         p, row = shares + 6 * j, target + (6 + j) * size
+        y0, y1, y2 = modes[0, p], modes[0, p + 1], modes[0, p + 2]
+        a0, a1, a2 = cross(d[0], d[1], d[2], y0, y1, y2)
+        put_six(law, 0, row, (y0, y1, y2, modes[0, p + 3] + a0, modes[0, p + 4] + a1, modes[0, p + 5] + a2))
         for r in range(6):
-            law[0, row + r] = law[0, target + r * size + 6 + j] = modes[0, p + r]
-        total = modes[0, p] * u0 + modes[0, p + 1] * u1 + modes[0, p + 2] * u2
+            law[0, target + r * size + 6 + j] = law[0, row + r]
+        total = y0 * g0 + y1 * g1 + y2 * g2
         for r in range(n):
-            e = mass_q + j * n + r
-            law[0, row + 6 + r] = modes[0, e]
+            k = mass_q + j * n + r
+            law[0, row + 6 + r] = modes[0, k]
             if passive:
-                total += modes[0, e + n * n] * q[start + r] + modes[0, e + 2 * n * n] * v[first + r]
+                total += modes[0, k + n * n] * q[start + r] + modes[0, k + 2 * n * n] * v[first + r]
         law[0, h + 6 + j] = total
 
 
 @helper
-def _write_rigid(modes, o, s, law, target, size):
-    """Write ``M_PP = [[m 1, -s~], [s~, J_P]]``."""
-    mass = modes[0, o]
+def _write_rigid(modes, o, d, law, target, size):
+    """Write ``M_PP = [[m 1, -s~], [s~, J_P - s~ d~ - m d~ c~]]``; return the first moment s."""
+    mass, sx, sy, sz = modes[0, o], modes[0, o + 1], modes[0, o + 2], modes[0, o + 3]
     ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, o + 4)
-    x, y, z = s
+    # added to J_P: m (|c + d|^2 - |c|^2) 1 - m ((c + d) (c + d)^T - c c^T)
+    x, y, z = sx + mass * d[0], sy + mass * d[1], sz + mass * d[2]
+    xx, yy, zz = d[0] * (sx + x), d[1] * (sy + y), d[2] * (sz + z)
+    ixy -= sx * d[1] + d[0] * y
+    ixz -= sx * d[2] + d[0] * z
+    iyz -= sy * d[2] + d[1] * z
     put_six(law, 0, target, (mass, 0.0, 0.0, 0.0, z, -y))
     put_six(law, 0, target + size, (0.0, mass, 0.0, -z, 0.0, x))
     put_six(law, 0, target + 2 * size, (0.0, 0.0, mass, y, -x, 0.0))
-    put_six(law, 0, target + 3 * size, (0.0, -z, y, ixx, ixy, ixz))
-    put_six(law, 0, target + 4 * size, (z, 0.0, -x, ixy, iyy, iyz))
-    put_six(law, 0, target + 5 * size, (-y, x, 0.0, ixz, iyz, izz))
+    put_six(law, 0, target + 3 * size, (0.0, -z, y, ixx + yy + zz, ixy, ixz))
+    put_six(law, 0, target + 4 * size, (z, 0.0, -x, ixy, iyy + xx + zz, iyz))
+    put_six(law, 0, target + 5 * size, (-y, x, 0.0, ixz, iyz, izz + xx + yy))
+    return x, y, z
 
 
 @helper
