@@ -5,9 +5,11 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 """
 
 from titop.blocks.actuators import Force, Motor, Thruster, Torque
+from titop.blocks.beam import Beam
 from titop.blocks.block import Block, PortRef
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
+from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.friction import Friction
 from titop.blocks.joint import Joint
 from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
@@ -29,6 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accelerometer",
+    "Beam",
     "Block",
     "CompliantClosure",
     "ConvergenceError",
@@ -36,6 +39,7 @@ __all__ = [
     "Encoder",
     "Event",
     "Finding",
+    "FlexibleBody",
     "Force",
     "Free",
     "Friction",

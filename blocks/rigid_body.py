@@ -171,7 +171,7 @@ class RigidBody(PortedBlock):
                 Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
             )
         if np.isfinite(self.inertia).all():
-            _check_inertia(f"{self.name}.inertia", self.inertia, self.mass, errors, warnings)
+            check_inertia(f"{self.name}.inertia", self.inertia, self.mass, errors, warnings)
             if self.mass == 0 and self.inertia.any():
                 warnings.append(
                     Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
@@ -202,7 +202,8 @@ class RigidBody(PortedBlock):
         return changed
 
 
-def _check_inertia(where: str, inertia: Array, mass: float, errors: list[Finding], warnings: list[Finding]) -> None:
+def check_inertia(where: str, inertia: Array, mass: float, errors: list[Finding], warnings: list[Finding]) -> None:
+    """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings."""
     moments = np.linalg.eigvalsh(inertia)
     tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(mass)  # the second for rounding of a point mass's inertia
     if moments[0] < -tolerance:

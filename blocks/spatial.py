@@ -22,6 +22,8 @@ _SMALL = 0.1
 _SINE = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)  # sin(t) / t
 _VERSINE = (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600)  # (1 - cos t) / t^2
 _CUBIC = (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800, -1 / 6227020800)  # (t - sin t) / t^3
+_VERSINE_SLOPE = (-1 / 24, 1 / 360, -1 / 13440, 1 / 907200, -1 / 95800320, 1 / 14529715200)  # d/ds of _VERSINE
+_CUBIC_SLOPE = (-1 / 120, 1 / 2520, -1 / 120960, 1 / 9979200, -1 / 1245404160, 1 / 217945728000)  # d/ds of _CUBIC
 _QUARTIC = (1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600)  # (t^2 + 2 cos t - 2) / (2 t^4)
 _QUINTIC = (1 / 120, -1 / 2520, 1 / 120960, -1 / 9979200, 1 / 1245404160)  # (2 t - 3 sin t + t cos t) / (2 t^5)
 _HALF_COTANGENT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000)  # 1/t^2 - cot(t/2)/(2t)
@@ -142,6 +144,28 @@ def log_jacobian(phi: ArrayLike) -> Array:
     phi = np.asarray(phi)
     k = skew(phi)
     return np.eye(3) + 0.5 * k + half_cotangent(phi @ phi) * k @ k
+
+
+def right_jacobian(phi: ArrayLike) -> Array:
+    """Return SO(3)'s right Jacobian J at a rotation vector: ``exp(phi)^T d exp(phi) = skew(J dphi)``."""
+    phi = np.asarray(phi)
+    _, b, c = rotation_coefficients(phi @ phi)
+    k = skew(phi)
+    return np.eye(3) - b * k + c * k @ k
+
+
+def right_jacobian_rate(phi: ArrayLike, rate: ArrayLike) -> Array:
+    """Return ``(dJ/dt) dphi/dt`` (3) of the right Jacobian, with `rate` the constant rate of the rotation vector `phi`."""
+    phi, rate = np.asarray(phi), np.asarray(rate)
+    s = phi @ phi
+    _, b, c = rotation_coefficients(s)
+    if np.real(s) < _SMALL:
+        db, dc = _series(_VERSINE_SLOPE, s), _series(_CUBIC_SLOPE, s)
+    else:
+        db, dc = (0.5 * (1 - c * s) - b) / s, (b - 3 * c) / (2 * s)
+    change = 2 * (phi @ rate)
+    k, turned = skew(phi), skew(phi) @ rate
+    return -db * change * turned + dc * change * k @ turned + c * skew(rate) @ turned
 
 
 def half_cotangent(s: float) -> float:

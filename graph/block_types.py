@@ -14,11 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from titop.blocks import actuators, sensors
+from titop.blocks.beam import Beam
 from titop.blocks.block import Block
 from titop.blocks.closure import Closure
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.joint import Joint
 from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.limits import Limits
@@ -27,8 +30,8 @@ from titop.blocks.pose import Pose
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.rigid_closure import RigidClosure
-from titop.graph.fields import BLOCK_NAME, NUMBER, NUMBERS, PORT, SYMMETRIC, TEXT, UNLIMITED, Field, Kind
-from titop.graph.records import FRICTION, LIMITS, PORTS, POSE
+from titop.graph.fields import BLOCK_NAME, NUMBER, NUMBERS, PORT, SYMMETRIC, TEXT, TEXTS, UNLIMITED, Field, Kind
+from titop.graph.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
 
 #: What the tables of joints and closures say besides the block's own fields: arguments of the method that adds the block.
 ENDS: dict[str, dict[str, Field]] = {
@@ -100,7 +103,7 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
 
 
 def _sections(cls: type[Block]) -> tuple[str, ...]:
-    bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", Closure: "closures", Load: "loads"}
+    bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
     bases |= {actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
@@ -152,6 +155,36 @@ register_block(
         "com": Field(NUMBERS, _ORIGIN),
         "inertia": Field(SYMMETRIC, 0.0),
         "ports": Field(PORTS, {}, attribute="port_poses"),
+    },
+)
+register_block(
+    FlexibleBody,
+    "flexible",
+    {
+        "mass": NUMBER,
+        "com": Field(NUMBERS, _ORIGIN),
+        "inertia": Field(SYMMETRIC, 0.0),
+        "frequencies": Field(NUMBERS, None),
+        "modal_mass": Field(SYMMETRIC, None),
+        "modal_stiffness": Field(SYMMETRIC, None),
+        "modal_damping": Field(SYMMETRIC, None),
+        "damping_ratios": Field(NUMBERS, lambda body: np.zeros(body.nv)),
+        "participation": NUMBERS,
+        "coordinate_names": Field(TEXTS, None),
+        "ports": Field(PORTS, {}, attribute="port_poses"),
+        "shapes": Field(SHAPES, {}),
+    },
+)
+register_block(
+    Beam,
+    "beam",
+    {
+        **dict.fromkeys(("length", "density", "area", "young", "iy", "iz", "torsion_constant", "shear_modulus"), NUMBER),
+        "shear_factors": Field(NUMBERS, None),
+        "damping_ratio": Field(NUMBER, 0.0),
+        "modes": Field(NUMBER, 2),
+        "torsion_modes": Field(NUMBER, 1),
+        "axial_modes": Field(NUMBER, 0),
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))

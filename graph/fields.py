@@ -132,6 +132,21 @@ class Text(Kind):
         return str(value)
 
 
+class Texts(Kind):
+    """A list of texts."""
+
+    def read(self, value: Any, where: str, reading: Reading) -> Any:
+        """Return a list."""
+        if not isinstance(value, list):
+            reading.report("wrong-type", where, value, "a list of texts", 'write ["first", "second"]')
+            return None
+        return [reading.text(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+
+    def write(self, value: Any) -> list[str]:
+        """Return a list."""
+        return [str(entry) for entry in value]
+
+
 class Port(Kind):
     """A port by its dotted name; a block's name stands for its reference frame."""
 
@@ -154,4 +169,4 @@ class BlockName(Text):
 
 
 NUMBER, UNLIMITED, NUMBERS, SYMMETRIC = Number(), Number(infinite=True), Numbers(), Symmetric()
-TEXT, PORT, BLOCK_NAME = Text(), Port(), BlockName()
+TEXT, TEXTS, PORT, BLOCK_NAME = Text(), Texts(), Port(), BlockName()

@@ -161,6 +161,7 @@ class _Flattening:
             (layout.INERTIAL_LOADS, int(inertial)),
             (layout.NQ, len(self.assembly.configuration_names)),
             (layout.NV, len(self.assembly.coordinate_names)),
+            (layout.LAW_SIZE, self.law_size),
         ):
             header[column] = value
         port_rows, port_table = self._port_table()

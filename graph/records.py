@@ -117,5 +117,6 @@ def _record(cls: type, kind: Kind) -> dict[str, Field]:
 
 POSE = PoseKind(_pose, dict.fromkeys(("position", "rotation_vector"), Field(NUMBERS, (0.0, 0.0, 0.0))))
 PORTS = Named(POSE)
+SHAPES = Named(NUMBERS)
 LIMITS = PerCoordinate(Record(Limits, _record(Limits, UNLIMITED)))
 FRICTION = PerCoordinate(FrictionKind(Friction, _record(Friction, NUMBER)))

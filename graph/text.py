@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from titop.blocks.block import Block
+from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.rigid_body import RigidBody
 from titop.graph.outline import describe_closure
 from titop.graph.system import Connection, System
+
+#: More names of coordinates are cut in the middle.
+_SHOWN_COORDINATES = 6
 
 
 def diagram(system: System) -> str:
@@ -51,11 +55,13 @@ def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) 
 
 
 def _describe(block: Block) -> str:
-    coordinates = f" [{', '.join(block.coordinates)}]" if block.nv else ""
+    names = block.coordinates
+    shown = names if len(names) <= _SHOWN_COORDINATES else (*names[:2], "...", names[-1])
+    coordinates = f" [{', '.join(shown)}]" if names else ""
     return f"{block.name}: {type(block).__name__}{coordinates}"
 
 
 def _describe_child(connection: Connection) -> str:
     block = connection.child.block
-    mass = f" {block.mass:g} kg" if isinstance(block, RigidBody) else ""
+    mass = f" {block.mass:g} kg" if isinstance(block, RigidBody | FlexibleBody) else ""
     return f"{connection.child} ({_describe(block).partition(': ')[2]}{mass})"

@@ -18,8 +18,8 @@ from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import entries, layout, pack
-from titop.solvers.laws import write_law, write_ports, write_slopes
+from titop.solvers.kernels import derivative_entries, entries, layout, modal_entries, pack
+from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, write_slopes
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
@@ -35,7 +35,12 @@ class CompiledModel(Model):
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
+        self._passive = True
+        modal = tuple(general for general in self._tables.general if is_modal(general))
+        self._foreign = tuple(general for general in self._tables.general if not is_modal(general))
+        self._modal = modal_tables(modal) if modal else None
         self._rigid = not self._tables.general
+        self._flexible = bool(modal) and not self._foreign
         self._pack()
 
     def _pack(self) -> bool:
@@ -56,15 +61,25 @@ class CompiledModel(Model):
         )
         return status == layout.OK
 
+    @property
+    def _arrays(self) -> tuple[Array, ...]:
+        """The tables that whole-system kernels take."""
+        return (self._ints, self._floats, *(self._modal or ()))
+
+    @property
+    def _entries(self) -> Any:
+        """The whole-system kernels of a system whose blocks are all compiled."""
+        return entries if self._rigid else modal_entries
+
     # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------
 
     @cached_property
     def _forward(self) -> Any:
-        return entries.forward_dynamics.compiled
+        return self._entries.forward_dynamics.compiled
 
     @cached_property
     def _inverse(self) -> Any:
-        return entries.inverse_dynamics.compiled
+        return self._entries.inverse_dynamics.compiled
 
     def forward_dynamics(
         self,
@@ -82,7 +97,13 @@ class CompiledModel(Model):
                     return a
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        return self._any_input(self._forward_one, entries.forward_batch, q, v, "tau", tau, wrenches, u, out)
+        elif wrenches is None and u is None and self._flexible:
+            try:
+                if self._forward(*self._arrays, q, v, tau, a) == layout.OK:
+                    return a
+            except (TypeError, ValueError):
+                pass
+        return self._any_input(self._forward_one, self._entries.forward_batch, q, v, "tau", tau, wrenches, u, out)
 
     def inverse_dynamics(
         self,
@@ -100,7 +121,13 @@ class CompiledModel(Model):
                     return tau
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        return self._any_input(self._inverse_one, entries.inverse_batch, q, v, "a", a, wrenches, u, out)
+        elif wrenches is None and u is None and self._flexible:
+            try:
+                if self._inverse(*self._arrays, q, v, a, tau) == layout.OK:
+                    return tau
+            except (TypeError, ValueError):
+                pass
+        return self._any_input(self._inverse_one, self._entries.inverse_batch, q, v, "a", a, wrenches, u, out)
 
     def _any_input(
         self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, u: Any, out: Array | None
@@ -116,40 +143,40 @@ class CompiledModel(Model):
         result = np.empty_like(x)
         if q.ndim == 1:
             one(model, q, v, x, result)
-        elif self._rigid:
-            self.raise_for(batch(model._ints, model._floats, q, v, x, result))
+        elif self.is_compiled:
+            self.raise_for(batch(*model._arrays, q, v, x, result))
         else:
             for row in range(len(q)):
                 one(model, q[row], v[row], x[row], result[row])
         return store(result - motors if name == "a" else result, out)
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
-        if self._rigid:
-            self.raise_for(self._forward(model._ints, model._floats, q, v, tau, a))
+        if self.is_compiled:
+            self.raise_for(self._forward(*model._arrays, q, v, tau, a))
         else:
             a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-        if self._rigid:
-            self.raise_for(self._inverse(model._ints, model._floats, q, v, a, tau))
+        if self.is_compiled:
+            self.raise_for(self._inverse(*model._arrays, q, v, a, tau))
         else:
             tau[:] = model._inverse_work(q, v, a)[0]
 
     @property
-    def is_rigid(self) -> bool:
-        """Whether all blocks are rigid bodies and built-in joints."""
-        return self._rigid
+    def is_compiled(self) -> bool:
+        """Whether the kernels know the law of every block: rigid and flexible bodies and built-in joints."""
+        return not self._foreign
 
     def loaded(self, wrenches: Mapping[str, Any]) -> CompiledModel:
         """Return the model with constant external wrenches, in the ports' frames, made part of it."""
         return self._pushed(self._pushes(wrenches))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
-        """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a rigid system, ``y = [q, v]``, and its arguments.
+        """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a compiled system, ``y = [q, v]``, and its arguments.
 
         The system is driven by constant efforts `tau` (nv). Where it cannot go on, dy is NaN.
         """
-        return entries.state_derivative.compiled, (self._ints, self._floats, tau)
+        return self._entries.state_derivative.compiled, (*self._arrays, tau)
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
@@ -174,12 +201,17 @@ class CompiledModel(Model):
     def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
         """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
         law = np.zeros((1, self._tables.law_size))
-        for general in self._tables.general:
+        if self._modal:
+            modal_entries.ports(self._ints, *self._modal, q, law)
+        for general in self._foreign:
             write_ports(general, law[0], q[general.q])
         work = np.empty((len(self._tables.constants), columns))
         self.raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
-        for general in self._tables.general:
-            write_law(general, law[0], q[general.q], v[general.v], work[general.element, layout.TWIST : layout.TWIST + 6])
+        if self._modal:
+            modal_entries.laws(self._ints, *self._modal, q, v, work, self._passive, law)
+        for general in self._foreign:
+            twist = work[general.element, layout.TWIST : layout.TWIST + 6]
+            write_law(general, law[0], q[general.q], v[general.v], twist, self._passive)
         if not self._rigid and self._ints[0, layout.LOADS]:
             entries.law_loads(self._ints, self._floats, law, work)
         return law, work
@@ -222,17 +254,18 @@ class CompiledModel(Model):
         bare = self._variant()
         bare._ints = self._ints.copy()
         bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS]] = 0
+        bare._passive = False
         return bare
 
     # -- derivatives ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def _inverse_slopes(self) -> Any:
-        return entries.inverse_derivatives.compiled
+        return derivative_entries.inverse_derivatives.compiled
 
     @cached_property
     def _forward_slopes(self) -> Any:
-        return entries.forward_derivatives.compiled
+        return derivative_entries.forward_derivatives.compiled
 
     def inverse_dynamics_derivatives(
         self,
@@ -281,7 +314,7 @@ class CompiledModel(Model):
         else:
             law, slopes, work, sums, columns = model._linearised_blocks(q, v, a)
             arguments = law, slopes, self._tables.paths, v, a, work, sums, columns, result
-            self.raise_for(entries.derivatives_stage(model._ints, model._floats, *arguments))
+            self.raise_for(derivative_entries.derivatives_stage(model._ints, model._floats, *arguments))
         for block in self._group_springs:
             where = self._v(block)
             result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
@@ -291,7 +324,7 @@ class CompiledModel(Model):
         """Return laws, slopes and motions of all blocks, and empty rows for sums and columns."""
         tables = self._tables
         law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
-        entries.motions_stage(self._ints, self._floats, law, v, a, work)
+        derivative_entries.motions_stage(self._ints, self._floats, law, v, a, work)
         slopes = np.zeros((1, tables.slopes_size))
         for general in tables.general:
             motion = work[general.element]
@@ -305,7 +338,7 @@ class CompiledModel(Model):
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
         law, slopes, work, sums, columns = self._bare._linearised_blocks(q, v, a)
         paths = self._tables.paths
-        entries.columns_stage(self._ints, self._floats, law, slopes, paths, v, a, work, sums, columns)
+        derivative_entries.columns_stage(self._ints, self._floats, law, slopes, paths, v, a, work, sums, columns)
         results = []
         for port in ports:
             result = np.zeros((4, 6, self.nv))
@@ -319,7 +352,7 @@ class CompiledModel(Model):
                 to_port = twist_transport(rotation, position)
                 twist = to_port @ work[element, layout.TWIST : layout.TWIST + 6] + subspace @ v[where]
                 back = np.linalg.solve(twist_transport(frame[:9].reshape(3, 3), frame[9:]), twist)
-                entries.port_derivatives(paths, columns, last, frame[None], back, result)
+                derivative_entries.port_derivatives(paths, columns, last, frame[None], back, result)
             results.append(result)
         return results
 
@@ -365,13 +398,13 @@ class CompiledModel(Model):
 
     @cached_property
     def _mass(self) -> Any:
-        return entries.rigid_mass_matrix.compiled
+        return self._entries.whole_mass_matrix.compiled
 
     def mass_matrix(self, q: Any) -> Array:
-        if self._rigid:
+        if self.is_compiled:
             matrix = np.empty((self.nv, self.nv))
             try:
-                if self._mass(self._ints, self._floats, q, matrix) == layout.OK:
+                if self._mass(*self._arrays, q, matrix) == layout.OK:
                     return matrix
             except (TypeError, ValueError):
                 pass
@@ -383,10 +416,7 @@ class CompiledModel(Model):
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         q, v = _real(q, "q"), _real(v, "v")
-        tau = self._bare._inverse_work(q, v, np.zeros(self.nv))[0]
-        for general in self._tables.general:
-            tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
-        return tau
+        return self._bare._inverse_work(q, v, np.zeros(self.nv))[0]
 
     def passive_efforts(self, q: Any, v: Any) -> Array:
         q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
@@ -394,7 +424,9 @@ class CompiledModel(Model):
         entries.passive_efforts(self._ints, self._floats, q, v, tau)
         entries.passive_efforts(self._bare._ints, self._floats, q, v, gyroscopic)
         tau -= gyroscopic
-        for general in self._tables.general:
+        if self._modal:
+            modal_entries.passive_efforts(self._ints, *self._modal, q, v, tau)
+        for general in self._foreign:
             tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
         return tau
 
@@ -425,7 +457,9 @@ class CompiledModel(Model):
     def energy(self, q: Any, v: Any) -> Energy:
         q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
         kinetic, gravity, elastic = self._observe(q, v)[:3].tolist()
-        for general in self._tables.general:
+        if self._modal:
+            elastic += modal_entries.elastic_energy(self._ints, *self._modal, q)
+        for general in self._foreign:
             elastic += float(general.block.elastic_energy(q[general.q]))
         return Energy(kinetic + self._armature_energy(v), gravity, elastic)
 

@@ -2,11 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from titop.blocks.block import Block, acceleration_bias
+from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.spatial import Array, twist_cross, twist_transport
-from titop.graph.flatten import GeneralBlock
+from titop.graph.flatten import GeneralBlock, Ints
 from titop.solvers.kernels import layout
+
+#: Methods of a block that make its law: a class that overrides one of them is not a flexible body to the kernels.
+_LAW = (
+    "pose",
+    "mass_matrix",
+    "gyroscopic",
+    "elastic_energy",
+    "damping_efforts",
+    "passive_efforts",
+    "motion_subspace",
+    "subspace_rate",
+)
+
+
+def is_modal(general: GeneralBlock) -> bool:
+    """Tell whether the kernels know the law of a general block: a `FlexibleBody`'s own."""
+    cls: type = type(general.block)
+    return issubclass(cls, FlexibleBody) and all(getattr(cls, name) is getattr(FlexibleBody, name) for name in _LAW)
+
+
+def modal_tables(generals: Iterable[GeneralBlock]) -> tuple[Ints, Array]:
+    """Return the kernels' tables ``bodies`` and ``modes`` (see `kernels.layout`) of flexible bodies."""
+    rows: list[list[int]] = []
+    numbers: list[Array] = []
+    offset = 0
+    for general in generals:
+        body = general.block
+        assert isinstance(body, FlexibleBody)
+        rigid = body.rigid_inertia
+        own = [rigid[0, 0], rigid[5, 1], rigid[3, 2], rigid[4, 0], *rigid[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]]]
+        parts: list[Any] = [own, body.participation, *body.matrices]
+        for port, pose in body.port_poses.items():
+            parts += [pose.rotation, pose.position, body.shapes[port]]
+        row = [0] * layout.BODY_COLUMNS
+        row[layout.BODY_ELEMENT], row[layout.BODY_Q] = general.element, general.q.start
+        row[layout.BODY_PORTS], row[layout.BODY_MODES] = len(body.port_poses), offset
+        rows.append(row)
+        numbers.append(np.concatenate([np.ravel(part) for part in parts]))
+        offset += len(numbers[-1])
+    table = np.array(rows, dtype=np.int64).reshape(-1, layout.BODY_COLUMNS)
+    return table, np.concatenate([*numbers, np.zeros(0)])[None]
 
 
 def write_ports(general: GeneralBlock, law: Array, q: Array) -> None:
@@ -19,14 +64,15 @@ def write_ports(general: GeneralBlock, law: Array, q: Array) -> None:
         law[start : start + 6 * len(general.block.coordinates)] = general.block.motion_subspace(port, q).ravel()
 
 
-def write_law(general: GeneralBlock, law: Array, q: Array, v: Array, twist: Array) -> None:
-    """Write M, h (less passive efforts) and the ports' biases of a general block into `law`."""
+def write_law(general: GeneralBlock, law: Array, q: Array, v: Array, twist: Array, passive: bool) -> None:
+    """Write M, h (less passive efforts, if `passive`) and the ports' biases of a general block into `law`."""
     block = general.block
     size = 6 + block.nv
     h = general.law + size * size
     law[general.law : h] = block.mass_matrix(q).ravel()
     law[h : h + size] = block.gyroscopic(q, v, twist)
-    law[h + 6 : h + size] -= block.passive_efforts(q, v)
+    if passive:
+        law[h + 6 : h + size] -= block.passive_efforts(q, v)
     for port, offset in general.ports.items():
         start = offset + layout.PORT_GAMMA
         law[start : start + 6] = acceleration_bias(block, port, q, v, twist)

@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.block import PARENT_PORT, Block
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import ModelError, did_you_mean
+from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.joint import Joint, unit_vector
 from titop.blocks.rigid_body import PortedBlock, RigidBody
 from titop.blocks.spatial import Array, matrix_quaternion, quaternion_matrix
@@ -309,7 +310,7 @@ class Scene:
         """Return name, place and a line of facts."""
         body, joint = connection.child.block, connection.joint
         at = body.com if isinstance(body, RigidBody) else np.zeros(3)
-        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody) else f"{type(body).__name__}, "
+        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody) else f"{type(body).__name__}, "
         facts += f"on {joint.name} ({type(joint).__name__})"
         k = self._frame_index[body.name]
         return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}

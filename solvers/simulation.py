@@ -171,7 +171,7 @@ class _Plant:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
         free = not self.varying and not self.motion.mask.any() and self.inputs is _no_inputs
-        if free and isinstance(self.efforts, _ConstantEfforts) and isinstance(model, CompiledModel) and model.is_rigid:
+        if free and isinstance(self.efforts, _ConstantEfforts) and isinstance(model, CompiledModel) and model.is_compiled:
             return model.loaded(self.constant).state_derivative(self.efforts.value)
 
         def derivative(dy: Array, t: float, y: Array) -> None:

@@ -10,11 +10,12 @@ Read in this order:
 - `pack`: from parameters to the table of floats;
 - `algebra`: spatial algebra on scalars;
 - `joints`: pose and motion of the elementary joints;
-- `general`: blocks with own coordinates, given by their law as arrays;
+- `general`: blocks with own coordinates, given by their law as arrays; `modal`: the laws of flexible bodies;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `passive`: springs, dampers, loads;
 - `observe`: poses, energy, momentum, Jacobians;
+- `whole`: whole passes; `entries`, `modal_entries`: what Python calls;
 - `compilation`: compiling, and a cache that notices every edit.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the

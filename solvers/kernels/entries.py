@@ -1,28 +1,21 @@
 """The entry points: what Python calls. Each returns a status (see `layout`).
 
-Rigid systems run whole in one call (`inverse_dynamics`, `forward_dynamics`). With general blocks the caller fills in
-their laws between `twists` and the stage that follows.
+Rigid systems run whole in one call (`inverse_dynamics`, `forward_dynamics`), systems with flexible bodies in those of
+`modal_entries`. With other general blocks the caller fills in their laws between `twists` and the stage that follows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, void
-from titop.solvers.kernels.algebra import helper
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
-from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
-from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.held_loads import hold_loads
-from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.joints import place
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
-    COLUMN_COLUMNS,
     ELEMENTS,
     FORWARD_COLUMNS,
-    INERTIAL_LOADS,
     INVERSE_COLUMNS,
     LOADS,
     MULTI_COLUMNS,
@@ -31,84 +24,23 @@ from titop.solvers.kernels.layout import (
     NQ,
     NV,
     OK,
-    SUM_COLUMNS,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads, elastic_energy
-from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
+from titop.solvers.kernels.whole import forward_whole, inverse_from_twists, inverse_whole, sizes_fit, status_of, world_rows
 
 _I, _F, _X, _T = int64[:, ::1], float64[:, ::1], float64[::1], float64[:, :, ::1]
-
-
-@helper
-def _sizes_fit(ints, q, v, x, out):
-    return q.size == ints[0, NQ] and v.size == ints[0, NV] and x.size == ints[0, NV] and out.size == ints[0, NV]
-
-
-@helper
-def _world_rows(ints):
-    """Return the number of rows that `apply_loads` needs in `world`."""
-    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] else 0
-
-
-@helper
-def _status_of(out):
-    total = 0.0
-    for k in range(out.size):
-        total += 0.0 * out[k]
-    return OK if total == 0.0 else NOT_FINITE
-
-
-@helper
-def _inverse(ints, floats, law, q, v, a, work, world, tau):
-    """Turn known twists (in `work`) and accelerations into efforts."""
-    for k in range(tau.size):
-        tau[k] = 0.0
-    add_passive_efforts(ints, floats, q, v, tau)
-    for k in range(tau.size):
-        tau[k] = -tau[k]
-    outward_wrenches(ints, floats, law, v, a, work, tau)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, False)
-    inward_wrenches(ints, floats, law, a, work, tau)
-
-
-@helper
-def _inverse_rigid(ints, floats, q, v, a, work, world, tau):
-    status = outward_twists(ints, floats, None, q, v, work)
-    if status != OK:
-        return status
-    _inverse(ints, floats, None, q, v, a, work, world, tau)
-    return _status_of(tau)
-
-
-@helper
-def _forward_rigid(ints, floats, q, v, tau, work, multi, world, a):
-    status = outward_twists(ints, floats, None, q, v, work)
-    if status != OK:
-        return status
-    for k in range(a.size):
-        a[k] = tau[k]
-    add_passive_efforts(ints, floats, q, v, a)
-    rigid_laws(ints, floats, work)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, None, work, world, False)
-    status = inward_elimination(ints, floats, None, v, a, a, None, work, multi)
-    if status != OK:
-        return status
-    outward_accelerations(ints, floats, None, v, a, a, None, work, multi)
-    return _status_of(a)
 
 
 @entry(int64(_I, _F, _X, _X, _X, _X))
 def inverse_dynamics(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system into `tau`."""
-    if not _sizes_fit(ints, q, v, a, tau):
+    if not sizes_fit(ints, q, v, a, tau):
         return WRONG_SIZE
     work, result = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(tau.size)
-    status = _inverse_rigid(ints, floats, q, v, a, work, np.empty((_world_rows(ints), 12)), result)
+    status = inverse_whole(ints, floats, None, None, None, q, v, a, work, np.empty((world_rows(ints), 12)), result)
     for k in range(tau.size):  # last: `tau` may share memory with an argument
         tau[k] = result[k]
     return status
@@ -117,11 +49,11 @@ def inverse_dynamics(ints, floats, q, v, a, tau):
 @entry(int64(_I, _F, _X, _X, _X, _X))
 def forward_dynamics(ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system into `a`."""
-    if not _sizes_fit(ints, q, v, tau, a):
+    if not sizes_fit(ints, q, v, tau, a):
         return WRONG_SIZE
     work, result = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty(a.size)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    status = _forward_rigid(ints, floats, q, v, tau, work, multi, np.empty((_world_rows(ints), 12)), result)
+    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, np.empty((world_rows(ints), 12)), result)
     for k in range(a.size):  # last: `a` may share memory with an argument
         a[k] = result[k]
     return status
@@ -137,9 +69,9 @@ def state_derivative(dy, t, y, ints, floats, tau):
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((_world_rows(ints), 12))
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     write_rates(ints, q, v, dy)
-    status = _forward_rigid(ints, floats, q, v, tau, work, multi, world, dy[nq:])
+    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, world, dy[nq:])
     if status != OK:
         dy[:] = np.nan
     return status
@@ -149,9 +81,9 @@ def state_derivative(dy, t, y, ints, floats, tau):
 def inverse_batch(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system for stacked states."""
     work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
-    world = np.empty((_world_rows(ints), 12))
+    world = np.empty((world_rows(ints), 12))
     for row in range(q.shape[0]):
-        status = _inverse_rigid(ints, floats, q[row], v[row], a[row], work, world, tau[row])
+        status = inverse_whole(ints, floats, None, None, None, q[row], v[row], a[row], work, world, tau[row])
         if status != OK:
             return status
     return OK
@@ -162,9 +94,9 @@ def forward_batch(ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system for stacked states."""
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    world = np.empty((_world_rows(ints), 12))
+    world = np.empty((world_rows(ints), 12))
     for row in range(q.shape[0]):
-        status = _forward_rigid(ints, floats, q[row], v[row], tau[row], work, multi, world, a[row])
+        status = forward_whole(ints, floats, None, None, None, q[row], v[row], tau[row], work, multi, world, a[row])
         if status != OK:
             return status
     return OK
@@ -179,14 +111,14 @@ def twists(ints, floats, law, q, v, work):
 @entry(int64(_I, _F, _F, _X, _X, _X, _F, _X))
 def inverse_stage(ints, floats, law, q, v, a, work, tau):
     """Inverse dynamics from known twists and laws; leaves the joints' wrenches and the accelerations in `work`."""
-    _inverse(ints, floats, law, q, v, a, work, np.empty((_world_rows(ints), 12)), tau)
-    return _status_of(tau)
+    inverse_from_twists(ints, floats, law, q, v, a, work, np.empty((world_rows(ints), 12)), tau)
+    return status_of(tau)
 
 
 @entry(void(_I, _F, _F, _F))
 def law_loads(ints, floats, law, work):
     """Subtract loads on general blocks from their laws."""
-    apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), True)
+    apply_loads(ints, floats, law, work, np.empty((world_rows(ints), 12)), True)
 
 
 @entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
@@ -197,7 +129,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     effort = tau + passive
     rigid_laws(ints, floats, work)
     if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), False)
+        apply_loads(ints, floats, law, work, np.empty((world_rows(ints), 12)), False)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
@@ -206,16 +138,16 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     for k in range(tau.size):
         if imposed[k]:
             tau[k] = effort[k] - passive[k]
-    return min(_status_of(tau), _status_of(a))
+    return min(status_of(tau), status_of(a))
 
 
 @entry(int64(_I, _F, _X, _F))
-def rigid_mass_matrix(ints, floats, q, matrix):
+def whole_mass_matrix(ints, floats, q, matrix):
     """The mass matrix of a rigid system into `matrix`."""
     n = ints[0, NV]
     if q.size != ints[0, NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
         return WRONG_SIZE
-    if _status_of(q) != OK:
+    if status_of(q) != OK:
         return NOT_FINITE
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
     for i in range(1, ints[0, ELEMENTS]):
@@ -263,103 +195,3 @@ def jacobian(ints, floats, law, work, element, result):
 def pack(ints, sources, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
     return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)
-
-
-@helper
-def _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, columns, result):
-    """Derivatives of inverse dynamics by q, v and a, into `result`; the blocks' motions and wrenches are in `work`."""
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    if ints[0, LOADS] > 0:
-        hold_loads(ints, floats, law, world, sums)
-    dq, dv, da = result[0], result[1], result[2]
-    result[:] = 0.0
-    inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da)
-    subtract_passive_derivatives(ints, floats, v, dq, dv)
-
-
-@helper
-def _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, result):
-    outward_wrenches(ints, floats, None, v, a, work, a)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, None, work, world, False)
-    _linearise(ints, floats, None, None, paths, v, a, work, world, sums, columns, result)
-
-
-@helper
-def _result_fits(ints, result):
-    return result.shape[0] == 3 and result.shape[1] == ints[0, NV] and result.shape[2] == ints[0, NV]
-
-
-@entry(int64(_I, _F, _I, _X, _X, _X, _T))
-def inverse_derivatives(ints, floats, paths, q, v, a, result):
-    """Derivatives (3, nv, nv) of a rigid system's inverse dynamics by q, v and a."""
-    if not _sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
-        return WRONG_SIZE
-    count = ints[0, ELEMENTS]
-    work, world = np.empty((count, INVERSE_COLUMNS)), np.empty((_world_rows(ints), 12))
-    status = outward_twists(ints, floats, None, q, v, work)
-    if status != OK:
-        return status
-    sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
-    _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, result)
-    return _status_of(result.ravel())
-
-
-@entry(int64(_I, _F, _I, _I, _X, _X, _X, _T))
-def forward_derivatives(ints, floats, tree, paths, q, v, tau, result):
-    """Derivatives (3, nv, nv) of a rigid system's forward dynamics by q, v and tau."""
-    if not _sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
-        return WRONG_SIZE
-    n, count = ints[0, NV], ints[0, ELEMENTS]
-    work, world, a = np.empty((count, FORWARD_COLUMNS)), np.empty((_world_rows(ints), 12)), np.empty(n)
-    status = _forward_rigid(ints, floats, q, v, tau, work, np.empty((ints[0, MULTIS], MULTI_COLUMNS)), world, a)
-    if status != OK:
-        return status
-    changes = np.empty((3, n, n))
-    sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
-    _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, changes)
-    _to_forward(tree, changes, result)
-    return _status_of(result.ravel())
-
-
-@entry(void(_I, _F, _F, _X, _X, _F))
-def motions_stage(ints, floats, law, v, a, work):
-    """Accelerations, and the wrench that each block and its loads take alone, from known twists and laws."""
-    outward_wrenches(ints, floats, law, v, a, work, np.empty(v.size))
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), False)
-
-
-@entry(int64(_I, _F, _F, _F, _I, _X, _X, _F, _F, _F, _T))
-def derivatives_stage(ints, floats, law, slopes, paths, v, a, work, sums, columns, result):
-    """Derivatives of inverse dynamics from known laws, slopes, motions and wrenches of the blocks."""
-    world = np.empty((_world_rows(ints), 12))
-    if ints[0, INERTIAL_LOADS]:
-        world_poses(ints, law, work, world)
-    _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, columns, result)
-    return _status_of(result.ravel())
-
-
-@entry(void(_I, _F, _F, _F, _I, _X, _X, _F, _F, _F))
-def columns_stage(ints, floats, law, slopes, paths, v, a, work, sums, columns):
-    """How coordinates move the blocks, from known laws, slopes and motions."""
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-
-
-@entry(void(_I, _F, int64, _F, _X, _T))
-def port_derivatives(paths, columns, last, frame, twist, result):
-    """Derivatives (4, 6, nv) of a port's motion, zero before; see `port_slopes`."""
-    port_slopes(paths, columns, last, frame, (twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]), result)
-
-
-@helper
-def _to_forward(tree, changes, result):
-    """Turn derivatives of inverse dynamics into those of forward dynamics: ``M^-1 [-dtau/dq, -dtau/dv, 1]``."""
-    n = tree.shape[1]
-    for i in range(n):
-        for j in range(n):
-            result[0, i, j], result[1, i, j] = -changes[0, i, j], -changes[1, i, j]
-            result[2, i, j] = 1.0 if i == j else 0.0
-    factor(tree, changes[2])
-    for k in range(3):
-        solve_rows(tree, changes[2], result[k])

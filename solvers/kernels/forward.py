@@ -7,7 +7,7 @@ A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordina
 `imposed` is None in forward dynamics (every effort imposed), `law` is None without general blocks: numba then drops the
 branches for the others.
 
-A pivot D below `_NO_INERTIA` of the trace of M is rounding: the joint moves no inertia.
+A pivot D below `NO_INERTIA` of the trace of M is rounding: the joint moves no inertia.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ from titop.solvers.kernels.algebra import (
     six,
     transport,
 )
-from titop.solvers.kernels.general import add_at_port, eliminate_own, inertia_blocks, law_bias, port_gamma, restore_own
+from titop.solvers.kernels.general import (
+    NO_INERTIA,
+    add_at_port,
+    eliminate_own,
+    inertia_blocks,
+    law_bias,
+    port_gamma,
+    restore_own,
+)
 from titop.solvers.kernels.joints import coriolis
 from titop.solvers.kernels.kinematics import parent_motion
 from titop.solvers.kernels.layout import (
@@ -62,9 +70,6 @@ from titop.solvers.kernels.layout import (
     U,
     V,
 )
-
-#: Relative to the trace of an element's inertia.
-_NO_INERTIA = 1e-14
 
 
 @helper
@@ -123,7 +128,7 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
         gamma = coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V])
         if kind == AXIAL:
             pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
-            if not pivot > _NO_INERTIA * _trace(inertia_of(work, i)):
+            if not pivot > NO_INERTIA * _trace(inertia_of(work, i)):
                 return i
         elif kind == SPHERICAL or kind == FREE:
             status = _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi)
@@ -207,7 +212,7 @@ def _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi):
                 multi[m, FULL_P + r] += u[r] * a[k + j]
             continue
         pivot = u[axis] + floats[i, ARMATURE + j]
-        if not pivot > _NO_INERTIA * _trace(inertia):
+        if not pivot > NO_INERTIA * _trace(inertia):
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - multi[m, FULL_P + axis]

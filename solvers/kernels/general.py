@@ -8,6 +8,9 @@ from __future__ import annotations
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, helper, inertia_times, six, transport
 from titop.solvers.kernels.layout import LAW, OWN, OWN_V, PORT, PORT_GAMMA, PORT_S
 
+#: A pivot below this part of the trace of the inertia, the subtree's with it, is rounding: nothing is moved.
+NO_INERTIA = 1e-14
+
 
 @helper
 def subspace_column(ints, law, i, p, j):
@@ -157,12 +160,15 @@ def eliminate_own(ints, law, i, a, effort, imposed):
     o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
     size = 6 + n
     h = o + size * size
+    trace = 0.0
+    for r in range(size):
+        trace += law[0, o + r * size + r]
     for j in range(n - 1, -1, -1):
         if imposed is not None and imposed[k + j]:
             continue
         row = o + (6 + j) * size
         pivot = law[0, row + 6 + j]
-        if not pivot > 0.0:
+        if not pivot > NO_INERTIA * trace:
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - law[0, h + 6 + j]

@@ -11,6 +11,9 @@ and dS/dq (n matrices 6 x n), all in the port's frame.
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
 each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n).
 
+``bodies`` and ``modes`` describe the flexible bodies among the general blocks: a row of integers each, and their numbers one
+after the other in a single row.
+
 Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
 
@@ -43,6 +46,7 @@ LOADS = 4  # number of loads
 INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
 NQ = 6  # sizes of q and v
 NV = 7
+LAW_SIZE = 8  # length of `law`
 
 # -- ints: rows of springs and loads
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -121,6 +125,18 @@ COLUMN_COLUMNS = np.int64(24)
 PORT_P = 9
 PORT_GAMMA = 12
 PORT_S = 18
+
+# -- bodies: rows of flexible bodies
+BODY_ELEMENT = 0  # its element, whose row of ints has the offset of its law
+BODY_Q = 1  # first of its coordinates in q
+BODY_PORTS = 2  # number of its ports
+BODY_MODES = 3  # offset of its numbers in `modes`
+BODY_COLUMNS = 4
+
+# -- modes: of a flexible body: rigid inertia, then participation (n x 6), mass, stiffness and damping (n x n each); then of
+# each port rotation (9) and position (3) without deformation and shape (6 x n)
+RIGID = 10  # mass, first moment (3), inertia about P (6)
+SHAPE = 12
 
 # -- status codes; a positive status is the row of an element whose joint moves no inertia
 OK = 0

@@ -1,0 +1,92 @@
+"""Whole passes: from a state to efforts or accelerations, for systems that need no Python on the way.
+
+`law` is None for rigid systems; otherwise `bodies` and `modes` describe all of its general blocks (see `layout`).
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.algebra import helper
+from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
+from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
+from titop.solvers.kernels.kinematics import outward_twists
+from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, LOADS, NOT_FINITE, NQ, NV, OK
+from titop.solvers.kernels.modal import write_modal_laws, write_modal_ports
+from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
+
+
+@helper
+def sizes_fit(ints, q, v, x, out):
+    """Tell whether the state arguments have the lengths of the system."""
+    return q.size == ints[0, NQ] and v.size == ints[0, NV] and x.size == ints[0, NV] and out.size == ints[0, NV]
+
+
+@helper
+def world_rows(ints):
+    """Return the number of rows that `apply_loads` needs in `world`."""
+    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] else 0
+
+
+@helper
+def status_of(out):
+    """Return whether all results are finite, as a status."""
+    total = 0.0
+    for k in range(out.size):
+        total += 0.0 * out[k]
+    return OK if total == 0.0 else NOT_FINITE
+
+
+@helper
+def inverse_from_twists(ints, floats, law, q, v, a, work, world, tau):
+    """Turn known twists (in `work`), laws and accelerations into efforts."""
+    for k in range(tau.size):
+        tau[k] = 0.0
+    add_passive_efforts(ints, floats, q, v, tau)
+    for k in range(tau.size):
+        tau[k] = -tau[k]
+    outward_wrenches(ints, floats, law, v, a, work, tau)
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, law, work, world, False)
+    inward_wrenches(ints, floats, law, a, work, tau)
+
+
+@helper
+def outward(ints, floats, bodies, modes, law, q, v, work, world):
+    """From a state to twists and the laws of the flexible bodies, loads on them subtracted; return a status."""
+    if law is not None:
+        write_modal_ports(ints, bodies, modes, q, law)
+    status = outward_twists(ints, floats, law, q, v, work)
+    if law is not None:
+        if status == OK:
+            write_modal_laws(ints, bodies, modes, q, v, work, True, law)
+            if ints[0, LOADS] > 0:
+                apply_loads(ints, floats, law, work, world, True)
+    return status
+
+
+@helper
+def inverse_whole(ints, floats, bodies, modes, law, q, v, a, work, world, tau):
+    """Inverse dynamics into `tau`; return a status."""
+    status = outward(ints, floats, bodies, modes, law, q, v, work, world)
+    if status != OK:
+        return status
+    inverse_from_twists(ints, floats, law, q, v, a, work, world, tau)
+    return status_of(tau)
+
+
+@helper
+def forward_whole(ints, floats, bodies, modes, law, q, v, tau, work, multi, world, a):
+    """Forward dynamics into `a`; return a status."""
+    status = outward(ints, floats, bodies, modes, law, q, v, work, world)
+    if status != OK:
+        return status
+    for k in range(a.size):
+        a[k] = tau[k]
+    add_passive_efforts(ints, floats, q, v, a)
+    rigid_laws(ints, floats, work)
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, law, work, world, False)
+    status = inward_elimination(ints, floats, law, v, a, a, None, work, multi)
+    if status != OK:
+        return status
+    outward_accelerations(ints, floats, law, v, a, a, None, work, multi)
+    return status_of(a)

@@ -1,0 +1,214 @@
+"""Reduction of finite-element models: a beam of sixty elements and a lattice of bars, assembled here."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+import titop as tt
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from titop.blocks.modal_reduction import METHODS
+from titop.blocks.spatial import skew
+
+from tests.flexible import linear_frequencies, unit_beam
+
+Array = NDArray[np.float64]
+
+ELEMENTS = 60
+#: E I = rho A = length = 1 as in `tests.flexible.UNIT`.
+YOUNG, AREA, SECOND, SHEAR = 1e4, 1.0, 1e-4, 1e4 / 2.6
+
+
+@cache
+def beam_model() -> tuple[Array, Array, Array]:
+    """Return nodes, mass and stiffness of a beam along x of Euler-Bernoulli elements (Przemieniecki, chapters 5 and 11)."""
+    h, n = 1.0 / ELEMENTS, 6 * (ELEMENTS + 1)
+    M, K = np.zeros((n, n)), np.zeros((n, n))
+    # deflection and slope at both ends, slopes times h
+    bending_k = YOUNG * SECOND / h**3 * np.array([[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]])
+    bending_m = AREA * h / 420 * np.array([[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]])
+    lengths = np.diag([1, h, 1, h])
+    bending_k, bending_m = lengths @ bending_k @ lengths, lengths @ bending_m @ lengths
+    pair = np.array([[1, -1], [-1, 1]])
+    consistent = np.array([[2, 1], [1, 2]]) / 6
+    flip = np.diag([1, -1, 1, -1])  # slope in the x-z plane is minus the rotation about y
+    for e in range(ELEMENTS):
+        for first, stiffness, inertia in ((0, YOUNG * AREA, AREA), (3, SHEAR * 2 * SECOND, 2 * SECOND)):
+            where = np.ix_([6 * e + first, 6 * e + 6 + first], [6 * e + first, 6 * e + 6 + first])
+            K[where] += stiffness / h * pair
+            M[where] += inertia * h * consistent
+        for entries, sign in (([1, 5, 7, 11], np.eye(4)), ([2, 4, 8, 10], flip)):
+            where = np.ix_(6 * e + np.array(entries), 6 * e + np.array(entries))
+            K[where] += sign @ bending_k @ sign
+            M[where] += sign @ bending_m @ sign
+    return np.column_stack([np.linspace(0, 1, ELEMENTS + 1), *np.zeros((2, ELEMENTS + 1))]), M, K
+
+
+@cache
+def lattice_model() -> tuple[Array, Array, Array]:
+    """Return nodes, mass and stiffness of a square tower of bars, four nodes a storey, three degrees of freedom a node."""
+    storeys = 5
+    square = np.array([[0, 0, 0], [0, 0.3, 0], [0, 0.3, 0.3], [0, 0, 0.3]])
+    nodes = np.vstack([square + np.array([0.4 * k, 0, 0]) for k in range(storeys + 1)])
+    n = 3 * len(nodes)
+    M, K = np.zeros((n, n)), np.zeros((n, n))
+    bars = [(i, j) for i in range(len(nodes)) for j in range(i) if i // 4 - j // 4 <= 1]
+    for i, j in bars:
+        along = nodes[j] - nodes[i]
+        length = np.linalg.norm(along)
+        block = 1e4 / length**3 * np.outer(along, along)
+        for a, b, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
+            K[3 * a : 3 * a + 3, 3 * b : 3 * b + 3] += sign * block
+        for a, b, share in ((i, i, 1 / 3), (j, j, 1 / 3), (i, j, 1 / 6), (j, i, 1 / 6)):
+            M[3 * a : 3 * a + 3, 3 * b : 3 * b + 3] += 0.5 * length * share * np.eye(3)
+    return nodes, M, K
+
+
+def reduce_beam(**fields: Any) -> tt.FlexibleBody:
+    """Return the beam clamped at its first node, with a port at the tip, bending modes in pairs."""
+    nodes, M, K = beam_model()
+    given: dict[str, Any] = {"parent": 0, "ports": {"C": ELEMENTS}, "modes": 8} | fields
+    return tt.FlexibleBody.from_finite_elements("beam", nodes, M, K, **given)
+
+
+def clamped(body: tt.FlexibleBody) -> tt.Model:
+    """Return the model of a body clamped at P."""
+    s = tt.System("clamped", gravity=[0, 0, 0])
+    s.connect("world", body, tt.Weld("foot"))
+    return s.resolve()
+
+
+class TestBeam:
+    def test_rigid_data(self) -> None:
+        body = reduce_beam()
+        expected = unit_beam()
+        assert body.mass == pytest.approx(1.0, rel=1e-12)
+        np.testing.assert_allclose(body.com, expected.com, atol=1e-12)
+        np.testing.assert_allclose(body.inertia, expected.inertia, atol=1e-12)
+        np.testing.assert_allclose(body.port_poses["C"].position, [1, 0, 0], atol=1e-15)
+
+    def test_reduction_equals_the_closed_form_beam(self) -> None:
+        """Eight modes with both ends held are the lowest of stretch, torsion and bending: four pairs."""
+        found = reduce_beam()
+        expected = unit_beam(modes=4, torsion_modes=0)
+        np.testing.assert_allclose(found.matrices.stiffness[:6, :6], expected.matrices.stiffness[:6, :6], rtol=1e-7, atol=1e-4)
+        # consistent masses of linear elements are h^2 / 12 off; bending is of fourth order
+        np.testing.assert_allclose(found.matrices.mass[:6, :6], expected.matrices.mass[:6, :6], atol=1e-8)
+        np.testing.assert_allclose(found.participation[:6], expected.participation[:6], atol=1e-8)
+        assert found.coordinates[:7] == ("C_x", "C_y", "C_z", "C_rx", "C_ry", "C_rz", "mode1")
+
+    def test_published_frequencies(self) -> None:
+        """Craig-Bampton with four modes a plane, clamped and clamped: 22.3733, 61.6728, 120.9035."""
+        model = clamped(reduce_beam())
+        found = linear_frequencies(model, {"beam.C": [0, 1, 2, 3, 4, 5]}, 6)
+        np.testing.assert_allclose(found[::2], [22.3733, 61.6728, 120.9035], atol=1e-4)
+
+    def test_attachment_modes(self) -> None:
+        """Four clamped modes and two attachment modes a plane: 22.3733, 61.6735, 120.911."""
+        body = reduce_beam(method="attachment")
+        assert body.frequencies is None
+        np.testing.assert_allclose(body.matrices.mass, np.eye(body.nv), atol=1e-8)
+        found = linear_frequencies(clamped(body), {"beam.C": [0, 1, 2, 3, 4, 5]}, 6)
+        np.testing.assert_allclose(found[::2], [22.3733, 61.6735, 120.911], atol=6e-4)
+
+    def test_without_static_deformations_it_is_wrong(self) -> None:
+        nodes, M, K = beam_model()
+        squares, modes = eigh(K[6:, 6:], M[6:, 6:], subset_by_index=[0, 5])
+        rigid = np.vstack([np.block([[np.eye(3), -skew(x)], [np.zeros((3, 3)), np.eye(3)]]) for x in nodes])
+        modes = np.vstack([np.zeros((6, 6)), modes])
+        beam = unit_beam()
+        share, tip = modes.T @ M @ rigid, {"C": [1, 0, 0]}
+        body = tt.FlexibleBody("beam", 1.0, beam.com, beam.inertia, np.sqrt(squares), share, tip, {"C": modes[-6:]})
+        found = linear_frequencies(clamped(body), {"beam.C": [1, 2, 4, 5]}, 1)
+        assert found[0] == pytest.approx(32.04, abs=0.01)
+
+    def test_sparse_matrices(self) -> None:
+        nodes, M, K = beam_model()
+        body = tt.FlexibleBody.from_finite_elements(
+            "beam", nodes, scipy.sparse.csr_matrix(M), scipy.sparse.csc_matrix(K), 0, {"C": ELEMENTS}, modes=8
+        )
+        np.testing.assert_allclose(body.matrices.mass, reduce_beam().matrices.mass, atol=1e-12)
+
+    def test_parent_in_the_middle_and_two_ports(self) -> None:
+        body = reduce_beam(parent=ELEMENTS // 2, ports={"left": 0, "right": ELEMENTS}, modes=4)
+        np.testing.assert_allclose(body.com, 0, atol=1e-12)
+        np.testing.assert_allclose(body.port_poses["left"].position, [-0.5, 0, 0], atol=1e-12)
+        # clamped in the middle: cantilevers of half the length
+        assert body.natural_frequencies[0] == pytest.approx(4 * 1.8751041**2, rel=1e-3)  # two modes a plane in all
+        assert body.check() == ([], [])
+
+
+class TestLattice:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_static_loads_deform_it_as_the_full_model(self, method: str) -> None:
+        nodes, M, K = lattice_model()
+        tip = range(20, 24)
+        body = tt.FlexibleBody.from_finite_elements("tower", nodes, M, K, range(4), {"top": tip}, modes=5, method=method)
+        assert body.check() == ([], [])
+        wrench = np.array([0.3, -0.5, 0.7, 0.1, 0.2, -0.3])
+        compliance = body.shapes["top"] @ np.linalg.solve(body.matrices.stiffness, body.shapes["top"].T)
+        # the full model: base held, the four nodes of the top moving with a rigid plate
+        arms = nodes[20:24] - nodes[20:24].mean(axis=0)
+        plate = np.vstack([np.hstack([np.eye(3), -skew(arm)]) for arm in arms])
+        carried = np.zeros((len(M), 6))
+        carried[60:72] = plate
+        free = np.hstack([carried, np.eye(len(M))[:, 12:60]])
+        moved = np.linalg.solve(free.T @ K @ free, np.concatenate([wrench, np.zeros(48)]))[:6]
+        np.testing.assert_allclose(compliance @ wrench, moved, rtol=1e-9)
+        assert body.mass == pytest.approx(np.ones(len(M)) @ M @ np.ones(len(M)) / 3, rel=1e-12)
+        np.testing.assert_allclose(body.port_poses["top"].position, [2.0, 0, 0], atol=1e-12)
+
+    def test_all_modes_are_the_full_model(self) -> None:
+        nodes, M, K = lattice_model()
+        body = tt.FlexibleBody.from_finite_elements("tower", nodes, M, K, range(4), {"top": range(20, 24)}, modes=48)
+        arms = nodes[20:24] - nodes[20:24].mean(axis=0)
+        carried = np.zeros((len(M), 6))
+        carried[60:72] = np.vstack([np.hstack([np.eye(3), -skew(arm)]) for arm in arms])
+        free = np.hstack([carried, np.eye(len(M))[:, 12:60]])
+        exact = np.sqrt(eigh(free.T @ K @ free, free.T @ M @ free, eigvals_only=True))
+        np.testing.assert_allclose(body.natural_frequencies, exact, rtol=1e-9)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("code", "fields"),
+        [
+            ("bad-method", {"method": "guyan"}),
+            ("not-a-count", {"modes": -1}),
+            ("not-a-count", {"modes": 2.5}),
+            ("unknown-node", {"parent": 61}),
+            ("unknown-node", {"ports": {"C": [-1]}}),
+            ("unknown-node", {"ports": {"C": []}}),
+            ("too-many-modes", {"modes": 1000}),
+        ],
+    )
+    def test_of_arguments(self, code: str, fields: dict[str, Any]) -> None:
+        with pytest.raises(tt.ModelError) as raised:
+            reduce_beam(**fields)
+        assert raised.value.code == code
+
+    @pytest.mark.parametrize(
+        ("code", "change"),
+        [
+            ("wrong-shape", lambda nodes, M, K: (nodes, M[:-1, :-1], K)),
+            ("wrong-shape", lambda nodes, M, K: (nodes, M, K[:-6, :-6])),
+            ("wrong-shape", lambda nodes, M, K: (nodes[:, :2], M, K)),
+            ("not-symmetric", lambda nodes, M, K: (nodes, M + np.triu(np.ones(M.shape)), K)),
+            ("not-free", lambda nodes, M, K: (nodes, M, K + 1e-3 * np.abs(K).max() * np.eye(len(K)))),
+            ("not-free", lambda nodes, M, K: (2 * nodes, M, K)),
+        ],
+    )
+    def test_of_matrices(self, code: str, change: Any) -> None:
+        with pytest.raises(tt.ModelError) as raised:
+            tt.FlexibleBody.from_finite_elements("beam", *change(*beam_model()), 0, {"C": ELEMENTS})
+        assert raised.value.code == code
+
+    def test_a_port_that_cannot_turn(self) -> None:
+        nodes, M, K = lattice_model()
+        for members in ([20], [20, 21], [20, 21]):
+            with pytest.raises(tt.ModelError, match="too-few-nodes"):
+                tt.FlexibleBody.from_finite_elements("tower", nodes, M, K, range(4), {"top": members})
