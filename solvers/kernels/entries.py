@@ -9,13 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numba import boolean, float64, int64, void
 from titop.solvers.kernels.algebra import helper
+from titop.solvers.kernels.closures import apply_compliance, compliant_energy, constraints
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.joints import place
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
+    CLOSURES,
     ELEMENTS,
     FORWARD_COLUMNS,
     INERTIAL_LOADS,
@@ -27,6 +30,9 @@ from titop.solvers.kernels.layout import (
     NQ,
     NV,
     OK,
+    RANK,
+    ROWS,
+    SINGULAR,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
@@ -43,8 +49,18 @@ def _sizes_fit(ints, q, v, x, out):
 
 @helper
 def _world_rows(ints):
-    """Return the number of rows that `apply_loads` needs in `world`."""
-    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] else 0
+    """Return the number of rows that `_apply_wrenches` needs in `world`."""
+    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] or ints[0, CLOSURES] else 0
+
+
+@helper
+def _apply_wrenches(ints, floats, law, v, work, world, general):
+    """Subtract loads and compliant closures from the laws of general blocks, or else from the biases of rigid bodies."""
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, law, work, world, general)
+    if ints[0, CLOSURES] > 0:
+        world_poses(ints, law, work, world)
+        apply_compliance(ints, floats, law, v, work, world, general)
 
 
 @helper
@@ -64,8 +80,7 @@ def _inverse(ints, floats, law, q, v, a, work, world, tau):
     for k in range(tau.size):
         tau[k] = -tau[k]
     outward_wrenches(ints, floats, law, v, a, work, tau)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, False)
+    _apply_wrenches(ints, floats, law, v, work, world, False)
     inward_wrenches(ints, floats, law, a, work, tau)
 
 
@@ -87,8 +102,7 @@ def _forward_rigid(ints, floats, q, v, tau, work, multi, world, a):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
     rigid_laws(ints, floats, work)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, None, work, world, False)
+    _apply_wrenches(ints, floats, None, v, work, world, False)
     status = inward_elimination(ints, floats, None, v, a, a, None, work, multi)
     if status != OK:
         return status
@@ -177,10 +191,10 @@ def inverse_stage(ints, floats, law, q, v, a, work, tau):
     return _status_of(tau)
 
 
-@entry(void(_I, _F, _F, _F))
-def law_loads(ints, floats, law, work):
-    """Subtract loads on general blocks from their laws."""
-    apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), True)
+@entry(void(_I, _F, _F, _X, _F))
+def law_wrenches(ints, floats, law, v, work):
+    """Subtract loads and compliant closures on general blocks from their laws."""
+    _apply_wrenches(ints, floats, law, v, work, np.empty((_world_rows(ints), 12)), True)
 
 
 @entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
@@ -190,8 +204,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
     rigid_laws(ints, floats, work)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, np.empty((_world_rows(ints), 12)), False)
+    _apply_wrenches(ints, floats, law, v, work, np.empty((_world_rows(ints), 12)), False)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
@@ -201,6 +214,101 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
         if imposed[k]:
             tau[k] = effort[k] - passive[k]
     return min(_status_of(tau), _status_of(a))
+
+
+@helper
+def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, error, bias, chosen, columns, gram, a):
+    """Turn known twists (in `work`) and efforts into the accelerations of a system with rigid closures; return a status.
+
+    `room` (2 k x nv) holds the Jacobian of the constraints, and below it what `choose_rows` leaves of it.
+    """
+    k = loops[0, ROWS]
+    for j in range(a.size):
+        a[j] = 0.0
+    _inverse(ints, floats, law, q, v, a, work, world, matrix[0])
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, v, work, world, error, room[:k], bias)
+    if choose_rows(room[:k], room[k:], chosen) < chosen.size:
+        return SINGULAR
+    for j in range(a.size):
+        a[j] = tau[j] - matrix[0, j]
+    matrix[:] = 0.0
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    status = constrained_accelerations(ints, tree, matrix, room[:k], bias, chosen, columns, gram, a)
+    return status if status != OK else _status_of(a)
+
+
+@entry(int64(_I, _I, _I, _F, _X, _X, _X, _X))
+def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
+    """Forward dynamics of a rigid system with rigid closures into `a`."""
+    if not _sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_twists(ints, floats, None, q, v, work)
+    if status != OK:
+        return status
+    n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
+    space = np.empty((2 * k + n, n))
+    error, chosen, columns, gram = np.empty(2 * k + n), np.empty(r, np.int64), np.empty((n, r + 1)), np.empty((r, r + 1))
+    result, world = error[2 * k :], np.empty((ints[0, ELEMENTS], 12))
+    status = _constrained(
+        tree,
+        loops,
+        ints,
+        floats,
+        None,
+        q,
+        v,
+        tau,
+        work,
+        world,
+        space[2 * k :],
+        space[: 2 * k],
+        error[:k],
+        error[k : 2 * k],
+        chosen,
+        columns,
+        gram,
+        result,
+    )
+    for j in range(n):  # last: `a` may share memory with an argument
+        a[j] = result[j]
+    return status
+
+
+@entry(int64(_I, _I, _I, _F, _F, _X, _X, _X, _F, _X))
+def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
+    """Forward dynamics with rigid closures from known twists and laws."""
+    n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
+    return _constrained(
+        tree,
+        loops,
+        ints,
+        floats,
+        law,
+        q,
+        v,
+        tau,
+        work,
+        np.empty((ints[0, ELEMENTS], 12)),
+        np.empty((n, n)),
+        np.empty((2 * k, n)),
+        np.empty(k),
+        np.empty(k),
+        np.empty(r, np.int64),
+        np.empty((n, r + 1)),
+        np.empty((r, r + 1)),
+        a,
+    )
+
+
+@entry(void(_I, _I, _F, _F, _X, _F, _X, _F, _X))
+def closure_rows(loops, ints, floats, law, v, work, error, jacobian, bias):
+    """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
+    world = np.empty((ints[0, ELEMENTS], 12))
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, v, work, world, error, jacobian, bias)
 
 
 @entry(int64(_I, _F, _X, _F))
@@ -240,7 +348,7 @@ def energy_momentum(ints, floats, law, q, v, work, world, result):
     """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
     world_poses(ints, law, work, world)
     add_energy(ints, floats, law, v, work, world, result)
-    result[2] += elastic_energy(ints, floats, q)
+    result[2] += elastic_energy(ints, floats, q) + compliant_energy(ints, floats, law, world)
     add_momentum(ints, floats, law, v, work, world, result[3:9])
     add_mass(ints, floats, law, world, result[9:13])
 
