@@ -84,8 +84,24 @@ def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int)
     raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
 
 
-def project_rates(model: ClosedLoops, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str) -> Array:
+def project_velocity(model: ClosedLoops, q: Array, v: Array, fixed: Array, rank: int) -> Array:
+    """Return the velocity nearest to the given one that keeps the loops closed."""
+    jacobian = model.constraints(q, v).jacobian
+    return _project(model, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
+
+
+def project_acceleration(model: ClosedLoops, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
+    """Return the acceleration nearest to the given one that keeps the loops closed."""
+    rows = model.constraints(q, v)
+    return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(np.max(v * v, initial=0.0)))
+
+
+def _project(
+    model: ClosedLoops, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str, size: float
+) -> Array:
     """Return the x (nv) nearest to the given one with ``J x = wanted``, entries where `fixed` held.
+
+    Contradictions are judged beside the terms of the equations, `size` among them: a bias may be a small difference.
 
     Raises
     ------
@@ -93,11 +109,12 @@ def project_rates(model: ClosedLoops, jacobian: Array, wanted: Array, x: Array, 
         If the fixed entries contradict the closures; `what` names the rates.
     """
     weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
-    x = x + np.zeros(model.nv)
+    scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
+    x = x.copy()
     for _ in range(2):  # the second time for rounding
         x[~fixed] += least_solution(weighted[:, ~fixed], target - weighted @ x, rank)
     rest = np.abs(target - weighted @ x)
-    scale = np.abs(weighted) @ np.abs(x) + np.abs(target)
+    scale += np.abs(weighted) @ np.abs(x)
     if (rest > CONSISTENT * scale.max(initial=0.0)).any():
         name = model.constraint_names[int(rest.argmax())]
         raise ConvergenceError(

@@ -69,7 +69,7 @@ def hybrid(
     if held_rank is None:
         if found < rank and not imposed.any():
             raise singular(model, q)
-        refuse_inconsistent(model, rows, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
+        refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
     elif found < rank:
         raise singular(model, q)
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
@@ -86,7 +86,7 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
     rows = model.constraints(q, v)
-    refuse_inconsistent(model, rows, a, "take accelerations from m.assemble_acceleration")
+    refuse_inconsistent(model, rows, v, a, "take accelerations from m.assemble_acceleration")
     needed = model.tree_inverse(q, v, a, pushes) - motors
     tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, model.closure_rank)
     if unbalanced > _BALANCED:
@@ -125,7 +125,7 @@ def closure_pushes(model: Model, q: Array, carried: Array) -> list[Push]:
     return pushes
 
 
-def refuse_inconsistent(model: Model, rows: Constraints, a: Array, advice: str) -> None:
+def refuse_inconsistent(model: Model, rows: Constraints, v: Array, a: Array, advice: str) -> None:
     """Refuse accelerations that would open the loops.
 
     Raises
@@ -138,7 +138,8 @@ def refuse_inconsistent(model: Model, rows: Constraints, a: Array, advice: str) 
     rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * model.closure_weights
     scale = np.abs(np.real(rows.jacobian)) @ np.abs(np.real(a)) + np.abs(np.real(rows.bias))
     worst = int(rest.argmax())
-    if rest[worst] > _CONSISTENT * (model.closure_weights * scale).max():
+    # a bias may be a small difference of terms quadratic in v
+    if rest[worst] > _CONSISTENT * ((model.closure_weights * scale).max() + np.max(np.real(v) ** 2)):
         unit = "rad/s^2" if model.angular_constraints[worst] else "m/s^2"
         found = f"{rest[worst] / model.closure_weights[worst]:.3g} {unit} left of {model.constraint_names[worst]}"
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))

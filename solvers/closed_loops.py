@@ -16,7 +16,8 @@ from titop.solvers.arguments import coordinate_mask
 from titop.solvers.assembling import (
     closed_configuration,
     dependent_coordinates,
-    project_rates,
+    project_acceleration,
+    project_velocity,
     rank_at,
     sampled_configurations,
 )
@@ -165,8 +166,7 @@ class ClosedLoops(Configurations):
             If the fixed velocities contradict the closures.
         """
         q, v = self._read_q(q), self._read_v("v", v)
-        rows, mask = self.constraints(q, v), self._chosen("fixed", fixed)
-        return project_rates(self, rows.jacobian, np.zeros(len(rows.error)), v, mask, self.closure_rank, "velocities")
+        return project_velocity(self, q, v, self._chosen("fixed", fixed), self.closure_rank)
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the acceleration (nv) nearest to `a` with which the loops stay closed at the velocity `v`.
@@ -177,8 +177,7 @@ class ClosedLoops(Configurations):
             If the fixed accelerations contradict the closures.
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        rows, mask = self.constraints(q, v), self._chosen("fixed", fixed)
-        return project_rates(self, rows.jacobian, -rows.bias, a, mask, self.closure_rank, "accelerations")
+        return project_acceleration(self, q, v, a, self._chosen("fixed", fixed), self.closure_rank)
 
     def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
         """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.

@@ -169,6 +169,13 @@ class CompiledModel(Model):
             raise closed_dynamics.singular(self, q)
         self.raise_for(status)
 
+    def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        if not self._rigid:
+            return super()._open_dynamics(q, v, tau)
+        a = np.empty(self.nv)
+        self.raise_for(entries.forward_dynamics(self._ints, self._floats, q, v, tau, a))
+        return a
+
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
         if self._rigid:
             self.raise_for(self._inverse(model._ints, model._floats, q, v, a, tau))

@@ -412,9 +412,9 @@ class Model(ClosedLoops, ABC):
                 [Finding("singular-neutral", error.where, "no inertia at the neutral configuration", "inertia to move", advice)]
             )
 
-    def _open_dynamics(self, q: Array, v: Array, tau: Array, pushes: Sequence[Push] = ()) -> Array:
+    def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations of the tree, no loop closed."""
-        return self.tree_hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), list(pushes))[0]
+        return self.tree_hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])[0]
 
     def _actuated(self, names: Sequence[str] | None) -> Array | None:
         """Return a mask (nv) of the actuated coordinates; None where every motion is possible without looking."""
@@ -432,7 +432,10 @@ class Model(ClosedLoops, ABC):
     def tree_hybrid(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
     ) -> tuple[Array, Array]:
-        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed."""
+        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
+
+        `pushes` are the wrenches that act from outside.
+        """
 
     @abstractmethod
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:

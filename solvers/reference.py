@@ -243,7 +243,8 @@ class ReferenceModel(Model):
         pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
         if self.is_constrained:
             return _each(lambda *x: closed_dynamics.forward(self, x[0], x[1], x[2] + motors, pushes), q, v, tau, out)
-        return _each(lambda *x: self._open_dynamics(x[0], x[1], x[2] + motors, pushes), q, v, tau, out)
+        rest, free = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
+        return _each(lambda *x: self.tree_hybrid(x[0], x[1], x[2] + motors, rest, free, pushes)[0], q, v, tau, out)
 
     def inverse_dynamics(
         self,
