@@ -201,7 +201,12 @@ class CompiledModel(Model):
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
-        return super().configuration_rate(_real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"))
+        q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
+        if not self._rigid:
+            return super().configuration_rate(q, v)
+        rates = np.empty(self.nq)
+        entries.configuration_rates(self._ints, q, v, rates)
+        return rates
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         return self._pushed(pushes)._inverse_work(_real(q, "q"), _real(v, "v"), _real(a, "a"))[0]

@@ -163,10 +163,29 @@ class Model(ClosedLoops, ABC):
             the loops.
         """
         mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        return self.masked_dynamics(q, v, tau, a, mask, wrenches, u)
+
+    def masked_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        mask: Array,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        held_rank: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true.
+
+        With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
+        """
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
         motors, pushes = self._motor_efforts(u), self._pushes(wrenches, u)
-        dynamics = closed_dynamics.hybrid if self.is_constrained else type(self).tree_hybrid
-        a, tau = dynamics(self, q, v, tau + motors, a, mask, pushes)
+        if self.is_constrained:
+            a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
+        else:
+            a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
 
     @abstractmethod
@@ -244,13 +263,16 @@ class Model(ClosedLoops, ABC):
         """Units of the sensors' outputs."""
         return tuple(unit for sensor in self._assembly.sensors for unit in sensor_units(self, sensor))
 
-    def outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
+    def outputs(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
+    ) -> Array:
         """Return what the sensors read, in the order of `output_names`.
 
-        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them.
+        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them, and with rigid
+        closures on the efforts `tau` (see `reaction`).
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        parts = [read_sensor(self, sensor, q, v, a, wrenches, u) for sensor in self.assembly.sensors]
+        parts = [read_sensor(self, sensor, q, v, a, wrenches, u, tau) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
