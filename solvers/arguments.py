@@ -171,9 +171,7 @@ def coordinate_mask(
             entries = range(position[name], position[name] + 1)
         else:
             raise ModelError(
-                Finding(
-                    "unknown-coordinate", argument, name, "a joint or coordinate", did_you_mean(name, [*v_slices, *names])
-                )
+                Finding("unknown-coordinate", argument, name, "a joint or coordinate", did_you_mean(name, [*v_slices, *names]))
             )
         for k in entries:
             if mask[k]:

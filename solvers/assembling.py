@@ -119,7 +119,8 @@ def _project(
         name = model.constraint_names[int(rest.argmax())]
         raise ConvergenceError(
             f"the fixed {what} contradict the closures: {name} is left with "
-            f"{rest.max() / model.closure_weights[int(rest.argmax())]:.3g}; fix at most as many coordinates as move independently"
+            f"{rest.max() / model.closure_weights[int(rest.argmax())]:.3g}; "
+            "fix at most as many coordinates as move independently"
         )
     return x
 
@@ -144,8 +145,7 @@ def refuse_flipped(model: ClosedLoops, q: Array) -> None:
         Naming the loop.
     """
     for loop in model.rigid_loops:
-        turn = model.pose(str(loop.first), q)[0].T @ model.pose(str(loop.second), q)[0]
-        if loop.closure.is_flipped(turn):
+        if loop.closure.is_flipped(model.relative_pose(loop, q)[0]):
             raise ConvergenceError(
                 f"loop {loop.closure.name!r} closes with its axes antiparallel; "
                 "start nearer to a configuration in which they point the same way"

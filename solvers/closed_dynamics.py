@@ -92,7 +92,7 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
     if unbalanced > _BALANCED:
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
-        advice = "actuate more coordinates, or leave a dead centre; m.forward_dynamics tells the accelerations that efforts cause"
+        advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
         found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
         raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
     return tau

@@ -36,8 +36,8 @@ class Constraints(NamedTuple):
 class ClosedLoops(Configurations):
     """The rigid closures of a model. Those that are compliant are forces, and nothing to solve for.
 
-    Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or of
-    joints and blocks for all of theirs.
+    Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
+    of joints and blocks for all of theirs.
     """
 
     #: A configuration that `assemble` found: where the search for the rank begins.
@@ -77,6 +77,10 @@ class ClosedLoops(Configurations):
         return max((float(np.linalg.norm(pose.position)) for pose in poses), default=0.0) or 1.0
 
     @abstractmethod
+    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
+        """Return rotation (3x3) and position (3) of a `loop`'s second port in its first."""
+
+    @abstractmethod
     def constraints(self, q: Array, v: Array) -> Constraints:
         """Return the constraints at a state, which is taken as it is."""
 
@@ -96,8 +100,8 @@ class ClosedLoops(Configurations):
     def closure_rank(self) -> int:
         """How many constraints are independent at almost all closed configurations.
 
-        The largest of the ranks at a few closed configurations, which Gauss-Newton steps find from the neutral configuration and
-        from random ones, and from one that `assemble` found before.
+        The largest of the ranks at a few closed configurations, which Gauss-Newton steps find from the neutral configuration
+        and from random ones, and from one that `assemble` found before.
 
         Raises
         ------

@@ -226,9 +226,7 @@ class CompiledModel(Model):
         weights = self.closure_weights
         return Constraints(error / weights, jacobian / weights[:, None], bias / weights)
 
-    def tree_hybrid(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> tuple[Array, Array]:
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = _real(q, "q"), _real(v, "v"), _real(tau, "tau"), _real(a, "a")
         model = self._pushed(pushes)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)

@@ -1,7 +1,7 @@
 """Integrating systems with rigid closures in time.
 
-Accelerations keep the loops closed to second order only (index 1), so that errors of the integrator would open them. After every
-step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
+Accelerations keep the loops closed to second order only (index 1), so that errors of the integrator would open them. After
+every step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
 integrator goes on from there; outputs and events are projected too. The rank of the constraints is held: at states that the
 integrator has moved off the closures redundant constraints look independent by as little as they are off.
 """

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.closure import relative_pose
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
@@ -350,7 +350,9 @@ class Model(ClosedLoops, ABC):
             at_closures = {loop.closure.name: own[2 * k + 1].wrench for k, loop in enumerate(self.rigid_loops)}
         if closure is None:
             return self._joint_wrench(joint, q, v, a, pushes)
-        return at_closures[joint] if joint in at_closures else closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        return (
+            at_closures[joint] if joint in at_closures else closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        )
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""
@@ -365,7 +367,6 @@ class Model(ClosedLoops, ABC):
         """Return the wrench that a joint transmits to its child, with all that acts given as pushes."""
 
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        """Return rotation (3x3) and position (3) of a `loop`'s second port in its first."""
         return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
 
     def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
@@ -451,9 +452,7 @@ class Model(ClosedLoops, ABC):
     # -- for the engines -----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def tree_hybrid(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> tuple[Array, Array]:
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
 
         `pushes` are the wrenches that act from outside.

@@ -12,13 +12,14 @@ within a millionth of a singular configuration is taken to be in it; its acceler
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from titop.blocks.spatial import Array
 
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.
 _DEPENDENT = 1e-12
 
 
-def independent_rows(matrix: Array, rank: int | None = None) -> list[int]:
+def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
     """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left."""
     rest = np.real(matrix).astype(float)
     chosen: list[int] = []
@@ -33,7 +34,7 @@ def independent_rows(matrix: Array, rank: int | None = None) -> list[int]:
         chosen.append(p)
         rest = rest - np.outer(rest @ rest[p] / most, rest[p])
         rest[p] = 0.0
-    return chosen
+    return np.array(chosen, dtype=np.intp)
 
 
 def redundant_rows(matrix: Array) -> list[int]:

@@ -259,12 +259,10 @@ class ReferenceModel(Model):
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
         pushes, motors, mask = self._pushes(wrenches, u), self._motor_efforts(u), self._actuated(actuated)
         if mask is not None:
-            return _each(lambda *x: closed_dynamics.inverse(self, *x, pushes, motors, mask), q, v, a, out)
-        return _each(lambda *x: self.tree_inverse(*x, pushes) - motors, q, v, a, out)
+            return _each(lambda *x: closed_dynamics.inverse(self, x[0], x[1], x[2], pushes, motors, mask), q, v, a, out)
+        return _each(lambda *x: self.tree_inverse(x[0], x[1], x[2], pushes) - motors, q, v, a, out)
 
-    def tree_hybrid(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> tuple[Array, Array]:
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         return self.resolve(q, v, a, tau, mask, pushes)[:2]
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
@@ -289,9 +287,7 @@ class ReferenceModel(Model):
             for ref, rate in zip(ports, rates, strict=True):
                 k = self._index[ref.block.name]
                 node = self.nodes[k]
-                rotation, position, subspace, gamma = _port_kinematics(
-                    node.block, ref.name, q[node.q], v[node.v], states[k].V
-                )
+                rotation, position, subspace, gamma = _port_kinematics(node.block, ref.name, q[node.q], v[node.v], states[k].V)
                 onto = twist_transport(rotation, position)
                 at_port = onto @ jacobians[k]
                 at_port[:, node.v] = at_port[:, node.v] + subspace

@@ -1,4 +1,4 @@
-"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators, or scipy's where rigid loops are closed."""
+"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators, or scipy's with rigid closures."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def four_bar(closure: tt.Block | None = None, lengths: tuple[float, ...] = LENGT
     s = tt.System("four-bar", gravity=[0, -9.81, 0])
     s.world.add_port("ground", [lengths[0], 0, 0])
     crank, coupler, rocker = (
-        bar(name, length, mass) for name, length, mass in zip(("crank", "coupler", "rocker"), lengths[1:], MASSES[1:], strict=True)
+        bar(name, length, mass)
+        for name, length, mass in zip(("crank", "coupler", "rocker"), lengths[1:], MASSES[1:], strict=True)
     )
     s.connect("world", crank, joint=tt.Revolute("q1", **joint))
     s.connect(crank.port("end"), coupler, joint=tt.Revolute("q2"))

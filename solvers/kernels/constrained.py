@@ -12,8 +12,8 @@ import math
 import numpy as np
 from titop.solvers.kernels.algebra import helper
 from titop.solvers.kernels.factor import factor, solve_rows
-from titop.solvers.kernels.layout import ELEMENTS, KIND, LAW, NV, OK, OWN, OWN_V, SINGULAR, V
 from titop.solvers.kernels.joints import coordinates_of
+from titop.solvers.kernels.layout import ELEMENTS, KIND, LAW, NV, OK, OWN, OWN_V, SINGULAR, V
 
 #: As in `titop.solvers.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
@@ -119,9 +119,9 @@ def _element_of(ints, coordinate):
     """Return the element to which a coordinate belongs."""
     for i in range(1, ints[0, ELEMENTS]):
         own = coordinate - ints[i, V]
-        if 0 <= own and own < coordinates_of(ints[i, KIND]):
+        if own >= 0 and own < coordinates_of(ints[i, KIND]):
             return np.int64(i)
         own = coordinate - ints[i, OWN_V]
-        if ints[i, LAW] >= 0 and 0 <= own and own < ints[i, OWN]:
+        if ints[i, LAW] >= 0 and own >= 0 and own < ints[i, OWN]:
             return np.int64(i)
     return np.int64(0)
