@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding
 from titop.blocks.loads import FRAMES, read_target
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, replaced
 
 
 class Actuator(Block):
@@ -111,9 +111,8 @@ class PortActuator(Actuator):
         """Return a copy with some components changed."""
         changed = copy.copy(self)
         if self.direction is not None:
-            changed.direction = self.direction.copy()
             for name, value in values.items():
-                changed.direction["xyz".index(name.removeprefix("direction."))] = value
+                changed.direction = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
         return changed
 
 
@@ -142,7 +141,7 @@ class Thruster(PortActuator):
     def wrenches(self) -> Array:
         """The unit force along the direction."""
         assert self.direction is not None
-        return np.concatenate([self.direction / np.linalg.norm(self.direction), np.zeros(3)])[None]
+        return np.concatenate([self.direction / np.sqrt(self.direction @ self.direction), np.zeros(3)])[None]
 
 
 class _AlongAxes(PortActuator):
@@ -159,8 +158,8 @@ class _AlongAxes(PortActuator):
     @property
     def wrenches(self) -> Array:
         """Unit forces or torques."""
-        wrenches = np.zeros((len(self.inputs), 6))
-        rows = np.eye(3) if self.direction is None else self.direction[None] / np.linalg.norm(self.direction)
+        rows = np.eye(3) if self.direction is None else self.direction[None] / np.sqrt(self.direction @ self.direction)
+        wrenches = np.zeros((len(self.inputs), 6), rows.dtype)
         wrenches[:, self.start : self.start + 3] = rows
         return wrenches
 

@@ -67,6 +67,7 @@ class Beam(FlexibleBody):
     [3.516, 3.516]
     """
 
+    complex_parameters = False  # they go through an eigenvalue problem
     parameter_units: ClassVar[dict[str, str]] = {
         "length": "m",
         "density": "kg/m^3",

@@ -64,6 +64,8 @@ class Block:
     ports: tuple[str, ...] = ()
     #: Whether the block's functions accept complex arguments; found by `is_complex_safe` when a system is checked.
     complex_safe: bool = True
+    #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
+    complex_parameters: ClassVar[bool] = True
     #: Units of the block's parameters by dotted name, for those that it wants to be known by.
     parameter_units: ClassVar[dict[str, str]] = {}
 

@@ -22,6 +22,7 @@ from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.spatial import (
     Array,
+    replaced,
     right_jacobian,
     right_jacobian_rate,
     rigid_inertia,
@@ -334,16 +335,15 @@ class FlexibleBody(Block):
         for name, value in values.items():
             head, _, entry = name.partition(".")
             if name == "mass":
-                changed.mass = float(value)
+                changed.mass = value + 0.0
             elif head == "com" and entry in "xyz":
-                changed.com["xyz".index(entry)] = value
+                changed.com = replaced(changed.com, "xyz".index(entry), value)
             elif head == "inertia" and entry in INERTIA_ENTRIES:
                 i, j = INERTIA_ENTRIES[entry]
-                changed.inertia[i, j] = changed.inertia[j, i] = value
+                changed.inertia = replaced(replaced(changed.inertia, (i, j), value), (j, i), value)
             elif entry in ("frequency", "damping"):
-                array = changed.frequencies if entry == "frequency" else changed.damping_ratios
-                assert array is not None
-                array[int(head.removeprefix("mode")) - 1] = value
+                field = "frequencies" if entry == "frequency" else "damping_ratios"
+                setattr(changed, field, replaced(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
             else:
                 changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
         changed._update()

@@ -151,6 +151,11 @@ class RigidClosure(Closure):
         at_1 = np.hstack([-rows.linear, rows.linear @ skew(r) - angular @ R.T])
         return at_1, np.hstack([rows.linear @ R, angular])
 
+    def is_flipped(self, R: Array) -> bool:
+        """Tell whether an axis that should be aligned points backwards: the constraints cannot tell."""
+        axis = unit_vector(self.axis)
+        return "tilt1" in self.constraint_names and bool(np.real(axis @ R @ axis) < 0)
+
     @staticmethod
     def _angular(rows: Rows, R: Array) -> Array:
         """Return the coefficients (k x 3) of the relative angular velocity w in the errors' rates."""

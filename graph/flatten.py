@@ -12,9 +12,11 @@ from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-from titop.blocks.block import PARENT_PORT, Block
+from titop.blocks.block import PARENT_PORT, Block, PortRef
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.joint import Joint, Link
 from titop.blocks.rigid_body import PortedBlock
+from titop.blocks.rigid_closure import RigidClosure
 from titop.graph.assembly import Assembly
 from titop.graph.system import Connection
 
@@ -77,6 +79,8 @@ class Tables:
     port_count : int
         Number of the general blocks' ports.
     slopes_size : int
+    rigid_rows : dict
+        First row of each rigid closure, by name.
     """
 
     ints: Ints
@@ -93,6 +97,7 @@ class Tables:
     paths: Ints
     port_count: int
     slopes_size: int
+    rigid_rows: dict[str, int]
 
 
 class _Rows:
@@ -147,6 +152,8 @@ class _Flattening:
             self._connection(connection)
         count = len(self.ints.rows)
         springs = self._springs()
+        rigid_rows = self._rigid_closures()
+        closures = self._compliant_closures()
         first_load = len(self.ints.rows)
         self._loads()
         header = self.ints.rows[WORLD]
@@ -162,6 +169,7 @@ class _Flattening:
             (layout.NQ, len(self.assembly.configuration_names)),
             (layout.NV, len(self.assembly.coordinate_names)),
             (layout.LAW_SIZE, self.law_size),
+            (layout.CLOSURES, closures),
         ):
             header[column] = value
         port_rows, port_table = self._port_table()
@@ -181,6 +189,7 @@ class _Flattening:
             paths=paths,
             port_count=self.port_count,
             slopes_size=self.slopes_size,
+            rigid_rows=rigid_rows,
         )
 
     def _element(self, joint: str, link: Link, parent: int, port: int = -1, q: int = 0, v: int = 0, **sources: int) -> int:
@@ -343,17 +352,51 @@ class _Flattening:
             count += 1
         return count
 
+    def _rigid_closures(self) -> dict[str, int]:
+        """Add rows for every rigid closure: its constraints, of which the first two rows also hold its ports."""
+        first: dict[str, int] = {}
+        for loop in self.assembly.loops:
+            if isinstance(loop.closure, RigidClosure):
+                constraints = len(loop.closure.constraint_names)
+                turns = int(bool(loop.closure.rows.rotation.any()))
+                first[loop.closure.name] = self._acting(loop.first, CONSTRAINTS=constraints, TURNS=turns)
+                self._acting(loop.second)
+                self._more_rows(constraints - 2)
+        return first
+
+    def _compliant_closures(self) -> int:
+        """Add rows for every compliant closure; return their number."""
+        count = 0
+        for loop in self.assembly.loops:
+            if isinstance(loop.closure, CompliantClosure):
+                row = self.sources.rows[self._acting(loop.first)]
+                for column, field in ((self.pack.CLOSURE_K, "stiffness"), (self.pack.CLOSURE_D, "damping")):
+                    row[column] = self.index[f"{loop.closure.name}.{field}.x.x"]
+                self._acting(loop.second)
+                self._more_rows(self.layout.COMPLIANT_ROWS - 2)
+                count += 1
+        return count
+
+    def _more_rows(self, count: int) -> None:
+        for _ in range(count):
+            self.ints.add()
+            self.sources.add()
+
     def _loads(self) -> None:
         for load in self.assembly.loads:
-            block, port = load.target.block, load.target.name
-            source = -1
-            offset = -1
-            if isinstance(block, PortedBlock):
-                source = -1 if port is None else self.index[f"{block.name}.{port}.position.x"]
-            elif port not in (None, PARENT_PORT):
-                offset = self.general[block.name].ports[port]
-            self.ints.add(ELEMENT=self.elements[block.name], INERTIAL=int(load.frame == "world"), PORT=offset)
-            self.sources.add(LOAD_PORT=source, LOAD_WRENCH=self.index[f"{load.name}.force.x"])
+            row = self._acting(load.target, INERTIAL=int(load.frame == "world"))
+            self.sources.rows[row][self.pack.LOAD_WRENCH] = self.index[f"{load.name}.force.x"]
+
+    def _acting(self, target: PortRef, **ints: int) -> int:
+        """Add the row of something that acts on a port; return it."""
+        block, port = target.block, target.name
+        source = offset = -1
+        if isinstance(block, PortedBlock):
+            source = -1 if port is None else self.index[f"{block.name}.{port}.position.x"]
+        elif port not in (None, PARENT_PORT):
+            offset = self.general[block.name].ports[port]
+        self.sources.add(LOAD_PORT=source)
+        return self.ints.add(ELEMENT=self.elements[block.name], PORT=offset, **ints)
 
     def _port_table(self) -> tuple[dict[str, int], Ints]:
         rows: dict[str, int] = {}

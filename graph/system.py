@@ -53,12 +53,12 @@ class Loop:
     Attributes
     ----------
     first, second : PortRef
-    closure : Closure
+    closure : RigidClosure or CompliantClosure
     """
 
     first: PortRef
     second: PortRef
-    closure: Closure
+    closure: Any
 
 
 class System:

@@ -143,39 +143,40 @@ def read_wrenches(wrenches: Mapping[str, Any], ports: Mapping[str, Any]) -> dict
     return result
 
 
-def prescribed_mask(prescribed: Iterable[str], names: tuple[str, ...], v_slices: Mapping[str, slice]) -> Array:
-    """Return a mask (nv) that is true where the motion is prescribed.
+def coordinate_mask(
+    chosen: Iterable[str], names: tuple[str, ...], v_slices: Mapping[str, slice], argument: str = "prescribed"
+) -> Array:
+    """Return a mask (nv) that is true for the chosen coordinates.
 
-    `prescribed` holds coordinate names, or names of joints and blocks for all of their coordinates.
+    `chosen` holds coordinate names, or names of joints and blocks for all of their coordinates; `argument` is what the caller's
+    caller calls it.
 
     Raises
     ------
     ModelError
-        If a name is unknown or a coordinate is prescribed twice.
+        If a name is unknown or a coordinate is chosen twice.
     """
     mask = np.zeros(len(names), dtype=bool)
     position = {name: k for k, name in enumerate(names)}
-    if isinstance(prescribed, str):
-        prescribed = [prescribed]
-    if not isinstance(prescribed, Iterable):
-        raise ModelError(Finding("wrong-type", "prescribed", prescribed, "names of joints or coordinates", 'write ["hinge"]'))
-    for name in prescribed:
+    if isinstance(chosen, str):
+        chosen = [chosen]
+    if not isinstance(chosen, Iterable):
+        raise ModelError(Finding("wrong-type", argument, chosen, "names of joints or coordinates", 'write ["hinge"]'))
+    for name in chosen:
         if not isinstance(name, str):
-            raise ModelError(Finding("unknown-coordinate", "prescribed", name, "a joint or coordinate", "give its name"))
+            raise ModelError(Finding("unknown-coordinate", argument, name, "a joint or coordinate", "give its name"))
         if name in v_slices:
             entries = range(v_slices[name].start, v_slices[name].stop)
         elif name in position:
             entries = range(position[name], position[name] + 1)
         else:
             raise ModelError(
-                Finding(
-                    "unknown-coordinate", "prescribed", name, "a joint or coordinate", did_you_mean(name, [*v_slices, *names])
-                )
+                Finding("unknown-coordinate", argument, name, "a joint or coordinate", did_you_mean(name, [*v_slices, *names]))
             )
         for k in entries:
             if mask[k]:
                 raise ModelError(
-                    Finding("prescribed-twice", "prescribed", name, "each coordinate once", f"{names[k]} is there already")
+                    Finding(f"{argument}-twice", argument, name, "each coordinate once", f"{names[k]} is there already")
                 )
             mask[k] = True
     return mask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,12 @@ from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
+from titop.solvers import closed_dynamics
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
+from titop.solvers.closed_loops import Constraints
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import derivative_entries, entries, layout, modal_entries, pack
+from titop.solvers.kernels import closure_entries, derivative_entries, entries, layout, modal_entries, pack
 from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, write_slopes
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
@@ -40,7 +42,9 @@ class CompiledModel(Model):
         self._foreign = tuple(general for general in self._tables.general if not is_modal(general))
         self._modal = modal_tables(modal) if modal else None
         self._rigid = not self._tables.general
-        self._flexible = bool(modal) and not self._foreign
+        self._flexible = bool(modal) and not self._foreign and not self.is_constrained
+        self._simple_inverse = self._rigid and not self.is_constrained
+        self._coefficients = self._constraint_coefficients()
         self._pack()
 
     def _pack(self) -> bool:
@@ -59,6 +63,8 @@ class CompiledModel(Model):
             self._frames,
             self._ports,
         )
+        for row, coefficients in self._coefficients:
+            self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         return status == layout.OK
 
     @property
@@ -71,10 +77,30 @@ class CompiledModel(Model):
         """The whole-system kernels of a system whose blocks are all compiled."""
         return entries if self._rigid else modal_entries
 
+    def _constraint_coefficients(self) -> list[tuple[int, Array]]:
+        """Return first row and weighted coefficients of the constraints of every rigid closure."""
+        result, start = [], 0
+        for loop in self.rigid_loops:
+            rows = loop.closure.rows
+            table = np.column_stack([rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset])
+            weights = self.closure_weights[start : start + len(table), None]
+            weighted = table * weights
+            weighted[:, 9:12] = rows.aligned2
+            result.append((self._tables.rigid_rows[loop.closure.name], weighted))
+            start += len(table)
+        return result
+
+    def _loops(self, rank: int) -> Array:
+        """Return the table that tells kernels of the rigid closures."""
+        first = min(self._tables.rigid_rows.values(), default=0)
+        return np.array([[first, len(self.rigid_loops), len(self.constraint_names), rank]], dtype=np.int64)
+
     # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------
 
     @cached_property
     def _forward(self) -> Any:
+        if self.is_constrained:
+            return partial(closure_entries.constrained_forward.compiled, self._tables.tree, self._loops(self.closure_rank))
         return self._entries.forward_dynamics.compiled
 
     @cached_property
@@ -103,7 +129,8 @@ class CompiledModel(Model):
                     return a
             except (TypeError, ValueError):
                 pass
-        return self._any_input(self._forward_one, self._entries.forward_batch, q, v, "tau", tau, wrenches, u, out)
+        batch = None if self.is_constrained else self._entries.forward_batch
+        return self._any_input(self._forward_one, batch, q, v, "tau", tau, wrenches, u, out)
 
     def inverse_dynamics(
         self,
@@ -113,9 +140,10 @@ class CompiledModel(Model):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        actuated: Sequence[str] | None = None,
     ) -> Array:
         tau = np.empty(self.nv) if out is None else out
-        if wrenches is None and u is None and self._rigid:
+        if wrenches is None and u is None and actuated is None and self._simple_inverse:
             try:
                 if self._inverse(self._ints, self._floats, q, v, a, tau) == layout.OK:
                     return tau
@@ -127,7 +155,14 @@ class CompiledModel(Model):
                     return tau
             except (TypeError, ValueError):
                 pass
-        return self._any_input(self._inverse_one, self._entries.inverse_batch, q, v, "a", a, wrenches, u, out)
+        mask, motors = self._actuated(actuated), self._motor_efforts(u)
+        if mask is None:
+            return self._any_input(self._inverse_one, self._entries.inverse_batch, q, v, "a", a, wrenches, u, out)
+
+        def closed(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
+            tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, mask) + motors
+
+        return self._any_input(closed, None, q, v, "a", a, wrenches, u, out)
 
     def _any_input(
         self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, u: Any, out: Array | None
@@ -143,7 +178,7 @@ class CompiledModel(Model):
         result = np.empty_like(x)
         if q.ndim == 1:
             one(model, q, v, x, result)
-        elif self.is_compiled:
+        elif self.is_compiled and batch is not None:
             self.raise_for(batch(*model._arrays, q, v, x, result))
         else:
             for row in range(len(q)):
@@ -151,10 +186,24 @@ class CompiledModel(Model):
         return store(result - motors if name == "a" else result, out)
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
-        if self.is_compiled:
-            self.raise_for(self._forward(*model._arrays, q, v, tau, a))
+        if self.is_constrained and not self._rigid:
+            law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
+            loops, tables = self._loops(self.closure_rank), (model._ints, model._floats)
+            status = closure_entries.constrained_stage(self._tables.tree, loops, *tables, law, q, v, tau, work, a)
+        elif self.is_compiled:
+            status = self._forward(*model._arrays, q, v, tau, a)
         else:
-            a[:], _ = model._hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])
+            a[:], status = model._open_dynamics(q, v, tau), layout.OK
+        if status == layout.SINGULAR:
+            raise closed_dynamics.singular(self, q)
+        self.raise_for(status)
+
+    def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        if not self._rigid:
+            return super()._open_dynamics(q, v, tau)
+        a = np.empty(self.nv)
+        self.raise_for(entries.forward_dynamics(self._ints, self._floats, q, v, tau, a))
+        return a
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
         if self.is_compiled:
@@ -181,9 +230,32 @@ class CompiledModel(Model):
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
-        return super().configuration_rate(_real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"))
+        q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
+        if not self._rigid:
+            return super().configuration_rate(q, v)
+        rates = np.empty(self.nq)
+        entries.configuration_rates(self._ints, q, v, rates)
+        return rates
 
-    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        return self._pushed(pushes)._inverse_work(_real(q, "q"), _real(v, "v"), _real(a, "a"))[0]
+
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        response, free = np.zeros(efforts.shape), ~mask
+        matrix = self.mass_matrix(q)[np.ix_(free, free)]
+        response[free] = np.linalg.solve(matrix, efforts[free])
+        return response
+
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        q, v = _real(q, "q"), _real(v, "v")
+        k = len(self.constraint_names)
+        error, jacobian, bias = np.empty(k), np.empty((k, self.nv)), np.empty(k)
+        _, law, work = self._bare._inverse_work(q, v, np.zeros(self.nv))
+        closure_entries.closure_rows(self._loops(0), self._ints, self._floats, law, v, work, error, jacobian, bias)
+        weights = self.closure_weights
+        return Constraints(error / weights, jacobian / weights[:, None], bias / weights)
+
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = _real(q, "q"), _real(v, "v"), _real(tau, "tau"), _real(a, "a")
         model = self._pushed(pushes)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
@@ -212,8 +284,8 @@ class CompiledModel(Model):
         for general in self._foreign:
             twist = work[general.element, layout.TWIST : layout.TWIST + 6]
             write_law(general, law[0], q[general.q], v[general.v], twist, self._passive)
-        if not self._rigid and self._ints[0, layout.LOADS]:
-            entries.law_loads(self._ints, self._floats, law, work)
+        if not self._rigid and (self._ints[0, layout.LOADS] or self._ints[0, layout.CLOSURES]):
+            entries.law_wrenches(self._ints, self._floats, law, v, work)
         return law, work
 
     def _pushed(self, pushes: list[Push]) -> CompiledModel:
@@ -253,7 +325,7 @@ class CompiledModel(Model):
         """The model without passive efforts and loads."""
         bare = self._variant()
         bare._ints = self._ints.copy()
-        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS]] = 0
+        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.CLOSURES]] = 0
         bare._passive = False
         return bare
 
@@ -381,7 +453,7 @@ class CompiledModel(Model):
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
     ) -> HybridDerivatives:
-        a, _ = self._hybrid(q, v, tau, a, mask, pushes)
+        a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
         return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes), mask)
 
     @cached_property
@@ -418,8 +490,8 @@ class CompiledModel(Model):
         q, v = _real(q, "q"), _real(v, "v")
         return self._bare._inverse_work(q, v, np.zeros(self.nv))[0]
 
-    def passive_efforts(self, q: Any, v: Any) -> Array:
-        q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
+    def _own_passive_efforts(self, q: Array, v: Array) -> Array:
+        q, v = _real(q, "q"), _real(v, "v")
         gyroscopic, tau = np.zeros(self.nv), np.zeros(self.nv)
         entries.passive_efforts(self._ints, self._floats, q, v, tau)
         entries.passive_efforts(self._bare._ints, self._floats, q, v, gyroscopic)
@@ -441,10 +513,10 @@ class CompiledModel(Model):
         result[:, where] += subspace
         return result
 
-    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
-        q, v, a = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"), _real(self._read_v("a", a), "a")
-        connection = self._connections[self._read_joint(joint)]
-        _, _, work = self._pushed(self._pushes(wrenches, u))._inverse_work(q, v, a)
+    def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
+        connection = self._connections[joint]
+        _, _, work = self._pushed(pushes)._inverse_work(q, v, a)
         wrench = work[self._tables.elements[connection.child.block.name], layout.BIAS : layout.BIAS + 6]
         port = str(connection.child)
         if port not in self._tables.port_rows:
@@ -570,6 +642,7 @@ class CompiledModel(Model):
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = {general.block.name for general in self._tables.general}
         general |= {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
+        general |= {loop.closure.name for loop in self.rigid_loops}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)

@@ -184,13 +184,6 @@ class Configurations:
             raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
         return port
 
-    def _read_joint(self, joint: str) -> str:
-        if not isinstance(joint, str) or joint not in self.joint_names:
-            raise ModelError(
-                Finding("unknown-joint", "joint", joint, "a joint of the model", did_you_mean(joint, self.joint_names))
-            )
-        return joint
-
     def _read_block_value(self, name: str, value: Any) -> Array:
         block = self._assembly.blocks[name]
         where = f"configuration[{name!r}]"

@@ -8,10 +8,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from titop.blocks.errors import Finding, ModelError, warn
+from titop.blocks.closure import relative_pose
+from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array, skew
-from titop.solvers.arguments import check_stacks, prescribed_mask, read_wrenches, store
-from titop.solvers.configurations import Configurations
+from titop.graph.system import Loop
+from titop.solvers import closed_dynamics
+from titop.solvers.arguments import check_stacks, coordinate_mask, read_wrenches, store
+from titop.solvers.closed_loops import ClosedLoops
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
@@ -19,7 +23,7 @@ from titop.solvers.sensitivities import Sensitivities
 
 
 class Energy(NamedTuple):
-    """Energy of a system (J)."""
+    """Energy of a system (J); `elastic` is that of springs, compliant closures and deformable bodies."""
 
     kinetic: float
     gravity: float
@@ -60,7 +64,7 @@ class MotionDerivatives(NamedTuple):
     dA_dv: Array
 
 
-class Model(Configurations, ABC):
+class Model(ClosedLoops, ABC):
     """A resolved system: frozen, usable from several threads.
 
     States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls. Functions of a state
@@ -89,6 +93,9 @@ class Model(Configurations, ABC):
     ) -> Array:
         """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
 
+        With rigid closures, together with the least multipliers that keep the loops closed; the cost then grows with the
+        coordinates on the paths between them and with the square of the number of constraints.
+
         Parameters
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
@@ -103,7 +110,7 @@ class Model(Configurations, ABC):
         Raises
         ------
         ModelError
-            For unusable arguments, and for a joint that moves no inertia at `q`.
+            For unusable arguments, for a joint that moves no inertia at `q`, and where the closures are singular.
         """
 
     @abstractmethod
@@ -115,10 +122,25 @@ class Model(Configurations, ABC):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        actuated: Sequence[str] | None = None,
     ) -> Array:
         """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
 
-        Arguments as `forward_dynamics`.
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three.
+        wrenches, out, u
+            As `forward_dynamics`.
+        actuated : sequence of str, optional
+            Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
+            Where rigid closures leave a choice, the efforts are those of least norm.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments; for accelerations that would open the loops, or that need efforts on coordinates that are
+            not actuated.
         """
 
     def hybrid_dynamics(
@@ -132,6 +154,8 @@ class Model(Configurations, ABC):
         u: Any = None,
     ) -> tuple[Array, Array]:
         """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
+
+        Rigid closures carry what keeps the loops closed; where they leave a choice, the efforts are those of least norm.
 
         Parameters
         ----------
@@ -152,12 +176,33 @@ class Model(Configurations, ABC):
         Raises
         ------
         ModelError
-            For unusable arguments, unknown names, a coordinate prescribed twice.
+            For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
+            the loops.
         """
-        mask = prescribed_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        return self.masked_dynamics(q, v, tau, a, mask, wrenches, u)
+
+    def masked_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        mask: Array,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        held_rank: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true.
+
+        With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
+        """
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        motors = self._motor_efforts(u)
-        a, tau = self._hybrid(q, v, tau + motors, a, mask, self._pushes(wrenches, u))
+        motors, pushes = self._motor_efforts(u), self._pushes(wrenches, u)
+        if self.is_constrained:
+            a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
+        else:
+            a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
 
     # -- derivatives ---------------------------------------------------------------------------------------------------
@@ -240,7 +285,7 @@ class Model(Configurations, ABC):
         -------
         HybridDerivatives
         """
-        mask = prescribed_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
         return self._hybrid_derivatives(q, v, tau + self._motor_efforts(u), a, mask, self._pushes(wrenches, u))
 
@@ -329,7 +374,7 @@ class Model(Configurations, ABC):
 
     @abstractmethod
     def mass_matrix(self, q: Any) -> Array:
-        """Return the mass matrix (nv, nv)."""
+        """Return the mass matrix (nv, nv), of the tree: as if no loop were closed."""
 
     def nonlinear_effects(self, q: Any, v: Any) -> Array:
         """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
@@ -356,8 +401,15 @@ class Model(Configurations, ABC):
         return 0.5 * coriolis
 
     def passive_efforts(self, q: Any, v: Any) -> Array:
-        """Return the efforts (nv) of springs, dampers and elasticity."""
+        """Return the efforts (nv) of springs, dampers, elasticity and compliant closures."""
         q, v = self._read_q(q), self._read_v("v", v)
+        efforts = self._own_passive_efforts(q, v)
+        for port, _, wrench in self.compliant_pushes(q, v):
+            efforts = efforts + self.jacobian(port, q).T @ wrench
+        return efforts
+
+    def _own_passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) of the blocks' own springs, dampers and elasticity."""
         return self._blockwise(
             lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
             self.nv,
@@ -395,13 +447,16 @@ class Model(Configurations, ABC):
         """Units of the sensors' outputs."""
         return tuple(unit for sensor in self._assembly.sensors for unit in sensor_units(self, sensor))
 
-    def outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
+    def outputs(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
+    ) -> Array:
         """Return what the sensors read, in the order of `output_names`.
 
-        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them.
+        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them, and with rigid
+        closures on the efforts `tau` (see `reaction`).
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        parts = [read_sensor(self, sensor, q, v, a, wrenches, u) for sensor in self.assembly.sensors]
+        parts = [read_sensor(self, sensor, q, v, a, wrenches, u, tau) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
@@ -444,12 +499,73 @@ class Model(Configurations, ABC):
     def jacobian(self, port: str, q: Any) -> Array:
         """Return the 6 x nv matrix that maps v to the port's twist, in the port's frame."""
 
-    @abstractmethod
-    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
+    def reaction(
+        self,
+        joint: str,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        tau: Any = None,
+    ) -> Array:
         """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame.
 
-        Give the `wrenches` and inputs `u` that act when the accelerations are `a`.
+        Of a closure, named instead of a joint, the wrench on its second port.
+
+        Parameters
+        ----------
+        joint : str
+        q, v, a : array_like (nq,), (nv,), (nv,)
+        wrenches, u
+            What acts when the accelerations are `a`.
+        tau : array_like (nv,), optional
+            The applied efforts, which matter with rigid closures only: these carry the rest. By default the efforts of least
+            norm, which are zero where none act.
         """
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        closure = self._read_joint_or_closure(joint)
+        pushes, at_closures = self._pushes(wrenches, u), {}
+        if self.is_constrained:
+            applied = None if tau is None else self._read_v("tau", tau) + self._motor_efforts(u)
+            carried, _ = closed_dynamics.multipliers(self, q, v, a, pushes, applied)
+            own = closed_dynamics.closure_pushes(self, q, carried)
+            pushes += own
+            at_closures = {loop.closure.name: own[2 * k + 1].wrench for k, loop in enumerate(self.rigid_loops)}
+        if closure is None:
+            return self._joint_wrench(joint, q, v, a, pushes)
+        return (
+            at_closures[joint] if joint in at_closures else closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        )
+
+    def _read_joint_or_closure(self, name: str) -> Loop | None:
+        """Return the loop of a closure's name, None for a joint's."""
+        loops = {loop.closure.name: loop for loop in self.assembly.loops}
+        if not isinstance(name, str) or name not in (*self.joint_names, *loops):
+            known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
+            raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))
+        return loops.get(name)
+
+    @abstractmethod
+    def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return the wrench that a joint transmits to its child, with all that acts given as pushes."""
+
+    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
+        return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
+
+    def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the relative pose of a loop's ports, and both twists."""
+        one, two = (self._port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
+        return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
+
+    def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
+        """Return what the compliant closures do to their ports at a state."""
+        pushes = []
+        for loop in self.assembly.loops:
+            if isinstance(loop.closure, CompliantClosure):
+                at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
+                pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
+        return pushes
 
     @abstractmethod
     def energy(self, q: Any, v: Any) -> Energy:
@@ -492,15 +608,26 @@ class Model(Configurations, ABC):
         ModelError
             Naming the joint. If only the neutral configuration is singular, a `ModelWarning` says so.
         """
+        dynamics = self._open_dynamics if self.is_constrained else self.forward_dynamics
         try:
-            self.forward_dynamics(*self._at_rest)
+            dynamics(*self._at_rest)
         except ModelError as error:
             q = self.random_configuration(np.random.default_rng(0))
-            self.forward_dynamics(q, *self._at_rest[1:])
+            dynamics(q, *self._at_rest[1:])
             advice = "start elsewhere; forward dynamics fails there"
             warn(
                 [Finding("singular-neutral", error.where, "no inertia at the neutral configuration", "inertia to move", advice)]
             )
+
+    def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return the accelerations of the tree, no loop closed."""
+        return self.tree_hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])[0]
+
+    def _actuated(self, names: Sequence[str] | None) -> Array | None:
+        """Return a mask (nv) of the actuated coordinates; None where every motion is possible without looking."""
+        if names is None:
+            return np.ones(self.nv, dtype=bool) if self.is_constrained else None
+        return self._chosen("actuated", names)
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array]:
@@ -509,7 +636,19 @@ class Model(Configurations, ABC):
     # -- for the engines -----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]: ...
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
+
+        `pushes` are the wrenches that act from outside.
+        """
+
+    @abstractmethod
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return the efforts (nv) that cause the accelerations `a` beside the `pushes`, as if no loop were closed."""
+
+    @abstractmethod
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
 
     @abstractmethod
     def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from titop.solvers.model import Model
 
 
-def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: Any, u: Any) -> Array:
+def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: Any, u: Any, tau: Any) -> Array:
     """Return what a sensor reads of a state, its accelerations and what acts from outside."""
     if isinstance(sensor, Accelerometer):
         return model.accelerometer(str(sensor.target), q, v, a)
@@ -31,7 +31,7 @@ def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: 
         angles = model.motion(str(sensor.target), q, v, a, sensor.sequence)[15:]
         return np.concatenate([model.pose(str(sensor.target), q)[1], angles])
     if isinstance(sensor, ReactionSensor):
-        return model.reaction(sensor.joint, q, v, a, wrenches, u)
+        return model.reaction(sensor.joint, q, v, a, wrenches, u, tau)
     if isinstance(sensor, Encoder):
         return np.atleast_1d(np.asarray(q)[_entry(model, sensor.joint, model.assembly.q_slices)])
     if isinstance(sensor, Tachometer | WheelMomentum):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.arguments import prescribed_mask
+from titop.solvers.arguments import coordinate_mask
 from titop.solvers.model import Model
 
 
@@ -38,7 +38,7 @@ class PrescribedMotion:
         self, model: Model, functions: Mapping[str, Callable[[float], Any]], span: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         self.names = list(functions)
-        self.mask = prescribed_mask(self.names, model.coordinate_names, model.assembly.v_slices)
+        self.mask = coordinate_mask(self.names, model.coordinate_names, model.assembly.v_slices)
         self._nv = model.nv
         self._parts: list[tuple[Callable[[float], Any], slice, slice]] = []
         for name, function in functions.items():

@@ -22,13 +22,17 @@ from typing import Any
 
 import numpy as np
 from titop.blocks.block import PARENT_PORT, Block, acceleration_bias, complex_step
+from titop.blocks.closure import relative_pose
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ModelError
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
+from titop.solvers import closed_dynamics
 from titop.solvers.arguments import check_stacks, overflow, store
+from titop.solvers.closed_loops import Constraints
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push
 from titop.solvers.model import Energy, Model, PortMotion
@@ -140,6 +144,17 @@ class ReferenceModel(Model):
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             self._subtract(states, q, *self.ports[port], wrench)
 
+    def add_compliant_closures(self, states: list[State], q: Array, v: Array) -> None:
+        """Subtract the compliant closures' wrenches from the laws of the blocks on which they act."""
+        for loop in self.assembly.loops:
+            if isinstance(loop.closure, CompliantClosure):
+                ports = (loop.first, loop.second)
+                one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
+                twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
+                wrenches = loop.closure.wrenches(*relative_pose(one, two), *twists)
+                for ref, wrench in zip(ports, wrenches, strict=True):
+                    self._subtract(states, q, ref.block.name, ref.name, wrench)
+
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self._index[block]
         node = self.nodes[k]
@@ -202,10 +217,12 @@ class ReferenceModel(Model):
         `bare` leaves passive efforts and loads out.
         """
         dtype = np.result_type(self._dtype, q, v, a, tau, *(push.wrench for push in pushes))
-        passive = np.zeros(self.nv) if bare else self.passive_efforts(q, v)
+        passive = np.zeros(self.nv) if bare else self._own_passive_efforts(q, v)
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
+        if not bare:
+            self.add_compliant_closures(states, q, v)
         hats = self.inward_elimination(states, v, a, effort, imposed)
         self.outward_accelerations(states, hats, a, effort, imposed)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):
@@ -226,8 +243,10 @@ class ReferenceModel(Model):
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
         tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
         pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
-        nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
-        return _each(lambda *x: self.resolve(x[0], x[1], nothing, x[2] + motors, imposed, pushes)[0], q, v, tau, out)
+        if self.is_constrained:
+            return _each(lambda *x: closed_dynamics.forward(self, x[0], x[1], x[2] + motors, pushes), q, v, tau, out)
+        rest, free = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
+        return _each(lambda *x: self.tree_hybrid(x[0], x[1], x[2] + motors, rest, free, pushes)[0], q, v, tau, out)
 
     def inverse_dynamics(
         self,
@@ -237,14 +256,65 @@ class ReferenceModel(Model):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        actuated: Sequence[str] | None = None,
     ) -> Array:
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
-        pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
-        nothing, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
-        return _each(lambda *x: self.resolve(x[0], x[1], x[2], nothing, imposed, pushes)[1] - motors, q, v, a, out)
+        pushes, motors, mask = self._pushes(wrenches, u), self._motor_efforts(u), self._actuated(actuated)
+        if mask is not None:
+            return _each(lambda *x: closed_dynamics.inverse(self, x[0], x[1], x[2], pushes, motors, mask), q, v, a, out)
+        return _each(lambda *x: self.tree_inverse(x[0], x[1], x[2], pushes) - motors, q, v, a, out)
 
-    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         return self.resolve(q, v, a, tau, mask, pushes)[:2]
+
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        return self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), pushes)[1]
+
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        rest = np.zeros(self.nv)
+        alone = self.resolve(q, rest, rest, rest, mask, (), bare=True)[0]
+        columns = [self.resolve(q, rest, rest, column, mask, (), bare=True)[0] - alone for column in efforts.T]
+        return np.array(columns).reshape(-1, self.nv).T
+
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        states = self.outward_kinematics(q, v)
+        jacobians, at_rest = self._element_jacobians(states), self._accelerations_at_rest(states)
+        parts = []
+        for loop in self.rigid_loops:
+            ports = (loop.first, loop.second)
+            relative = relative_pose(*(self._port_pose(states, q, ref.block.name, ref.name) for ref in ports))
+            twists = [self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports]
+            rates, bias = loop.closure.jacobians(*relative), loop.closure.bias(*relative, *twists)
+            jacobian = np.zeros((len(bias), self.nv))
+            for ref, rate in zip(ports, rates, strict=True):
+                k = self._index[ref.block.name]
+                node = self.nodes[k]
+                rotation, position, subspace, gamma = _port_kinematics(node.block, ref.name, q[node.q], v[node.v], states[k].V)
+                onto = twist_transport(rotation, position)
+                at_port = onto @ jacobians[k]
+                at_port[:, node.v] = at_port[:, node.v] + subspace
+                jacobian = jacobian + rate @ at_port
+                bias = bias + rate @ (onto @ at_rest[k] + gamma)
+            parts.append(Constraints(loop.closure.error(*relative), jacobian, bias))
+        if not parts:
+            return Constraints(np.zeros(0), np.zeros((0, self.nv)), np.zeros(0))
+        return Constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _element_jacobians(self, states: list[State]) -> list[Array]:
+        """Return the Jacobians (6 x nv) of all blocks' twists."""
+        jacobians = [np.zeros((6, self.nv))]
+        for node, state in zip(self.nodes[1:], states[1:], strict=True):
+            own = state.B[:, :6] @ jacobians[node.parent]
+            own[:, self.nodes[node.parent].v] = own[:, self.nodes[node.parent].v] + state.B[:, 6:]
+            jacobians.append(own)
+        return jacobians
+
+    def _accelerations_at_rest(self, states: list[State]) -> list[Array]:
+        """Return the accelerations of all blocks where no coordinate is accelerated."""
+        at_rest = [np.zeros(6)]
+        for node, state in zip(self.nodes[1:], states[1:], strict=True):
+            at_rest.append(state.B[:, :6] @ at_rest[node.parent] + state.gamma)
+        return at_rest
 
     # Derivatives: complex steps through the resolution itself, which no formula of the compiled resolver enters.
 
@@ -303,10 +373,9 @@ class ReferenceModel(Model):
         rest = np.zeros(self.nv)
         return np.array([self._port_motion(port, q, unit, rest).twist for unit in np.eye(self.nv)]).reshape(self.nv, 6).T
 
-    def reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None) -> Array:
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), self._pushes(wrenches, u))
-        child = self._index[self._read_joint(joint)] + 1
+    def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), pushes)
+        child = self._index[joint] + 1
         state = states[child]
         return twist_transport(*self.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
 
@@ -315,7 +384,12 @@ class ReferenceModel(Model):
         kinetic: Any = 0.0
         gravity: Any = 0.0
         elastic: Any = 0.0
-        for node, state in zip(self.nodes[1:], self.outward_kinematics(q, v)[1:], strict=True):
+        states = self.outward_kinematics(q, v)
+        for loop in self.assembly.loops:
+            if isinstance(loop.closure, CompliantClosure):
+                poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
+                elastic = elastic + loop.closure.energy(*relative_pose(*poses))
+        for node, state in zip(self.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x
             mass, moment = _mass_and_moment(state)
@@ -356,6 +430,11 @@ class ReferenceModel(Model):
         node, state = self.nodes[self._index[block]], states[self._index[block]]
         rotation, position, *_ = _port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
         return state.rotation @ rotation, state.position + state.rotation @ position
+
+    def _port_twist(self, states: list[State], q: Array, v: Array, block: str, port: str | None) -> Array:
+        node, state = self.nodes[self._index[block]], states[self._index[block]]
+        rotation, position, subspace, _ = _port_kinematics(node.block, port, q[node.q], v[node.v], state.V)
+        return twist_transport(rotation, position) @ state.V + subspace @ v[node.v]
 
     @cached_property
     def _index(self) -> dict[str, int]:

@@ -19,4 +19,5 @@ def resolve(system: System, engine: str = "compiled") -> Model:
     warn(system.check(), stacklevel=4)
     model = engines[engine](assemble(system))
     model.check_inertia()
+    warn(model.closure_findings(), stacklevel=4)
     return model

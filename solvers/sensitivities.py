@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from titop.solvers.model import Model
 
 _STEP = 1e-30
+#: Part of a parameter's value, for blocks whose parameters cannot be complex.
+_DIFFERENCE = 1e-3
+#: Sixth-order central difference: offset in steps, weight.
+_STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 class Sensitivities:
@@ -58,9 +62,18 @@ class Sensitivities:
         return -model.jacobian(name, q).T
 
     def _by_parameter(self, name: str, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any) -> Array:
-        """Return the derivative by a parameter: a complex step through the reference resolver, exact to rounding."""
+        """Return the derivative by a parameter: a complex step through the reference resolver, exact to rounding.
+
+        A block whose parameters cannot be complex is differentiated by sixth-order differences.
+        """
         from titop.solvers.reference import ReferenceModel
 
-        assembly = perturbed_assembly(self.model.assembly, {name: self._values[name] + 1j * _STEP})
-        stepped = ReferenceModel(assembly, dtype=complex)
-        return np.imag(stepped.inverse_dynamics(q, v, a, wrenches, u=u)) / _STEP
+        def efforts(step: complex) -> Array:
+            assembly = perturbed_assembly(self.model.assembly, {name: self._values[name] + step})
+            return ReferenceModel(assembly, dtype=type(step)).inverse_dynamics(q, v, a, wrenches, u=u)
+
+        block = self.model.assembly.blocks.get(name.partition(".")[0])
+        if block is None or block.complex_parameters:
+            return np.imag(efforts(1j * _STEP)) / _STEP
+        step = _DIFFERENCE * abs(self._values[name]) or _DIFFERENCE
+        return sum(w * (efforts(k * step) - efforts(-k * step)) for k, w in _STENCIL) / step

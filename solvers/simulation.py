@@ -1,4 +1,4 @@
-"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators."""
+"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators, or scipy's with rigid closures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
+from titop.solvers.constrained_integration import closed_start, integrate_constrained, rank_of_free, require_method
 from titop.solvers.model import Model
 from titop.solvers.prescribed import PrescribedMotion
 from titop.solvers.trajectory import Trajectory
@@ -71,7 +72,7 @@ def simulate(
     t : array_like (n,), s
         Increasing output times, two at least.
     q0, v0 : array_like (nq,), (nv,)
-        State at ``t[0]``.
+        State at ``t[0]``. Rigid closures have to be closed within 1e-6: see `Model.assemble` and `Model.assemble_velocity`.
     tau : array_like (nv,) or (n, nv), or callable ``f(t, q, v) -> (nv,)``, optional
         Applied efforts: constant, sampled at the output times (linear in between), or a function; zero by default.
     wrenches : mapping of port name to (6,) array or callable ``f(t, q, v) -> (6,)``, optional
@@ -81,7 +82,8 @@ def simulate(
         coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
     events : Event or sequence of Event
     method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"}
-        The default suits smooth systems; take "Radau" or "BDF" for stiff ones.
+        The default suits smooth systems; take "Radau" or "BDF" for stiff ones. With rigid closures "LSODA" and "BDF" cannot
+        be had; states are then projected onto the closures after every step.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
@@ -99,7 +101,7 @@ def simulate(
     ModelError
         For unusable arguments.
     ConvergenceError
-        If the integrator gives up; says when, and what to try.
+        If the integrator gives up, or a loop cannot be kept closed; says when, and what to try.
 
     Examples
     --------
@@ -120,6 +122,10 @@ def simulate(
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     plant = _Plant(model, times, tau, wrenches, motion, u)
+    if model.is_constrained:
+        require_method(method)
+        q, v = closed_start(model, q, v, motion.names)
+        plant.held_rank = rank_of_free(model, q, motion.mask)
     watched = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
     for event in watched:
         if not isinstance(event, Event):
@@ -150,6 +156,8 @@ class _Plant:
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.model = model
         self.inputs = _read_inputs(model, times, u)
+        #: How many constraints stay independent where motions are prescribed.
+        self.held_rank: int | None = None
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
@@ -164,7 +172,8 @@ class _Plant:
         """Return accelerations and applied efforts."""
         tau, wrenches, u = self.efforts(t, q, v), self.wrenches(t, q, v), self.inputs(t, q, v)
         if self.motion.mask.any():
-            return self.model.hybrid_dynamics(q, v, tau, self.motion.acceleration(t), self.motion.names, wrenches, u)
+            given = q, v, tau, self.motion.acceleration(t), self.motion.mask
+            return self.model.masked_dynamics(*given, wrenches, u, self.held_rank)
         return self.model.forward_dynamics(q, v, tau, wrenches or None, u=u), tau
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -196,9 +205,15 @@ def _integrate(
     from CyRK import pysolve_ivp
     from tqdm import tqdm
 
-    derivative, arguments = plant.derivative()
     span = times[-1] - times[0]
+    watched = tuple(_watch(plant, event) for event in events)
     with tqdm(total=float(span), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
+        if plant.model.is_constrained:
+            integrator, tolerances = require_method(method), {"rtol": rtol, "atol": atol, "max_step": max_step}
+            return integrate_constrained(
+                plant, times, y0, watched, integrator, lambda t: _show(bar, t - times[0]), **tolerances
+            )
+        derivative, arguments = plant.derivative()
         if not bar.disable:
             derivative = _with_progress(derivative, bar, times[0])
         solution = pysolve_ivp(
@@ -208,7 +223,7 @@ def _integrate(
             method=method,
             args=arguments or None,
             t_eval=times,
-            events=tuple(_watch(plant, event) for event in events) or None,
+            events=watched or None,
             rtol=rtol,
             atol=atol,
             max_step=max_step,
@@ -247,14 +262,16 @@ def _last_step(
 
 
 def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> Callable[..., None]:
-    step = bar.total / 200
-
     def shown(dy: Array, t: float, y: Array, *arguments: Any) -> None:
-        if t - begin - bar.n > step:
-            bar.update(t - begin - bar.n)
+        _show(bar, t - begin)
         derivative(dy, t, y, *arguments)
 
     return shown
+
+
+def _show(bar: Any, done: float) -> None:
+    if done - bar.n > bar.total / 200:
+        bar.update(done - bar.n)
 
 
 def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:

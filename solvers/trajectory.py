@@ -64,11 +64,11 @@ class Trajectory:
         return motion
 
     def reaction(self, joint: str) -> Array:
-        """Return the wrenches (n, 6) that a joint transmits over time; see `Model.reaction`."""
+        """Return the wrenches (n, 6) that a joint or closure transmits over time; see `Model.reaction`."""
         rows = []
         for k, (q, v, a) in enumerate(self._states()):
             wrenches = {port: values[k] for port, values in self.wrenches.items()}
-            rows.append(self.model.reaction(joint, q, v, a, wrenches, self.u[k] if self.model.nu else None))
+            rows.append(self.model.reaction(joint, q, v, a, wrenches, self.u[k] if self.model.nu else None, self.tau[k]))
         return np.array(rows)
 
     def outputs(self) -> Array:
@@ -76,7 +76,7 @@ class Trajectory:
         rows = []
         for k, (q, v, a) in enumerate(self._states()):
             wrenches = {port: values[k] for port, values in self.wrenches.items()}
-            rows.append(self.model.outputs(q, v, a, wrenches, self.u[k] if self.model.nu else None))
+            rows.append(self.model.outputs(q, v, a, wrenches, self.u[k] if self.model.nu else None, self.tau[k]))
         return np.array(rows)
 
     def violations(self) -> list[Finding]:

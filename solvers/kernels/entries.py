@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import boolean, float64, int64, void
+from titop.solvers.kernels.closures import compliant_energy
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
@@ -17,7 +18,6 @@ from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
-    LOADS,
     MULTI_COLUMNS,
     MULTIS,
     NOT_FINITE,
@@ -28,10 +28,18 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
-from titop.solvers.kernels.passive import add_passive_efforts, apply_loads, elastic_energy
-from titop.solvers.kernels.whole import forward_whole, inverse_from_twists, inverse_whole, sizes_fit, status_of, world_rows
+from titop.solvers.kernels.passive import add_passive_efforts, elastic_energy
+from titop.solvers.kernels.whole import (
+    apply_wrenches,
+    forward_whole,
+    inverse_from_twists,
+    inverse_whole,
+    sizes_fit,
+    status_of,
+    world_rows,
+)
 
-_I, _F, _X, _T = int64[:, ::1], float64[:, ::1], float64[::1], float64[:, :, ::1]
+_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
 
 
 @entry(int64(_I, _F, _X, _X, _X, _X))
@@ -77,6 +85,12 @@ def state_derivative(dy, t, y, ints, floats, tau):
     return status
 
 
+@entry(void(_I, _X, _X, _X))
+def configuration_rates(ints, q, v, rates):
+    """Write dq/dt of a rigid system into `rates`."""
+    write_rates(ints, q, v, rates)
+
+
 @entry(int64(_I, _F, _F, _F, _F, _F))
 def inverse_batch(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system for stacked states."""
@@ -115,10 +129,10 @@ def inverse_stage(ints, floats, law, q, v, a, work, tau):
     return status_of(tau)
 
 
-@entry(void(_I, _F, _F, _F))
-def law_loads(ints, floats, law, work):
-    """Subtract loads on general blocks from their laws."""
-    apply_loads(ints, floats, law, work, np.empty((world_rows(ints), 12)), True)
+@entry(void(_I, _F, _F, _X, _F))
+def law_wrenches(ints, floats, law, v, work):
+    """Subtract loads and compliant closures on general blocks from their laws."""
+    apply_wrenches(ints, floats, law, v, work, np.empty((world_rows(ints), 12)), True)
 
 
 @entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
@@ -128,8 +142,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
     rigid_laws(ints, floats, work)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, np.empty((world_rows(ints), 12)), False)
+    apply_wrenches(ints, floats, law, v, work, np.empty((world_rows(ints), 12)), False)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
@@ -178,7 +191,7 @@ def energy_momentum(ints, floats, law, q, v, work, world, result):
     """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
     world_poses(ints, law, work, world)
     add_energy(ints, floats, law, v, work, world, result)
-    result[2] += elastic_energy(ints, floats, q)
+    result[2] += elastic_energy(ints, floats, q) + compliant_energy(ints, floats, law, world)
     add_momentum(ints, floats, law, v, work, world, result[3:9])
     add_mass(ints, floats, law, world, result[9:13])
 

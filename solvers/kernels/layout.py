@@ -1,7 +1,10 @@
 """The tables that describe a system to the kernels: names of their columns.
 
-``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then one per load. Row 0, the
-world's, holds the counts and gravity. Passes keep what they compute in rows of a ``work`` array of the call.
+``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid and of the
+compliant closures, then one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they compute in rows
+of a ``work`` array of the call. The first two rows of a closure stand for its ports.
+
+``loops`` (1 x 4) says where the rigid closures stand, for the functions that know of them.
 
 Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
 has rows of elements, then of these ports. ``slopes`` holds the general blocks' linearised laws: for n own coordinates
@@ -47,11 +50,23 @@ INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
 NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
+CLOSURES = 9  # number of compliant closures, which end before the first load
 
-# -- ints: rows of springs and loads
+# -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
-ELEMENT = 0  # on which a load acts
-INERTIAL = 2  # whether its components are inertial
+ELEMENT = 0  # on which a load acts, or that has a port; -1 in a closure's other rows
+CONSTRAINTS = 1  # number of constraints of a rigid closure
+INERTIAL = 2  # whether a load's components are inertial
+TURNS = 2  # whether a rigid closure constrains components of log R
+
+# -- loops
+FIRST_RIGID = 0  # row of the first rigid closure
+RIGIDS = 1  # number of rigid closures
+ROWS = 2  # number of all their constraints
+RANK = 3  # how many of these are independent
+
+#: Rows of a compliant closure.
+COMPLIANT_ROWS = 6
 
 # -- kinds of elementary joints
 WELD = 0
@@ -80,6 +95,15 @@ REST = np.int64(12)  # rest configuration (7), in the first row
 FRICTION = np.int64(19)  # Coulomb, breakaway, Stribeck velocity, smoothing (4)
 FORCE = np.int64(12)  # of a load (3); its port's pose stands as an element's tree transform does
 TORQUE = np.int64(15)  # (3)
+
+# -- floats: rows of closures, beside the ports' poses
+PULL = np.int64(12)  # row of a compliant closure's stiffness (6)
+DRAG = np.int64(18)  # and damping (6)
+ALONG = np.int64(12)  # coefficients of r in a constraint (3); see `titop.blocks.rigid_closure.Rows`
+ABOUT = np.int64(15)  # of log R (3)
+ALIGNED1 = np.int64(18)  # c (3)
+ALIGNED2 = np.int64(21)  # and n (3) of c . R n
+OFFSET = np.int64(24)
 
 # -- work: rows of elements
 R = np.int64(0)  # rotation (9) and position (3) of the element in its parent
@@ -143,3 +167,4 @@ OK = 0
 WRONG_SIZE = -1
 NOT_UNIT = -2
 NOT_FINITE = -3
+SINGULAR = -4  # fewer constraints are independent than `loops` says

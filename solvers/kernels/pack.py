@@ -15,6 +15,7 @@ from titop.solvers.kernels.layout import (
     ARMATURE,
     AXIAL,
     DAMPING,
+    DRAG,
     ELEMENT,
     ELEMENTS,
     FIRST_LOAD,
@@ -30,6 +31,7 @@ from titop.solvers.kernels.layout import (
     MOMENT,
     PARENT,
     PORT,
+    PULL,
     R_TREE,
     REST,
     SIZE,
@@ -54,6 +56,9 @@ SPRING_REST = 2
 SPRING_FRICTION = 3  # four entries a coordinate
 LOAD_PORT = 0  # pose of the port (6)
 LOAD_WRENCH = 1  # force and torque (6)
+# -- sources: rows of closures' ports, the pose as for loads
+CLOSURE_K = 2  # upper triangles of stiffness and damping, in the first row of a compliant closure
+CLOSURE_D = 3
 SOURCE_COLUMNS = 7
 
 # -- constants
@@ -85,6 +90,12 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
     for _ in range(ints[0, SPRINGS]):
         bad += _pack_spring(ints, sources, row, params, floats)
         row += ints[row, SIZE]
+    while row < ints[0, FIRST_LOAD]:
+        if ints[row, ELEMENT] >= 0:
+            _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+        if sources[row, CLOSURE_K] >= 0:
+            _pack_compliance(sources, row, params, floats)
+        row += 1
     for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
         _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
         for k in range(6):
@@ -146,7 +157,8 @@ def times(m, x):
 
 
 @helper
-def _transposed(m):
+def transposed(m):
+    """Return the transpose of a 3x3 matrix."""
     return m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]
 
 
@@ -210,7 +222,7 @@ def _pack_tree(ints, sources, i, params, turn, frames, floats):
 def _pack_frame(sources, i, params, turn, frames):
     """Write the reference frame in the element: alignment undone, then the inverse of the child's port."""
     rotation, position = _pose(params, sources[i, CHILD])
-    back = product(_transposed(turn), _transposed(rotation))
+    back = product(transposed(turn), transposed(rotation))
     x, y, z = times(back, position)
     _write_pose(frames, i, 0, back, (-x, -y, -z))
 
@@ -228,7 +240,7 @@ def _pack_body(sources, i, params, frames, floats):
     cx, cy, cz = times(turn, (params[o + 1], params[o + 2], params[o + 3]))
     cx, cy, cz = cx + frames[i, 9], cy + frames[i, 10], cz + frames[i, 11]
     xx, yy, zz, xy, xz, yz = params[o + 4], params[o + 5], params[o + 6], params[o + 7], params[o + 8], params[o + 9]
-    m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), _transposed(turn))
+    m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), transposed(turn))
     floats[i, MASS] = mass
     floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2] = mass * cx, mass * cy, mass * cz
     floats[i, INERTIA] = m[0] + mass * (cy * cy + cz * cz)
@@ -276,6 +288,18 @@ def _pack_spring(ints, sources, row, params, floats):
     for i in range(rest):
         floats[row, REST + i] = params[sources[row, SPRING_REST] + i]
     return bad
+
+
+@helper
+def _pack_compliance(sources, row, params, floats):
+    """Write stiffness and damping of a compliant closure."""
+    entry = 0
+    for i in range(6):
+        for j in range(i, 6):
+            k, d = params[sources[row, CLOSURE_K] + entry], params[sources[row, CLOSURE_D] + entry]
+            floats[row + i, PULL + j] = floats[row + j, PULL + i] = k
+            floats[row + i, DRAG + j] = floats[row + j, DRAG + i] = d
+            entry += 1
 
 
 @helper

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import helper
+from titop.solvers.kernels.closures import apply_compliance
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, LOADS, NOT_FINITE, NQ, NV, OK
+from titop.solvers.kernels.layout import CLOSURES, ELEMENTS, INERTIAL_LOADS, LOADS, NOT_FINITE, NQ, NV, OK
 from titop.solvers.kernels.modal import write_modal_laws, write_modal_ports
+from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
 
 
@@ -22,8 +24,18 @@ def sizes_fit(ints, q, v, x, out):
 
 @helper
 def world_rows(ints):
-    """Return the number of rows that `apply_loads` needs in `world`."""
-    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] else 0
+    """Return the number of rows that `apply_wrenches` needs in `world`."""
+    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] or ints[0, CLOSURES] else 0
+
+
+@helper
+def apply_wrenches(ints, floats, law, v, work, world, general):
+    """Subtract loads and compliant closures from the laws of general blocks, or else from the biases of rigid bodies."""
+    if ints[0, LOADS] > 0:
+        apply_loads(ints, floats, law, work, world, general)
+    if ints[0, CLOSURES] > 0:
+        world_poses(ints, law, work, world)
+        apply_compliance(ints, floats, law, v, work, world, general)
 
 
 @helper
@@ -44,8 +56,7 @@ def inverse_from_twists(ints, floats, law, q, v, a, work, world, tau):
     for k in range(tau.size):
         tau[k] = -tau[k]
     outward_wrenches(ints, floats, law, v, a, work, tau)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, False)
+    apply_wrenches(ints, floats, law, v, work, world, False)
     inward_wrenches(ints, floats, law, a, work, tau)
 
 
@@ -58,8 +69,7 @@ def outward(ints, floats, bodies, modes, law, q, v, work, world):
     if law is not None:
         if status == OK:
             write_modal_laws(ints, bodies, modes, q, v, work, True, law)
-            if ints[0, LOADS] > 0:
-                apply_loads(ints, floats, law, work, world, True)
+            apply_wrenches(ints, floats, law, v, work, world, True)
     return status
 
 
@@ -83,8 +93,7 @@ def forward_whole(ints, floats, bodies, modes, law, q, v, tau, work, multi, worl
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
     rigid_laws(ints, floats, work)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, False)
+    apply_wrenches(ints, floats, law, v, work, world, False)
     status = inward_elimination(ints, floats, law, v, a, a, None, work, multi)
     if status != OK:
         return status

@@ -1,0 +1,115 @@
+"""The entry points of systems with rigid closures.
+
+As in `entries`, each returns a status or nothing; `loops` says where the closures stand (see `layout`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int64, void
+from titop.solvers.kernels.algebra import helper
+from titop.solvers.kernels.closures import constraints
+from titop.solvers.kernels.compilation import entry
+from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations
+from titop.solvers.kernels.kinematics import outward_twists
+from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, OK, RANK, ROWS, SINGULAR, WRONG_SIZE
+from titop.solvers.kernels.observe import world_poses
+from titop.solvers.kernels.whole import inverse_from_twists, sizes_fit, status_of
+
+_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
+
+
+@helper
+def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, error, bias, chosen, columns, gram, a):
+    """Turn known twists (in `work`) and efforts into the accelerations of a system with rigid closures; return a status.
+
+    `room` (2 k x nv) holds the Jacobian of the constraints, and below it what `choose_rows` leaves of it.
+    """
+    k = loops[0, ROWS]
+    for j in range(a.size):
+        a[j] = 0.0
+    inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, v, work, world, error, room[:k], bias)
+    if choose_rows(room[:k], room[k:], chosen) < chosen.size:
+        return SINGULAR
+    for j in range(a.size):
+        a[j] = tau[j] - matrix[0, j]
+    matrix[:] = 0.0
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    status = constrained_accelerations(ints, tree, matrix, room[:k], bias, chosen, columns, gram, a)
+    return status if status != OK else status_of(a)
+
+
+@entry(int64(_I, _I, _I, _F, _X, _X, _X, _X))
+def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
+    """Forward dynamics of a rigid system with rigid closures into `a`."""
+    if not sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_twists(ints, floats, None, q, v, work)
+    if status != OK:
+        return status
+    n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
+    space = np.empty((2 * k + n, n))
+    error, chosen, columns, gram = np.empty(2 * k + n), np.empty(r, np.int64), np.empty((n, r + 1)), np.empty((r, r + 1))
+    result, world = error[2 * k :], np.empty((ints[0, ELEMENTS], 12))
+    status = _constrained(
+        tree,
+        loops,
+        ints,
+        floats,
+        None,
+        q,
+        v,
+        tau,
+        work,
+        world,
+        space[2 * k :],
+        space[: 2 * k],
+        error[:k],
+        error[k : 2 * k],
+        chosen,
+        columns,
+        gram,
+        result,
+    )
+    for j in range(n):  # last: `a` may share memory with an argument
+        a[j] = result[j]
+    return status
+
+
+@entry(int64(_I, _I, _I, _F, _F, _X, _X, _X, _F, _X))
+def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
+    """Forward dynamics with rigid closures from known twists and laws."""
+    n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
+    return _constrained(
+        tree,
+        loops,
+        ints,
+        floats,
+        law,
+        q,
+        v,
+        tau,
+        work,
+        np.empty((ints[0, ELEMENTS], 12)),
+        np.empty((n, n)),
+        np.empty((2 * k, n)),
+        np.empty(k),
+        np.empty(k),
+        np.empty(r, np.int64),
+        np.empty((n, r + 1)),
+        np.empty((r, r + 1)),
+        a,
+    )
+
+
+@entry(void(_I, _I, _F, _F, _X, _F, _X, _F, _X))
+def closure_rows(loops, ints, floats, law, v, work, error, jacobian, bias):
+    """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
+    world = np.empty((ints[0, ELEMENTS], 12))
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, v, work, world, error, jacobian, bias)

@@ -1,0 +1,127 @@
+"""Forward dynamics of systems with rigid closures, by Lagrange multipliers.
+
+``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
+``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them are
+independent is held (see `titop.solvers.multipliers`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from titop.solvers.kernels.algebra import helper
+from titop.solvers.kernels.factor import factor, solve_rows
+from titop.solvers.kernels.joints import coordinates_of
+from titop.solvers.kernels.layout import ELEMENTS, KIND, LAW, NV, OK, OWN, OWN_V, SINGULAR, V
+
+#: As in `titop.solvers.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
+_DEPENDENT = 1e-12
+
+
+@helper
+def choose_rows(jacobian, rest, chosen):
+    """Write the indices of independent rows into `chosen`, as many as it has room for; return how many there are.
+
+    Each turn takes the row of which most is left when its projections on those before are removed; `rest` is room for that.
+    """
+    k, n = jacobian.shape
+    for i in range(k):
+        for j in range(n):
+            rest[i, j] = jacobian[i, j]
+    largest = 0.0
+    for turn in range(chosen.size):
+        most, p = 0.0, 0
+        for i in range(k):
+            square = 0.0
+            for j in range(n):
+                square += rest[i, j] * rest[i, j]
+            if square > most:
+                most, p = square, i
+        largest = max(largest, most)
+        if not most > _DEPENDENT * largest:
+            return turn
+        chosen[turn] = p
+        for i in range(k):
+            if i != p:
+                share = 0.0
+                for j in range(n):
+                    share += rest[i, j] * rest[p, j]
+                share /= most
+                for j in range(n):
+                    rest[i, j] -= share * rest[p, j]
+        for j in range(n):
+            rest[p, j] = 0.0
+    return chosen.size
+
+
+@helper
+def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, columns, gram, a):
+    """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
+
+    `chosen` are the independent rows of the Jacobian; `columns` (nv x r + 1) and `gram` (r x r + 1) are room.
+    """
+    n, r = ints[0, NV], chosen.size
+    for k in range(n):
+        for c in range(r):
+            columns[k, c] = jacobian[chosen[c], k]
+        columns[k, r] = a[k]
+    failed = factor(tree, matrix)
+    if failed >= 0:
+        return _element_of(ints, failed)
+    solve_rows(tree, matrix, columns)
+    for c in range(r):
+        row = chosen[c]
+        for d in range(r + 1):
+            total = 0.0
+            for k in range(n):
+                total += jacobian[row, k] * columns[k, d]
+            gram[c, d] = total
+        gram[c, r] = -(gram[c, r] + bias[row])
+    if not solve_symmetric(gram, r):
+        return SINGULAR
+    for k in range(n):
+        total = columns[k, r]
+        for c in range(r):
+            total += columns[k, c] * gram[c, r]
+        a[k] = total
+    return OK
+
+
+@helper
+def solve_symmetric(system, n):
+    """Replace the last column of ``[G  b]`` (n x n + 1) by ``G^-1 b`` by Cholesky's method; return whether G is definite."""
+    for j in range(n):
+        for i in range(j, n):
+            total = system[i, j]
+            for k in range(j):
+                total -= system[i, k] * system[j, k]
+            if i > j:
+                system[i, j] = total / system[j, j]
+            elif total > 0.0:
+                system[j, j] = math.sqrt(total)
+            else:
+                return False
+        total = system[j, n]
+        for k in range(j):
+            total -= system[j, k] * system[k, n]
+        system[j, n] = total / system[j, j]
+    for j in range(n - 1, -1, -1):
+        total = system[j, n]
+        for k in range(j + 1, n):
+            total -= system[k, j] * system[k, n]
+        system[j, n] = total / system[j, j]
+    return True
+
+
+@helper
+def _element_of(ints, coordinate):
+    """Return the element to which a coordinate belongs."""
+    for i in range(1, ints[0, ELEMENTS]):
+        own = coordinate - ints[i, V]
+        if own >= 0 and own < coordinates_of(ints[i, KIND]):
+            return np.int64(i)
+        own = coordinate - ints[i, OWN_V]
+        if ints[i, LAW] >= 0 and own >= 0 and own < ints[i, OWN]:
+            return np.int64(i)
+    return np.int64(0)

@@ -1,0 +1,96 @@
+"""The linear algebra of rigid closures: independent constraints, and what they carry.
+
+Everything accepts complex numbers (choices look at real parts), for derivatives by complex steps.
+
+Whether constraints are independent is a matter of geometry, not of masses: it is judged on the Jacobian J of the constraints,
+their lengths in units of the system's size. A constraint counts as dependent when less than a millionth of the largest one is
+left of it once its projections on others are removed. Rounding leaves about 1e-15; states that an integrator has moved off the
+closures by d leave d of a redundant constraint, so that a simulation holds the rank that the closed system has. A mechanism
+within a millionth of a singular configuration is taken to be in it; its accelerations would be known to four digits at best.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from titop.blocks.spatial import Array
+
+#: Squares: what is left of a row, over the largest row. The kernels hold the same number.
+_DEPENDENT = 1e-12
+
+
+def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
+    """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left."""
+    rest = np.real(matrix).astype(float)
+    chosen: list[int] = []
+    largest = 0.0
+    for _ in range(min(matrix.shape) if rank is None else rank):
+        squares = (rest * rest).sum(axis=1)
+        p = int(squares.argmax()) if squares.size else 0
+        most = squares[p] if squares.size else 0.0
+        largest = max(largest, most)
+        if not most > _DEPENDENT * largest:
+            break
+        chosen.append(p)
+        rest = rest - np.outer(rest @ rest[p] / most, rest[p])
+        rest[p] = 0.0
+    return np.array(chosen, dtype=np.intp)
+
+
+def redundant_rows(matrix: Array) -> list[int]:
+    """Return the rows that depend on those above them."""
+    kept: list[int] = []
+    for row in range(len(matrix)):
+        if len(independent_rows(matrix[[*kept, row]])) > len(kept):
+            kept.append(row)
+    return [row for row in range(len(matrix)) if row not in kept]
+
+
+def least_solution(matrix: Array, right: Array, rank: int | None = None) -> Array:
+    """Return the x of least norm that solves independent rows of ``matrix x = right``, at most `rank` of them."""
+    rows = independent_rows(matrix, rank)
+    kept = matrix[rows]
+    return kept.T @ np.linalg.solve(kept @ kept.T, right[rows])
+
+
+def share_efforts(
+    jacobian: Array, weights: Array, efforts: Array, unknown: Array, rank: int | None
+) -> tuple[Array, Array, float]:
+    """Split efforts between actuators and closures: ``efforts = tau + J^T lambda``.
+
+    Parameters
+    ----------
+    jacobian : (k, nv) array
+    weights : (k,) array
+        Bring its rows to one unit.
+    efforts : (nv,) array
+        What is needed in all, less what is known to be applied.
+    unknown : (nv,) bool array
+        Where tau may be other than zero.
+    rank : int or None
+        Number of independent rows of the Jacobian at most.
+
+    Returns
+    -------
+    tau : (nv,) array
+        Of least norm.
+    multipliers : (k,) array
+        Of least norm beside this tau.
+    unbalanced : float
+        The largest effort that neither can provide, relative to the largest of `efforts`.
+    """
+    n = len(efforts)
+    rows = independent_rows(weights[:, None] * jacobian, rank)
+    dependent = independent_rows((weights[:, None] * jacobian)[rows].T, len(rows))
+    others = np.setdiff1d(np.arange(n), dependent)
+    # columns of `free` are the motions that the closures leave
+    free = np.zeros((n, len(others)), dtype=jacobian.dtype)
+    free[others] = np.eye(len(others))
+    free[dependent] = -np.linalg.solve(jacobian[np.ix_(rows, dependent)], jacobian[np.ix_(rows, others)])
+    needed = free.T @ efforts
+    tau = np.zeros(n, dtype=np.result_type(efforts, jacobian))
+    tau[unknown] = least_solution(free[unknown].T, needed)
+    missing = np.real(needed - free.T @ tau)
+    unbalanced = np.abs(missing).max(initial=0.0) / max(np.abs(np.real(efforts)).max(initial=0.0), np.finfo(float).tiny)
+    multipliers = least_solution(jacobian[:, dependent].T, (efforts - tau)[dependent], len(dependent))
+    return tau, multipliers, float(unbalanced)
