@@ -110,9 +110,9 @@ class PortActuator(Actuator):
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some components changed."""
         changed = copy.copy(self)
-        if self.direction is not None:
-            for name, value in values.items():
-                changed.direction = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
+        for name, value in values.items():
+            assert changed.direction is not None
+            changed.direction = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
         return changed
 
 

@@ -85,10 +85,8 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
     ModelError
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
-    rows = model.constraints(q, v)
+    tau, unbalanced, rows = balanced(model, q, v, a, pushes, motors, actuated)
     refuse_inconsistent(model, rows, v, a, "take accelerations from m.assemble_acceleration")
-    needed = model.tree_inverse(q, v, a, pushes) - motors
-    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, model.closure_rank)
     if unbalanced > _BALANCED:
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
@@ -96,6 +94,16 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
         found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
         raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
     return tau
+
+
+def balanced(
+    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array
+) -> tuple[Array, float, Constraints]:
+    """Return the efforts of least norm on the actuated coordinates, what they leave unbalanced, and the constraints."""
+    rows = model.constraints(q, v)
+    needed = model.tree_inverse(q, v, a, pushes) - motors
+    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, model.closure_rank)
+    return tau, unbalanced, rows
 
 
 def multipliers(

@@ -18,7 +18,6 @@ from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers import closed_dynamics
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
 from titop.solvers.closed_loops import Constraints
-from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import closure_entries, derivative_entries, entries, layout, modal_entries, pack
 from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, write_slopes
@@ -316,7 +315,7 @@ class CompiledModel(Model):
         """Return a shallow copy whose tables may be replaced."""
         model = object.__new__(CompiledModel)
         model.__dict__.update(self.__dict__)
-        for derived in ("_bare", "_group_springs", "_all_compiled_slopes"):
+        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes"):
             model.__dict__.pop(derived, None)
         return model
 
@@ -347,8 +346,9 @@ class CompiledModel(Model):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        actuated: Sequence[str] | None = None,
     ) -> tuple[Array, Array, Array]:
-        if wrenches is None and u is None and self._all_compiled_slopes:
+        if wrenches is None and u is None and actuated is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
                 status = self._inverse_slopes(self._ints, self._floats, self._tables.paths, q, v, a, result)
@@ -356,7 +356,7 @@ class CompiledModel(Model):
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        return super().inverse_dynamics_derivatives(q, v, a, wrenches, out, u)
+        return super().inverse_dynamics_derivatives(q, v, a, wrenches, out, u, actuated)
 
     def forward_dynamics_derivatives(
         self,
@@ -378,9 +378,9 @@ class CompiledModel(Model):
                 pass
         return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
 
-    def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
-        model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
+        model, result = self._open._pushed(pushes), np.empty((3, self.nv, self.nv))
         if self._rigid:
             self.raise_for(self._inverse_slopes(model._ints, model._floats, self._tables.paths, q, v, a, result))
         else:
@@ -406,7 +406,7 @@ class CompiledModel(Model):
         sums, columns = np.empty((rows, layout.FULL_COLUMNS)), np.empty((tables.paths.shape[1], layout.COLUMN_COLUMNS))
         return law, slopes, work, sums, columns
 
-    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
         law, slopes, work, sums, columns = self._bare._linearised_blocks(q, v, a)
         paths = self._tables.paths
@@ -446,15 +446,17 @@ class CompiledModel(Model):
             model, tables, result = self._pushed(pushes), self._tables, np.empty((3, self.nv, self.nv))
             self.raise_for(self._forward_slopes(model._ints, model._floats, tables.tree, tables.paths, q, v, tau, result))
             return result
-        free = np.zeros(self.nv, dtype=bool)
-        slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)
-        return np.array([slopes.da_dq, slopes.da_dv, slopes.da_dtau])
+        return super()._forward_derivatives(q, v, tau, pushes)
 
-    def _hybrid_derivatives(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> HybridDerivatives:
-        a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
-        return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes), mask)
+    @cached_property
+    def _open(self) -> CompiledModel:
+        """The model without compliant closures."""
+        if not self._ints[0, layout.CLOSURES]:
+            return self
+        model = self._variant()
+        model._ints = self._ints.copy()
+        model._ints[0, layout.CLOSURES] = 0
+        return model
 
     @cached_property
     def _group_springs(self) -> list[Joint]:
@@ -464,7 +466,7 @@ class CompiledModel(Model):
 
     @cached_property
     def _all_compiled_slopes(self) -> bool:
-        return self._rigid and not self._group_springs
+        return self._rigid and not self._group_springs and not self.assembly.loops
 
     # -- the model's other functions -----------------------------------------------------------------------------------
 
@@ -557,7 +559,7 @@ class CompiledModel(Model):
                 total += 0.5 * float(drives[: len(rates)] @ rates**2)
         return total
 
-    def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
         _, law, work = self._bare._inverse_work(q, v, a)
         block, name = self.ports[port]

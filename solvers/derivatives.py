@@ -1,8 +1,12 @@
 """Derivatives of the dynamics in any causality, from those of inverse dynamics.
 
-``tau = ID(q, v, a)`` holds in every causality; where efforts are imposed (coordinates f), its change is solved for ``a_f``::
+``tau = ID(q, v, a) - J^T lambda`` holds in every causality, with ``J a + bias = 0`` for closed loops; where efforts are imposed
+(coordinates f), its change is solved for ``a_f`` and the multipliers::
 
-    M_ff da_f = dtau_f - (ID_q dq + ID_v dv)_f - M_fm da_m        dtau_m = (ID_q dq + ID_v dv + M da)_m
+    [M_ff  -J_f^T] [da_f   ]   [dtau_f - (ID_q dq + ID_v dv)_f - M_fm da_m]
+    [J_f    0    ] [dlambda] = [-E_q dq - E_v dv - J_m da_m               ]
+
+    dtau_m = (ID_q dq + ID_v dv + M da - J^T dlambda)_m
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ class HybridDerivatives(NamedTuple):
     dtau_da: Array
 
 
-def hybrid_derivatives(inverse: Array, mask: Array) -> HybridDerivatives:
+def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array, Array] | None = None) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics.
 
     Parameters
@@ -35,15 +39,26 @@ def hybrid_derivatives(inverse: Array, mask: Array) -> HybridDerivatives:
         Derivatives of inverse dynamics by q, v and a at the resolved state.
     mask : (nv,) bool array
         Where the motion is prescribed.
+    closures : J, E_q, E_v, each (k, nv), optional
+        Of independent constraints.
     """
     by_q, by_v, mass = inverse
     free, n = ~mask, len(mask)
+    J, E_q, E_v = (np.zeros((0, n)),) * 3 if closures is None else closures
+    matrix = np.block([[mass[np.ix_(free, free)], -J[:, free].T], [J[:, free], np.zeros((len(J), len(J)))]])
     nothing, efforts, motions = np.zeros((n, n)), np.diag(free.astype(float)), np.diag(mask.astype(float))
-    # by q, v, the imposed efforts and the imposed motions: what inverse dynamics changes, what is imposed of tau and of a
-    cases = ((by_q, nothing, nothing), (by_v, nothing, nothing), (nothing, efforts, nothing), (nothing, nothing, motions))
+    # by q, v, the imposed efforts and the imposed motions: what changes of inverse dynamics and closures, of tau and of a
+    cases = (
+        (by_q, E_q, nothing, nothing),
+        (by_v, E_v, nothing, nothing),
+        (nothing, 0.0 * J, efforts, nothing),
+        (nothing, 0.0 * J, nothing, motions),
+    )
     results = []
-    for change, tau, a in cases:
+    for change, opening, tau, a in cases:
         a = a.copy()
-        a[free] = np.linalg.solve(mass[np.ix_(free, free)], (tau - change - mass @ a)[free])
-        results.append((a, np.where(mask[:, None], change + mass @ a, tau)))
+        right = np.vstack([(tau - change - mass @ a)[free], -opening - J @ a])
+        solution = np.linalg.solve(matrix, right)
+        a[free] = solution[: free.sum()]
+        results.append((a, np.where(mask[:, None], change + mass @ a - J.T @ solution[free.sum() :], tau)))
     return HybridDerivatives(*(a for a, _ in results), *(tau for _, tau in results))

@@ -13,10 +13,10 @@ from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array, skew
 from titop.graph.system import Loop
-from titop.solvers import closed_dynamics
+from titop.solvers import closed_dynamics, loop_derivatives
 from titop.solvers.arguments import check_stacks, coordinate_mask, read_wrenches, store
 from titop.solvers.closed_loops import ClosedLoops
-from titop.solvers.derivatives import HybridDerivatives
+from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
 from titop.solvers.sensitivities import Sensitivities
@@ -215,6 +215,7 @@ class Model(ClosedLoops, ABC):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        actuated: Sequence[str] | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of inverse dynamics by q, v and a, exact to rounding.
 
@@ -226,11 +227,14 @@ class Model(ClosedLoops, ABC):
         out : (3, nv, nv) float array, optional
             Where to put the results, for callers in a loop.
         u : array_like (nu,) or mapping of input name to number, optional
+        actuated : sequence of str, optional
+            With rigid closures: the coordinates that have efforts, as in `inverse_dynamics`.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : (nv, nv) arrays
-            Column j of the first is the derivative along ``integrate(q, e_j)``; the last is the mass matrix.
+            Column j of the first is the derivative along ``integrate(q, e_j)``; without rigid closures the last is the mass
+            matrix. With them, changes of the state that keep the loops closed make sense only.
 
         Notes
         -----
@@ -238,7 +242,12 @@ class Model(ClosedLoops, ABC):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
-        return self._stacked(self._inverse_derivatives, q, v, "a", a, self._pushes(wrenches, u), 0.0, out)
+        motors, mask = self._motor_efforts(u), self._actuated(actuated)
+
+        def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+            return self._inverse_derivatives(q, v, a, pushes, motors, mask)
+
+        return self._stacked(slopes, q, v, "a", a, self._pushes(wrenches, u), 0.0, out)
 
     def forward_dynamics_derivatives(
         self,
@@ -303,7 +312,7 @@ class Model(ClosedLoops, ABC):
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         port = self._read_port(port)
-        S, twist_by_q, by_q, by_v = self._motion_derivatives([port], q, v, a)[0]
+        S, twist_by_q, by_q, by_v = self.motion_slopes([port], q, v, a)[0]
         gravity = self.pose(port, q)[0].T @ self.gravity
         by_q = by_q.copy()
         by_q[:3] += skew(gravity) @ S[3:]
@@ -463,7 +472,7 @@ class Model(ClosedLoops, ABC):
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
         """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
-        motion = self._port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
+        motion = self.port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
         return motion.rotation, motion.position
 
     def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array:
@@ -483,7 +492,7 @@ class Model(ClosedLoops, ABC):
             Spatial acceleration (6), twist (6) and position from the inertial origin (3, m), in the port's frame;
             Euler angles (3, rad). At a gimbal lock the third angle is zero.
         """
-        motion = self._port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
+        motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
         acceleration = motion.acceleration.copy()
         acceleration[:3] += motion.rotation.T @ self.gravity
         return np.concatenate(
@@ -492,7 +501,7 @@ class Model(ClosedLoops, ABC):
 
     def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
         """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
-        motion = self._port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
+        motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
         return motion.acceleration[:3] + np.cross(motion.twist[3:], motion.twist[:3])
 
     @abstractmethod
@@ -555,7 +564,7 @@ class Model(ClosedLoops, ABC):
 
     def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return the relative pose of a loop's ports, and both twists."""
-        one, two = (self._port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
+        one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
         return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
 
     def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
@@ -651,28 +660,49 @@ class Model(ClosedLoops, ABC):
         """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
 
     @abstractmethod
-    def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
+    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a, as if no loop were closed."""
 
     @abstractmethod
+    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        """Return for each of the `ports` S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
+
+    def _inverse_derivatives(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> Array:
+        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
+        if not self.assembly.loops:
+            return self.tree_inverse_derivatives(q, v, a, pushes)
+        if actuated is None:
+            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
+        tau = closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)
+        if not self.is_constrained:
+            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
+        return loop_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors, tau)
+
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         """Return derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
+        free = np.zeros(self.nv, dtype=bool)
+        slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)
+        return np.array([slopes.da_dq, slopes.da_dv, slopes.da_dtau])
 
-    @abstractmethod
-    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
-        """Return for each port S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
-
-    @abstractmethod
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> HybridDerivatives: ...
+    ) -> HybridDerivatives:
+        """Return the derivatives of hybrid dynamics."""
+        if not self.is_constrained:
+            a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
+            return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes, 0.0, None), mask)
+        a, tau = closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)
+        slopes = loop_derivatives.closed_slopes(self, q, v, a, tau, pushes, mask)
+        return hybrid_derivatives(slopes.efforts, mask, (slopes.jacobian, slopes.by_q, slopes.by_v))
 
     @abstractmethod
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         """Return inverse dynamics at zero acceleration without passive efforts and loads."""
 
     @abstractmethod
-    def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
 
     @staticmethod
     def _center(moment: Array, mass: Any) -> Array:

@@ -318,28 +318,39 @@ class ReferenceModel(Model):
 
     # Derivatives: complex steps through the resolution itself, which no formula of the compiled resolver enters.
 
-    def _inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        nothing, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
+    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        return self._stepped(lambda q, v, a: self.tree_inverse(q, v, a, pushes), q, v, a)
 
-        def efforts(x: Array) -> Array:
-            dq, dv, da = x.reshape(3, self.nv)
-            return self.resolve(self.integrate(q, dq), v + dv, a + da, nothing, imposed, pushes)[1]
-
-        return _split_columns(complex_step(efforts, np.zeros(3 * self.nv)), 3)
+    def _inverse_derivatives(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> Array:
+        if actuated is None:
+            return self.tree_inverse_derivatives(q, v, a, pushes)
+        return self._stepped(lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated)[0], q, v, a)
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
+        nothing, imposed, rank = np.zeros(self.nv), np.zeros(self.nv, dtype=bool), self.closure_rank
+        if not self.is_constrained:
+            return self._stepped(lambda q, v, tau: self.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
 
-        def accelerations(x: Array) -> Array:
-            dq, dv, dtau = x.reshape(3, self.nv)
-            return self.resolve(self.integrate(q, dq), v + dv, nothing, tau + dtau, imposed, pushes)[0]
+        def accelerations(q: Array, v: Array, tau: Array) -> Array:
+            return closed_dynamics.accelerations(self, q, v, nothing, tau, imposed, pushes, rank)[0]
 
-        return _split_columns(complex_step(accelerations, np.zeros(3 * self.nv)), 3)
+        return self._stepped(accelerations, q, v, tau)
 
-    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+    def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
+        """Return the derivatives (3, nv, nv) of a function of q, v and x."""
+
+        def at(step: Array) -> Array:
+            dq, dv, dx = step.reshape(3, self.nv)
+            return function(self.integrate(q, dq), v + dv, x + dx)
+
+        return _split_columns(complex_step(at, np.zeros(3 * self.nv)), 3)
+
+    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
         def motion(x: Array, port: str) -> Array:
             dq, dv = x.reshape(2, self.nv)
-            return np.array(self._port_motion(port, self.integrate(q, dq), v + dv, a)[2:])
+            return np.array(self.port_motion(port, self.integrate(q, dq), v + dv, a)[2:])
 
         results = []
         for port in ports:
@@ -353,6 +364,9 @@ class ReferenceModel(Model):
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self.nv)
             changed = self.integrate(q, dq), v + dv, a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
+            if self.is_constrained:
+                q_, v_, a_, tau_ = changed
+                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, self.closure_rank))
             return np.array(self.resolve(*changed, mask, pushes)[:2])
 
         by_each = complex_step(both, np.zeros(4 * self.nv))
@@ -371,7 +385,7 @@ class ReferenceModel(Model):
     def jacobian(self, port: str, q: Any) -> Array:
         port, q = self._read_port(port), self._read_q(q)
         rest = np.zeros(self.nv)
-        return np.array([self._port_motion(port, q, unit, rest).twist for unit in np.eye(self.nv)]).reshape(self.nv, 6).T
+        return np.array([self.port_motion(port, q, unit, rest).twist for unit in np.eye(self.nv)]).reshape(self.nv, 6).T
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), pushes)
@@ -413,7 +427,7 @@ class ReferenceModel(Model):
             moment = moment + own * state.position + state.rotation @ first
         return self._center(moment, mass)
 
-    def _port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         imposed = np.ones(self.nv, dtype=bool)
         _, _, states = self.resolve(q, v, a, np.zeros(self.nv), imposed, (), bare=True)
         block, name = self.ports[port]

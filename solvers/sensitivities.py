@@ -76,4 +76,4 @@ class Sensitivities:
         if block is None or block.complex_parameters:
             return np.imag(efforts(1j * _STEP)) / _STEP
         step = _DIFFERENCE * abs(self._values[name]) or _DIFFERENCE
-        return sum(w * (efforts(k * step) - efforts(-k * step)) for k, w in _STENCIL) / step
+        return np.asarray(sum(w * (efforts(k * step) - efforts(-k * step)) for k, w in _STENCIL)) / step

@@ -1,0 +1,141 @@
+"""Derivatives of closed loops: against complex steps through the reference resolver, and against a closed form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+import titop as tt
+from numpy.typing import NDArray
+
+from tests.closed_systems import bricard, four_bar, slider_crank
+
+Array = NDArray[np.float64]
+
+#: As for trees: both sides are exact but for rounding.
+TOLERANCE = 1e-11
+
+
+def padded() -> tt.System:
+    """Return a spatial four-bar on a compliant pad, anisotropic and damped, with a flexible coupling of directions."""
+    root = np.random.default_rng(3).normal(size=(6, 6))
+    s = four_bar(tt.CompliantClosure("pad", stiffness=200 * root @ root.T, damping=[1, 2, 3, 0.1, 0.2, 0.3]))
+    s.connect(s["coupler"].port("end"), tt.RigidBody("ball", mass=0.4, inertia=0.02), tt.Spherical("neck", stiffness=2.0))
+    return s
+
+
+def oblique() -> tt.System:
+    """Return a spatial chain whose end a closure holds in oblique directions, with a compliant one beside it."""
+    s = four_bar(tt.RigidClosure("pin", directions=np.random.default_rng(5).normal(size=(6, 1))))
+    s.close_loop("world", s["coupler"], tt.CompliantClosure("pad", stiffness=30.0, damping=1.0))
+    return s
+
+
+SYSTEMS = {"four-bar": four_bar, "slider-crank": slider_crank, "bricard": bricard, "padded": padded, "oblique": oblique}
+
+
+class Case:
+    """A closed system in both engines, at a closed state."""
+
+    def __init__(self, name: str) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tt.ModelWarning)  # redundant constraints
+            self.system = SYSTEMS[name]()
+            self.model, self.reference = self.system.resolve(), self.system.resolve("reference")
+        rng = np.random.default_rng(2)
+        model = self.model
+        self.q = model.assemble(model.integrate(model.neutral(), 0.5 * rng.normal(size=model.nv)))
+        self.v = model.assemble_velocity(self.q, rng.normal(size=model.nv))
+        self.a = model.assemble_acceleration(self.q, self.v, rng.normal(size=model.nv))
+        self.tau = rng.normal(size=model.nv)
+        self.wrenches = {model.port_names[-1]: rng.normal(size=6)}
+
+
+def error(found: Any, expected: Any) -> float:
+    """Return the largest error of several matrices, each relative to its largest entry (or to 1)."""
+    pairs = list(zip(found, expected, strict=True))
+    return max(float(np.abs(x - y).max(initial=0.0) / max(np.abs(y).max(initial=0.0), 1.0)) for x, y in pairs)
+
+
+@pytest.fixture(params=SYSTEMS, scope="module")
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(request.param)
+
+
+def test_forward_dynamics(case: Case) -> None:
+    state = case.q, case.v, case.tau, case.wrenches
+    found, expected = (m.forward_dynamics_derivatives(*state) for m in (case.model, case.reference))
+    assert error(found, expected) < TOLERANCE
+
+
+def test_inverse_dynamics(case: Case) -> None:
+    state = case.q, case.v, case.a, case.wrenches
+    found, expected = (m.inverse_dynamics_derivatives(*state) for m in (case.model, case.reference))
+    assert error(found, expected) < TOLERANCE
+
+
+def test_inverse_dynamics_of_the_independent_coordinates(case: Case) -> None:
+    actuated = case.model.independent_coordinates(case.q)
+    state = case.q, case.v, case.a, case.wrenches
+    found, expected = (m.inverse_dynamics_derivatives(*state, actuated=actuated) for m in (case.model, case.reference))
+    assert error(found, expected) < TOLERANCE
+
+
+def test_hybrid_dynamics(case: Case) -> None:
+    prescribed = case.model.independent_coordinates(case.q)[:1]
+    state = case.q, case.v, case.tau, case.a, prescribed, case.wrenches
+    found, expected = (m.hybrid_dynamics_derivatives(*state) for m in (case.model, case.reference))
+    assert error(found, expected) < TOLERANCE
+
+
+def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from titop.solvers import loop_derivatives
+
+    case = Case("four-bar")
+    expected = case.reference.forward_dynamics_derivatives(case.q, case.v, case.tau)
+    monkeypatch.setattr(
+        loop_derivatives, "by_small_twists", lambda pair, f: 0.0 * np.zeros((len(f(pair.rotation, pair.position)), 12))
+    )
+    assert error(case.model.forward_dynamics_derivatives(case.q, case.v, case.tau), expected) > 1e-3
+
+
+def test_slider_crank_against_its_lagrangian() -> None:
+    """One coordinate, the crank's angle: its acceleration and that acceleration's slopes, from sympy and from the closed chain.
+
+    Along the mechanism ``dq = T dx`` and ``dv = T dx' + (dT/dx x') dx``; T and its slope come from the geometry alone.
+    """
+    r, length, masses = 0.3, 0.9, (1.0, 2.0, 1.5)
+    with pytest.warns(tt.ModelWarning, match="redundant-closure"):
+        model = slider_crank((r, length), masses).resolve()
+    x, w, tau = sympy.symbols("x w tau")
+    rod = -sympy.asin(r * sympy.sin(x) / length)  # the rod's attitude
+    chain = sympy.Matrix([x, rod - x, -rod])  # the joints' angles
+    points = [
+        (masses[0], sympy.Matrix([r * sympy.cos(x), r * sympy.sin(x)]) / 2, masses[0] * r**2 / 12, x),
+        (
+            masses[1],
+            sympy.Matrix([r * sympy.cos(x) + length * sympy.cos(rod) / 2, r * sympy.sin(x) + length * sympy.sin(rod) / 2]),
+            masses[1] * length**2 / 12,
+            rod,
+        ),
+        (masses[2], sympy.Matrix([r * sympy.cos(x) + length * sympy.cos(rod), 0]), 0.01, sympy.Integer(0)),
+    ]
+    inertia = sum(m * p.diff(x).dot(p.diff(x)) + j * sympy.diff(angle, x) ** 2 for m, p, j, angle in points)
+    potential = sum(m * 9.81 * p[1] for m, p, _, _ in points)
+    acceleration = (tau - inertia.diff(x) * w**2 / 2 - potential.diff(x)) / inertia
+    at = {x: 0.7, w: 1.3, tau: 0.4}
+    expected = [float(f.subs(at)) for f in (acceleration, acceleration.diff(x), acceleration.diff(w), acceleration.diff(tau))]
+    T, bend = (np.array(f.subs(at).evalf(), dtype=float).ravel() for f in (chain.diff(x), chain.diff(x, 2)))
+    q = np.array(chain.subs(at).evalf(), dtype=float).ravel()
+    efforts = np.array([0.4, 0.0, 0.0])
+    by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, 1.3 * T, efforts)
+    found = [
+        model.forward_dynamics(q, 1.3 * T, efforts)[0],
+        by_q[0] @ T + by_v[0] @ bend * 1.3,
+        by_v[0] @ T,
+        by_tau[0, 0],
+    ]
+    assert found == pytest.approx(expected, rel=1e-11)  # rounding on both sides
