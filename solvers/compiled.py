@@ -179,7 +179,12 @@ class CompiledModel(Model):
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
-        return super().configuration_rate(_real(self._read_q(q), "q"), _real(self._read_v("v", v), "v"))
+        q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
+        if self._foreign:
+            return super().configuration_rate(q, v)
+        rates = np.empty(self.nq)
+        self._entries.configuration_rate(self._ints, *(self._modal or ())[:1], q, v, rates)
+        return rates
 
     def _hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = _real(q, "q"), _real(v, "v"), _real(tau, "tau"), _real(a, "a")
@@ -258,10 +263,11 @@ class CompiledModel(Model):
         return self._entries.whole_mass_matrix.compiled
 
     def mass_matrix(self, q: Any) -> Array:
-        if self.is_compiled:
+        if self._rigid or self._flexible:
             matrix = np.empty((self.nv, self.nv))
             try:
-                if self._mass(*self._arrays, q, matrix) == layout.OK:
+                tables = (self._ints, self._floats) if self._rigid else self._arrays
+                if self._mass(*tables, q, matrix) == layout.OK:
                     return matrix
             except (TypeError, ValueError):
                 pass

@@ -77,6 +77,12 @@ def state_derivative(dy, t, y, ints, floats, tau):
     return status
 
 
+@entry(void(_I, _X, _X, _X))
+def configuration_rate(ints, q, v, rates):
+    """dq/dt of a rigid system into `rates`."""
+    write_rates(ints, q, v, rates)
+
+
 @entry(int64(_I, _F, _F, _F, _F, _F))
 def inverse_batch(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system for stacked states."""
