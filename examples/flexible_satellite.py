@@ -1,7 +1,7 @@
 """A satellite with two flexible solar panels turns by 60 degrees while the panels follow the Sun.
 
-The panels are beams on hinges along their length. A torque on the hub turns it about an axis across them: once as hard as it can,
-first forwards, then backwards; once by a smooth profile of the same angle and duration. What remains afterwards is vibration.
+The panels are beams on hinges along their length. A torque on the hub turns it about an axis across them: once as hard as it
+can, first forwards, then backwards; once by a smooth profile of the same angle and duration. What remains is vibration.
 
 Run it: ``python examples/flexible_satellite.py`` draws ``flexible_satellite.png``.
 """
