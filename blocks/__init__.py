@@ -4,6 +4,8 @@ Read in this order:
 
 - `block`: the contract that every block fulfils, and how to write a block of your own;
 - `rigid_body`: rigid bodies and the world;
+- `flexible_body`: flexible bodies by modes; `modal_checks`, `modal_analysis`: their data; `modal_reduction`: these from finite
+  elements; `beam`, `beam_matrices`: uniform beams;
 - `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs;
 - `loads`, `actuators`, `reaction_wheel`, `sensors`: what acts on and reads ports and joints;
 - `pose`, `spatial`: frames, rotations, twists and wrenches;

@@ -121,7 +121,14 @@ class Beam(FlexibleBody):
         for field in _POSITIVE:
             if getattr(self, field) <= 0 and derived.get(field, field) is not None:
                 reader.report(f"bad-{field.replace('_', '-')}", field, getattr(self, field), "a value > 0", "check the unit")
-        super().__init__(name, **self._fields(bool(reader.findings)), damping_ratios=self.damping_ratio)
+        try:
+            with np.errstate(all="ignore"):
+                fields = self._fields(bool(reader.findings))
+        except (np.linalg.LinAlgError, ValueError, OverflowError):
+            expected = "dimensions and material whose products double precision can hold"
+            reader.report("out-of-range", "length", self.length, expected, "check the units of all numbers")
+            fields = self._fields(unusable=True)
+        super().__init__(name, **fields, damping_ratios=self.damping_ratio)
         self.reader.findings += reader.findings
 
     def _fields(self, unusable: bool) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class FlexibleBody(Block):
     inertia : array_like (3, 3), kg m^2
         Of the undeformed body about its centre of mass, in body axes; a number or three numbers stand for a diagonal.
     frequencies : array_like (n,), rad/s
-        Natural frequencies of the body clamped at P; the modal mass is then 1 kg m^2 (or 1 kg, as the modes are scaled).
+        Natural frequencies of the body clamped at P; the modal mass of each mode is 1.
     participation : array_like (n, 6)
         Participation ``L = Phi^T M tau`` of the modes in the motion of P, linear first, in body axes.
     ports : mapping of name to position (3, m) or Pose
@@ -169,7 +169,7 @@ class FlexibleBody(Block):
         Raises
         ------
         ModelError
-            If shapes do not fit, nodes are unknown, or the matrices are not those of a free body.
+            If shapes do not fit, nodes are unknown, or the matrices are not those of one free body.
         """
         reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method)
         return cls(name, **reduced.fields(), damping_ratios=damping_ratios)
@@ -316,7 +316,7 @@ class FlexibleBody(Block):
         return errors + found, warnings + suspicious
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return mass, centre of mass, inertia, frequencies (if given) and damping ratios of the modes, and ports."""
+        """Return mass, centre of mass, inertia, frequencies (if given) and damping ratios of the natural modes, and ports."""
         own = {"mass": (self.mass, "kg")}
         own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
         own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}

@@ -100,10 +100,27 @@ def craig_bampton(mass: Array, stiffness: Array, boundary: int, modes: int) -> A
     if len(mass) > boundary:
         factor = cho_factor(stiffness[interior, interior])
         basis[interior, :boundary] = -cho_solve(factor, stiffness[interior, :boundary])
-    if modes:
-        lowest = (0, modes - 1)
-        basis[interior, boundary:] = eigh(stiffness[interior, interior], mass[interior, interior], subset_by_index=lowest)[1]
+    basis[interior, boundary:] = lowest_modes(mass[interior, interior], stiffness[interior, interior], modes)
     return basis
+
+
+def lowest_modes(mass: Array, stiffness: Array, modes: int) -> Array:
+    """Return the lowest natural modes (N, modes), mass-normalised; the mass may be singular, not the stiffness.
+
+    From ``M phi = phi K / w^2``, whose largest eigenvalues are the accurate ones.
+
+    Raises
+    ------
+    LinAlgError
+        If the stiffness is singular, or there are fewer modes with mass.
+    """
+    n = len(mass)
+    if not modes:
+        return np.zeros((n, 0))
+    inverse_squares, shapes = eigh(mass, stiffness, subset_by_index=(n - modes, n - 1))
+    if inverse_squares[0] <= 1e-14 * inverse_squares[-1]:
+        raise np.linalg.LinAlgError
+    return np.asarray(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
 
 
 def attachment_modes(mass: Array, stiffness: Array, boundary: int, modes: int) -> Array:
@@ -112,7 +129,7 @@ def attachment_modes(mass: Array, stiffness: Array, boundary: int, modes: int) -
     Parameters as `craig_bampton`; the basis (N, modes + boundary) is mass-normalised.
     """
     loads = np.eye(len(mass))[:, :boundary]
-    clamped = eigh(stiffness, mass, subset_by_index=(0, modes - 1))[1] if modes else np.zeros((len(mass), 0))
+    clamped = lowest_modes(mass, stiffness, modes)
     static = cho_solve(cho_factor(stiffness), loads)
     static = static - clamped @ (clamped.T @ (mass @ static))
     static /= np.sqrt(np.einsum("ij,ij->j", static, mass @ static))
@@ -155,6 +172,10 @@ def reduce_finite_elements(
         value = f"elastic forces of {np.abs(forces).max():.3g} under rigid motion"
         reader.report("not-free", "stiffness", value, "a stiffness that rigid motion does not strain", advice)
         raise ModelError(reader.findings)
+    total = float(np.trace(rigid[:, :3].T @ M @ rigid[:, :3])) / 3
+    if not total > 0:
+        reader.report("negative-mass", "mass", f"a total mass of {total:.3g} kg", "a mass > 0", "check the mass matrix")
+        raise ModelError(reader.findings)
     own = np.ones(len(M), dtype=bool)
     own[_entries(held, freedoms)] = False
     columns, places = [], {}
@@ -172,12 +193,15 @@ def reduce_finite_elements(
         raise ModelError(reader.findings)
     relative = np.hstack([*columns, interior])
     M_r, K_r = relative.T @ M @ relative, relative.T @ K @ relative
-    if method == "craig-bampton":
-        basis = craig_bampton(M_r, K_r, boundary, modes)
-        names = *boundary_names(sets), *(f"mode{k + 1}" for k in range(modes))
-    else:
-        basis = attachment_modes(M_r, K_r, boundary, modes)
-        names = tuple(f"mode{k + 1}" for k in range(basis.shape[1]))
+    static = boundary_names(sets) if method == "craig-bampton" else ()
+    try:
+        basis = (craig_bampton if static else attachment_modes)(M_r, K_r, boundary, modes)
+    except np.linalg.LinAlgError:
+        value = "a singular stiffness, or fewer modes with mass than asked for"
+        expected, advice = "one connected body, held by its parent", "look for loose parts, or ask for fewer modes"
+        reader.report("singular-stiffness", "stiffness", value, expected, advice)
+        raise ModelError(reader.findings) from None
+    names = *static, *(f"mode{k + 1}" for k in range(basis.shape[1] - len(static)))
     shapes = {port: basis[6 * k : 6 * k + 6] for k, port in enumerate(sets)}
     return ReducedBody(**reduced(M, K, rigid, relative @ basis), ports=places, shapes=shapes, names=names)
 

@@ -230,10 +230,10 @@ class CompiledModel(Model):
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
         q, v = _real(self._read_q(q), "q"), _real(self._read_v("v", v), "v")
-        if not self._rigid:
+        if self._foreign:
             return super().configuration_rate(q, v)
         rates = np.empty(self.nq)
-        entries.configuration_rates(self._ints, q, v, rates)
+        self._entries.configuration_rate(self._ints, *(self._modal or ())[:1], q, v, rates)
         return rates
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
@@ -475,10 +475,11 @@ class CompiledModel(Model):
         return self._entries.whole_mass_matrix.compiled
 
     def mass_matrix(self, q: Any) -> Array:
-        if self.is_compiled:
+        if self._rigid or self._flexible:
             matrix = np.empty((self.nv, self.nv))
             try:
-                if self._mass(*self._arrays, q, matrix) == layout.OK:
+                tables = (self._ints, self._floats) if self._rigid else self._arrays
+                if self._mass(*tables, q, matrix) == layout.OK:
                     return matrix
             except (TypeError, ValueError):
                 pass

@@ -90,6 +90,25 @@ def test_satellite(tmp_path: Path) -> None:
     assert np.ptp(before, axis=0).max() < 1e-4 * np.abs(before).max()  # wheels cannot change it; rtol 1e-7 over 50 s
 
 
+def test_flexible_satellite(tmp_path: Path) -> None:
+    satellite = script("flexible_satellite")
+    hard, smooth = satellite["main"](["--output", str(tmp_path / "figure.png")])
+    model, slewed = hard.model, hard.t > satellite["DURATION"]
+    for run in (hard, smooth):
+        assert satellite["hub_angle"](run)[-1] == pytest.approx(60, abs=0.5)  # the rest is the panels' turn about their length
+        momentum = np.array([model.momentum(q, v) for q, v in zip(run.q[slewed], run.v[slewed], strict=True)])
+        # the torques' impulse vanishes but for the hub's swinging in between; nothing acts afterwards
+        assert np.ptp(momentum, axis=0).max() < 1e-5
+        assert (np.diff(run.energy().sum(axis=1)[slewed]) < 0).all()  # damped vibrations
+    assert satellite["residual"](smooth) < 0.05 * satellite["residual"](hard)
+    # with a constant acceleration the tip swings about the static deflection of a cantilever under its inertia
+    tip, lever = satellite["coordinate"](hard, "left_panel.C_z"), 0.75
+    line, bending, length = 3.0, 7e6 * 7.1e-5, 6.0
+    acceleration = 4 * satellite["ANGLE"] / satellite["DURATION"] ** 2
+    deflection = acceleration * line * (11 / 120 * length**5 + lever * length**4 / 8) / bending
+    assert -tip[hard.t < 10].mean() == pytest.approx(deflection, rel=0.1)  # not a whole number of periods
+
+
 def test_robot_arm(tmp_path: Path) -> None:
     arm = script("robot_arm")
     trajectory = arm["main"](["--output", str(tmp_path / "figure.png")])

@@ -86,8 +86,8 @@ def state_derivative(dy, t, y, ints, floats, tau):
 
 
 @entry(void(_I, _X, _X, _X))
-def configuration_rates(ints, q, v, rates):
-    """Write dq/dt of a rigid system into `rates`."""
+def configuration_rate(ints, q, v, rates):
+    """dq/dt of a rigid system into `rates`."""
     write_rates(ints, q, v, rates)
 
 

@@ -120,7 +120,7 @@ def _write_law(modes, o, n, q, start, v, first, x, passive, law, target):
     """Write M and h of a body with twist x; its coordinates start at ``q[start]`` and ``v[first]``."""
     size, shares = 6 + n, o + RIGID
     mass_q, mass = shares + 6 * n, modes[0, o]
-    per_mass = 1.0 / mass if mass > 0.0 else 0.0
+    per_mass = 1.0 / mass if mass.real > 0.0 else 0.0
     # shift d of the centre of mass, its rate e, and the modes' momentum
     d0 = d1 = d2 = l0 = l1 = l2 = m0 = m1 = m2 = 0.0 * x[0]
     for j in range(n):

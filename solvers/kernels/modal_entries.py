@@ -77,6 +77,13 @@ def state_derivative(dy, t, y, ints, floats, bodies, modes, tau):
     return status
 
 
+@entry(void(_I, _I, _X, _X, _X))
+def configuration_rate(ints, bodies, q, v, rates):
+    """dq/dt into `rates`."""
+    write_rates(ints, q, v, rates)
+    write_modal_rates(ints, bodies, v, rates)
+
+
 @entry(int64(_I, _F, _I, _F, _F, _F, _F, _F))
 def inverse_batch(ints, floats, bodies, modes, q, v, a, tau):
     """Inverse dynamics for stacked states."""

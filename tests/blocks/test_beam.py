@@ -10,6 +10,7 @@ import titop as tt
 from numpy.typing import NDArray
 from scipy.linalg import eigh, expm, null_space
 from scipy.optimize import brentq
+from titop.blocks.beam_matrices import bending_matrices
 
 from tests.flexible import UNIT, linear_frequencies, unit_beam
 
@@ -149,6 +150,53 @@ class TestOtherDeformations:
             assert np.abs(beam.natural_frequencies / w - 1).min() < TRUNCATION
 
 
+class TestSuperelement:
+    """Alazard's beam: deflections of the fifth degree, by end accelerations and tip motion relative to the base."""
+
+    def matrices(self) -> tuple[Array, Array]:
+        """Return the published mass (of base deflection and slope, then four coordinates) and stiffness, all lengths 1."""
+        upper = np.zeros((6, 6))
+        upper[np.triu_indices(6)] = [
+            *(55440, 27720, 462, 27720, -5544, 462),
+            *(18480, 198, 19800, -3432, 264),
+            *(6, 181, -52, 5),
+            *(21720, -3732, 281),
+            *(832, -69),
+            6,
+        ]  # fmt: skip
+        stiffness = np.zeros((4, 4))
+        stiffness[np.triu_indices(4)] = [6, -30, 8, 1, 1200, -600, 30, 384, -22, 6]
+        return tuple((m + np.triu(m, 1).T) / scale for m, scale in ((upper, 55440), (stiffness, 70)))  # type: ignore[return-value]
+
+    def test_as_a_flexible_body(self) -> None:
+        M, K = self.matrices()
+        participation, shape = np.zeros((4, 6)), np.zeros((6, 4))
+        participation[:, [1, 5]] = M[2:, :2]
+        shape[1, 1] = shape[5, 2] = 1.0
+        body = tt.FlexibleBody(
+            "beam",
+            1.0,
+            [0.5, 0, 0],
+            [2e-4, 1 / 12, 1 / 12],
+            participation=participation,
+            ports={"C": [1, 0, 0]},
+            shapes={"C": shape},
+            modal_mass=M[2:, 2:],
+            modal_stiffness=K,
+        )
+        assert body.check() == ([], [])
+        np.testing.assert_allclose(M[:2, :2], body.rigid_inertia[np.ix_([1, 5], [1, 5])], atol=1e-12)
+        # the same space as two polynomials beyond the cubic ones; the first frequency is exact to 2e-6
+        ours, stiffness = bending_matrices(1.0, 1.0, 1.0, 2)
+        expected = np.sqrt(eigh(stiffness[2:, 2:], ours[2:, 2:], eigvals_only=True))
+        np.testing.assert_allclose(body.natural_frequencies, expected, rtol=1e-9)  # entries that span a factor 1e4
+        assert body.natural_frequencies[0] == pytest.approx(CLAMPED_FREE[0], rel=2e-6)
+        s = tt.System("hinged", gravity=[0, 0, 0])
+        s.connect("world", body, tt.Revolute("hinge", **HINGE))
+        free = bending_frequencies(s.resolve(), [])
+        assert free[0] == pytest.approx(CLAMPED_PINNED[0], rel=2e-3)  # polynomials of the fifth degree
+
+
 class TestStatics:
     @pytest.mark.parametrize("shear_factors", [None, 5 / 6])
     def test_tip_deflection_of_a_beam_and_of_two_halves(self, shear_factors: float | None) -> None:
@@ -226,6 +274,7 @@ class TestParametersAndFindings:
             ("not-a-count", {"torsion_modes": -1}),
             ("bad-shear-factors", {"shear_factors": [0.8, 0.0]}),
             ("wrong-shape", {"shear_factors": [0.8, 0.8, 0.8]}),
+            ("out-of-range", {"length": 1e200}),
         ],
     )
     def test_errors(self, code: str, fields: dict[str, Any]) -> None:

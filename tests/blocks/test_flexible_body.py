@@ -73,6 +73,20 @@ class TestLaw:
         found = (body.mass_matrix(q) @ np.concatenate([twist, v]))[:3]
         np.testing.assert_allclose(found, expected, atol=ROUNDING)
 
+    def test_inertia_stays_positive_definite(self) -> None:
+        """A tip deflection of a fifth of the length, and modes that leave little residual mass."""
+        beam = unit_beam(modes=8)
+        q = np.zeros(beam.nv)
+        q[1] = 0.2
+        lowest = np.linalg.eigvalsh(beam.mass_matrix(q))[0]
+        assert lowest > 0.5 * np.linalg.eigvalsh(beam.mass_matrix(0 * q))[0] > 0
+        # with the first moment alone following the deformation it is indefinite, already at a fiftieth of that
+        matrix = beam.mass_matrix(0 * q)
+        coupling = beam.mass_matrix(0.02 * q)[:3, 3:6] - matrix[:3, 3:6]
+        matrix[:3, 3:6] += coupling
+        matrix[3:6, :3] += coupling.T
+        assert np.linalg.eigvalsh(matrix)[0] < 0
+
     def test_ports_move_and_turn_with_the_modes(self) -> None:
         body = random_body(np.random.default_rng(2))
         q = np.array([0.1, -0.2, 0.3])

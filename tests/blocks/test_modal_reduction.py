@@ -133,6 +133,18 @@ class TestBeam:
         )
         np.testing.assert_allclose(body.matrices.mass, reduce_beam().matrices.mass, atol=1e-12)
 
+    def test_nodes_without_rotary_inertia(self) -> None:
+        """A lumped mass matrix is singular; the modes are the lowest all the same."""
+        nodes, _, K = beam_model()
+        share = np.full(ELEMENTS + 1, 1 / ELEMENTS)
+        share[[0, -1]] /= 2
+        M = np.kron(np.diag(share), np.diag([1, 1, 1, 2 * SECOND, 0, 0]))
+        body = tt.FlexibleBody.from_finite_elements("beam", nodes, M, K, 0, {}, modes=4)
+        assert body.check() == ([], [])
+        assert body.natural_frequencies[0] == pytest.approx(1.8751041**2, rel=1e-3)  # lumping errs by about h^2
+        with pytest.raises(tt.ModelError, match="singular-stiffness"):
+            tt.FlexibleBody.from_finite_elements("beam", nodes, M, K, 0, {}, modes=250)
+
     def test_parent_in_the_middle_and_two_ports(self) -> None:
         body = reduce_beam(parent=ELEMENTS // 2, ports={"left": 0, "right": ELEMENTS}, modes=4)
         np.testing.assert_allclose(body.com, 0, atol=1e-12)
@@ -200,6 +212,8 @@ class TestErrors:
             ("not-symmetric", lambda nodes, M, K: (nodes, M + np.triu(np.ones(M.shape)), K)),
             ("not-free", lambda nodes, M, K: (nodes, M, K + 1e-3 * np.abs(K).max() * np.eye(len(K)))),
             ("not-free", lambda nodes, M, K: (2 * nodes, M, K)),
+            ("negative-mass", lambda nodes, M, K: (nodes, 0 * M, K)),
+            ("singular-stiffness", lambda nodes, M, K: (nodes, M, 0 * K)),
         ],
     )
     def test_of_matrices(self, code: str, change: Any) -> None:
