@@ -133,6 +133,8 @@ ANDREWS_END = (
     0.5347301163226948,
     1.048080741042263,
 )
+#: Accelerations of the first two at the start (rad/s^2), of the same source.
+ANDREWS_ACCELERATIONS = (14222.4439199541, -10666.8329399656)
 #: Drive torque (N m), stiffness (N/m) and length (m) of the spring, and the point C (m) on which it hangs.
 ANDREWS_TORQUE = 0.033
 ANDREWS_SPRING = (4530.0, 0.07785, (0.014, 0.072, 0.0))
@@ -142,7 +144,7 @@ def andrews() -> tt.System:
     """Return Andrews' squeezing mechanism without its spring, which pulls at the port ``k3.D``; joints named as its angles."""
     bodies = {  # mass, moment of inertia, centre of mass, ports
         "k1": (0.04325, 2.194e-6, (0.00092, 0), {"tip": (0.007, 0)}),
-        "k2": (0.00365, 4.410e-7, (-0.00115, 0), {"E": (-0.028, 0)}),
+        "k2": (0.00365, 4.410e-7, (-0.0115, 0), {"E": (-0.028, 0)}),
         "k3": (0.02373, 5.255e-6, (0.01043, -0.01874), {"E": (0, -0.035), "D": (0.02, -0.018)}),
         "k5": (0.07050, 1.169e-5, (0.02308, -0.00916), {"tip": (0.04, 0)}),
         "k4": (0.00706, 5.667e-7, (0, -0.00579), {"E": (0, -0.02)}),
