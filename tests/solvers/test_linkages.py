@@ -26,6 +26,7 @@ from tests.closed_systems import (
 )
 
 GRAVITY = 9.81
+UPWARDS = np.array([0.0, GRAVITY])
 STEP = 1e-30
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
@@ -44,7 +45,7 @@ def slope(function, x):
 class OneDegree:
     """A planar linkage of one degree of freedom in its crank's angle: ``M a + M' v^2 / 2 + U' = tau``.
 
-    Subclasses give inertias and, as functions of the crank's angle, the bars' angles and the positions of their centres of mass.
+    Subclasses give inertias and, as functions of the crank's angle, the bars' angles and their centres of mass.
     """
 
     masses: tuple[float, ...]
@@ -127,7 +128,7 @@ class FourBar(OneDegree):
             matrix[row : row + 2, entering], matrix[row : row + 2, leaving] = np.eye(2), sign * np.eye(2)
             matrix[row + 2, entering] = [arm[1], -arm[0]]  # at -arm from the centre
             matrix[row + 2, leaving] = [-sign * arm[1], sign * arm[0]]
-            right[row : row + 2] = self.masses[body] * (moving[body] + [0, GRAVITY])
+            right[row : row + 2] = self.masses[body] * (moving[body] + UPWARDS)
             right[row + 2] = self.inertias[body] * turning[body]
         return np.linalg.solve(matrix, right)[4:]
 
@@ -158,7 +159,7 @@ class SliderCrank(OneDegree):
         """Return the force of the slide on the piston, across it: moments about the joint of crank and rod."""
         turning, moving = self.motion(crank, rate, acceleration)
         arm = self.lengths[1] * along(self.angles(crank)[1])
-        inertial = [m * (p + [0, GRAVITY]) for m, p in zip(self.masses, moving, strict=True)]
+        inertial = [m * (p + UPWARDS) for m, p in zip(self.masses, moving, strict=True)]
         moments = self.inertias[1] * turning[1]
         moments += (arm[0] * inertial[1][1] - arm[1] * inertial[1][0]) / 2 + arm[0] * inertial[2][1] - arm[1] * inertial[2][0]
         return moments / arm[0]

@@ -30,7 +30,7 @@ def open_accelerations(model, q, v, tau):
 
 
 def rounding(model, q):
-    """Return what rounding may leave of relative accuracy: 1e-14, times the condition of the constraints in the masses' metric."""
+    """Return what rounding may leave of relative accuracy: 1e-14 times the condition of the constraints, masses included."""
     jacobian = model.closure_jacobian(q)
     jacobian = jacobian[independent_rows(jacobian, model.closure_rank)]
     return 1e-14 * np.linalg.cond(jacobian @ np.linalg.solve(model.mass_matrix(q), jacobian.T))
