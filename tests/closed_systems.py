@@ -110,3 +110,71 @@ def accelerating(model: tt.Model, q: Array, rng: np.random.Generator) -> tuple[A
     v, a, tau = rng.normal(size=(3, model.nv))
     v = model.assemble_velocity(q, v)
     return v, model.assemble_acceleration(q, v, a), tau
+
+
+#: Andrews' squeezing mechanism: Hairer and Wanner, Solving Ordinary Differential Equations II, section VII.7, and the test set
+#: for IVP solvers: angles (rad) at the start and after 0.03 s.
+ANDREWS_ORDER = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
+ANDREWS_START = (
+    -0.0617138900142764,
+    0.0,
+    0.455279819163070,
+    0.222668390165885,
+    0.487364979543842,
+    -0.222668390165885,
+    1.23054744454982,
+)
+ANDREWS_END = (
+    15.81077119629904,
+    -15.75637105984298,
+    0.04082224013073101,
+    -0.5347301163226948,
+    0.5244099658805304,
+    0.5347301163226948,
+    1.048080741042263,
+)
+#: Accelerations of the first two at the start (rad/s^2), of the same source.
+ANDREWS_ACCELERATIONS = (14222.4439199541, -10666.8329399656)
+#: Drive torque (N m), stiffness (N/m) and length (m) of the spring, and the point C (m) on which it hangs.
+ANDREWS_TORQUE = 0.033
+ANDREWS_SPRING = (4530.0, 0.07785, (0.014, 0.072, 0.0))
+
+
+def andrews() -> tt.System:
+    """Return Andrews' squeezing mechanism without its spring, which pulls at the port ``k3.D``; joints named as its angles."""
+    bodies = {  # mass, moment of inertia, centre of mass, ports
+        "k1": (0.04325, 2.194e-6, (0.00092, 0), {"tip": (0.007, 0)}),
+        "k2": (0.00365, 4.410e-7, (-0.0115, 0), {"E": (-0.028, 0)}),
+        "k3": (0.02373, 5.255e-6, (0.01043, -0.01874), {"E": (0, -0.035), "D": (0.02, -0.018)}),
+        "k5": (0.07050, 1.169e-5, (0.02308, -0.00916), {"tip": (0.04, 0)}),
+        "k4": (0.00706, 5.667e-7, (0, -0.00579), {"E": (0, -0.02)}),
+        "k7": (0.05498, 1.912e-5, (0.00449, -0.01228), {"tip": (0, -0.04)}),
+        "k6": (0.00706, 5.667e-7, (0.00579, 0), {"E": (0.02, 0)}),
+    }
+    s = tt.System("andrews", gravity=[0, 0, 0])
+    a, b = [-0.06934, -0.00227, 0], [-0.03635, 0.03273, 0]
+    k = {
+        name: tt.RigidBody(
+            name, mass, com=[*com, 0], inertia=[about / 2, about / 2, about], ports={p: [*at, 0] for p, at in ports.items()}
+        )
+        for name, (mass, about, com, ports) in bodies.items()
+    }
+    s.connect("world", k["k1"], joint=tt.Revolute("beta"))
+    s.connect(k["k1"].port("tip"), k["k2"], joint=tt.Revolute("Theta"))
+    s.connect("world", k["k3"], joint=tt.Revolute("gamma"), placement=b)
+    s.connect("world", k["k5"], joint=tt.Revolute("delta"), placement=a)
+    s.connect(k["k5"].port("tip"), k["k4"], joint=tt.Revolute("Phi"))
+    s.connect("world", k["k7"], joint=tt.Revolute("epsilon"), placement=a)
+    s.connect(k["k7"].port("tip"), k["k6"], joint=tt.Revolute("Omega"))
+    for name in ("k3", "k4", "k6"):
+        s.close_loop(k["k2"].port("E"), k[name].port("E"), tt.RigidClosure(f"at_{name}", directions=np.eye(6)[:, :2]))
+    return s
+
+
+def closed_four_bar(
+    angle: float = 0.5, rate: float = 2.0, engine: str = "compiled", closure: tt.Block | None = None
+) -> tuple[tt.Model, Array, Array]:
+    """Return a closed four-bar linkage: model, configuration and velocity, of which the crank's are given (rad, rad/s)."""
+    model = four_bar(closure).resolve(engine)
+    q = model.assemble([angle, 0.5, -1.5], fixed=["q1"])
+    return model, q, model.assemble_velocity(q, [rate, 0, 0], fixed=["q1"])

@@ -127,3 +127,46 @@ def test_arm_on_satellite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert turns[1] < 0.6 * turns[0]
     momentum = [free.model.momentum(q, v) for q, v in zip(free.q, free.v, strict=True)]
     assert np.abs(momentum).max() < 1e-5  # zero at the start; rtol 1e-7 on momenta of a few kg m/s
+
+
+def test_four_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("four_bar")
+    trajectory = example["main"](["--output", str(tmp_path / "figure.png")])
+    printed = capsys.readouterr().out
+    assert "3 coordinates, 5 constraints of which 2 are independent" in printed
+    assert "1 degree of freedom" in printed
+    model = trajectory.model
+    assert trajectory.coordinate("crank_hinge")[-1] > 4 * np.pi  # the crank turns fully, as Grashof's rule says
+    energy = trajectory.energy().sum(axis=1)
+    assert np.abs(energy - energy[0]).max() < 1e-7  # rtol 1e-10 on energies of 10 J
+    # Newton's law of the whole linkage: both fixed hinges carry what its centre of mass is accelerated by
+    q, v, a = (x[250] for x in (trajectory.q, trajectory.v, trajectory.a))
+    bodies = ("crank", "coupler", "rocker")
+    masses = [model.parameters()[f"{body}.mass"][0] for body in bodies]
+    levers = [model.parameters()[f"{body}.com.x"][0] for body in bodies]
+    inertial = np.zeros(3)
+    for body, mass, lever in zip(bodies, masses, levers, strict=True):
+        turn, motion = model.pose(body, q)[0], model.motion(body, q, v, a)
+        spin, about = motion[9:12], motion[3:6]
+        at_com = motion[:3] + np.cross(spin, motion[6:9]) + np.cross(about, [lever, 0, 0])
+        inertial += mass * (turn @ (at_com + np.cross(spin, np.cross(spin, [lever, 0, 0]))) - [0, -9.81, 0])
+    crank = model.pose("crank", q)[0] @ trajectory.reaction("crank_hinge")[250, :3]
+    rocker = model.pose("rocker", q)[0] @ trajectory.reaction("pin")[250, :3]
+    assert np.abs(crank + rocker - inertial).max() < 1e-9  # rounding at forces of 1e2
+
+
+def test_slider_crank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("slider_crank")
+    trajectory = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert "work over two turns" in capsys.readouterr().out
+    radius, rod, speed = (example[name] for name in ("RADIUS", "ROD", "SPEED"))
+    piston = trajectory.motion("piston")
+    # from the geometry alone: position, and acceleration at the outer dead centre
+    angles = speed * trajectory.t
+    expected = radius * np.cos(angles) + np.sqrt(rod**2 - (radius * np.sin(angles)) ** 2)
+    assert np.abs(piston[:, 12] - expected).max() < 1e-12
+    assert piston[0, 0] == pytest.approx(-radius * speed**2 * (1 + radius / rod), rel=1e-9)
+    power = trajectory.tau[:, 0] * speed
+    kinetic = trajectory.energy()[:, 0]
+    rate = np.gradient(kinetic, trajectory.t, edge_order=2)
+    assert np.abs(power - rate).max() < 0.01 * np.abs(power).max()  # differences of second order over 200 steps
