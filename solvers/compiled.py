@@ -398,7 +398,9 @@ class CompiledModel(Model):
         law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
         derivative_entries.motions_stage(self._ints, self._floats, law, v, a, work)
         slopes = np.zeros((1, tables.slopes_size))
-        for general in tables.general:
+        if self._modal:
+            modal_entries.slopes(self._ints, *self._modal, q, v, a, work, slopes)
+        for general in self._foreign:
             motion = work[general.element]
             twist, acceleration = (motion[k : k + 6] for k in (layout.TWIST, layout.ACC))
             write_slopes(general, slopes[0], q[general.q], v[general.v], a[general.v], twist, acceleration)

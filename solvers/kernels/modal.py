@@ -37,13 +37,13 @@ def write_modal_ports(ints, bodies, modes, q, law):
         o = bodies[k, BODY_MODES] + RIGID + 6 * n + 3 * n * n
         target = ints[i, LAW] + (6 + n) * (6 + n) + 6 + n
         for _ in range(bodies[k, BODY_PORTS]):
-            _write_port(modes, o, n, q, start, law, target)
+            write_port(modes, o, n, q, start, law, target)
             o += SHAPE + 6 * n
             target += PORT_S + 6 * n
 
 
 @helper
-def _write_port(modes, o, n, q, start, law, target):
+def write_port(modes, o, n, q, start, law, target):
     """Write ``R = exp(phi) R0``, ``p = r0 + d`` and ``S = [R^T Phi_lin; R0^T J(phi) Phi_rot]``."""
     d = _moved(modes, o, n, q, start)
     phi = d[3], d[4], d[5]
@@ -106,17 +106,17 @@ def write_modal_laws(ints, bodies, modes, q, v, work, passive, law):
     for k in range(bodies.shape[0]):
         i = bodies[k, BODY_ELEMENT]
         n, o = ints[i, OWN], bodies[k, BODY_MODES]
-        _write_law(modes, o, n, q, bodies[k, BODY_Q], v, ints[i, OWN_V], six(work, i, TWIST), passive, law, ints[i, LAW])
+        write_body_law(modes, o, n, q, bodies[k, BODY_Q], v, ints[i, OWN_V], six(work, i, TWIST), passive, law, ints[i, LAW])
         o += RIGID + 6 * n + 3 * n * n
         target = ints[i, LAW] + (6 + n) * (6 + n) + 6 + n
         for _ in range(bodies[k, BODY_PORTS]):
-            _write_gamma(modes, o, n, q, bodies[k, BODY_Q], v, ints[i, OWN_V], six(work, i, TWIST), law, target)
+            write_gamma(modes, o, n, q, bodies[k, BODY_Q], v, ints[i, OWN_V], six(work, i, TWIST), law, target)
             o += SHAPE + 6 * n
             target += PORT_S + 6 * n
 
 
 @helper
-def _write_law(modes, o, n, q, start, v, first, x, passive, law, target):
+def write_body_law(modes, o, n, q, start, v, first, x, passive, law, target):
     """Write M and h of a body with twist x; its coordinates start at ``q[start]`` and ``v[first]``."""
     size, shares = 6 + n, o + RIGID
     mass_q, mass = shares + 6 * n, modes[0, o]
@@ -189,7 +189,7 @@ def _write_rigid(modes, o, d, law, target, size):
 
 
 @helper
-def _write_gamma(modes, o, n, q, start, v, first, x, law, target):
+def write_gamma(modes, o, n, q, start, v, first, x, law, target):
     """Write ``gamma = dS/dt v + ad(V_C) S v`` of a port, ``V_C = Ad(g)^-1 V_P + S v``."""
     d, e = _moved(modes, o, n, q, start), _moved(modes, o, n, v, first)
     rate = e[3], e[4], e[5]

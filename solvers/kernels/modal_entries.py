@@ -11,6 +11,8 @@ from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
+    BODY_ELEMENT,
+    BODY_PORTS,
     ELEMENTS,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
@@ -21,6 +23,7 @@ from titop.solvers.kernels.layout import (
     NQ,
     NV,
     OK,
+    OWN,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.modal import (
@@ -30,6 +33,7 @@ from titop.solvers.kernels.modal import (
     write_modal_ports,
     write_modal_rates,
 )
+from titop.solvers.kernels.modal_slopes import write_modal_slopes
 from titop.solvers.kernels.whole import forward_whole, inverse_whole, sizes_fit, status_of, world_rows
 
 _I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
@@ -138,6 +142,17 @@ def ports(ints, bodies, modes, q, law):
 def laws(ints, bodies, modes, q, v, work, passive, law):
     """Laws of the flexible bodies from known twists into `law`; `passive`: with elasticity and damping."""
     write_modal_laws(ints, bodies, modes, q, v, work, passive, law)
+
+
+@entry(void(_I, _I, _F, _X, _X, _X, _F, _F))
+def slopes(ints, bodies, modes, q, v, a, work, result):
+    """Linearised laws of the flexible bodies from known motions into `result`."""
+    most = 0
+    for k in range(bodies.shape[0]):
+        n = ints[bodies[k, BODY_ELEMENT], OWN]
+        most = max(most, (6 + n) * (7 + n) + bodies[k, BODY_PORTS] * (18 + 6 * n))
+    law = np.empty((1, most), np.complex128)
+    write_modal_slopes(ints, bodies, modes, q, v, a, work, np.empty((2, q.size), np.complex128), law[0, :6].copy(), law, result)
 
 
 @entry(void(_I, _I, _F, _X, _X, _X))

@@ -158,6 +158,51 @@ def test_blocks_with_own_coordinates(function: str) -> None:
     assert error(getattr(lighter, f"{function}_dynamics_derivatives")(q, v, a), expected) > SOFT_TOLERANCE
 
 
+def flexible_system() -> tt.System:
+    """Return a free hub with two flexible bodies, one carrying a beam and a pendulum, loads on their ports."""
+    rng = np.random.default_rng(6)
+    s = tt.System("flexible", gravity=[0.5, -1, -9.81])
+    hub = random_body(rng, "hub")
+    panel = tt.FlexibleBody(
+        "panel",
+        mass=3.0,
+        com=[0.5, 0.1, 0.2],
+        inertia=[1.0, 2.0, 2.5],
+        frequencies=[2.0, 5.0, 9.0],
+        damping_ratios=0.02,
+        participation=0.3 * rng.normal(size=(3, 6)),
+        ports={"C": [1, 0, 0], "D": [0, 1, 0]},
+        shapes={"C": 0.3 * rng.normal(size=(6, 3)), "D": 0.3 * rng.normal(size=(6, 3))},
+    )
+    section = {"area": 1e-3, "young": 1e9, "iy": 1e-7, "iz": 2e-7, "torsion_constant": 1e-7, "shear_modulus": 4e8}
+    beam = tt.Beam("beam", length=1.5, density=2700.0, damping_ratio=0.01, **section)
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("A"), panel, tt.Revolute("hinge", [1, 2, 3]))
+    s.connect(panel.port("C"), beam, tt.Universal("elbow"))
+    s.connect(beam.port("C"), random_body(rng, "bob"), tt.Spherical("neck"))
+    s.connect(panel.port("D"), random_body(rng, "tip"), tt.Weld("weld"))
+    s.add_load(tt.Load("fixed", beam.port("C"), force=[1, 2, 3], torque=[0.3, 0.2, 0.1], frame="world"))
+    s.add_load(tt.Load("turning", panel.port("D"), force=[1, -2, 3]))
+    return s
+
+
+@pytest.mark.parametrize("function", ["inverse", "forward"])
+def test_flexible_bodies(function: str) -> None:
+    s = flexible_system()
+    model, reference = s.resolve(), s.resolve("reference")
+    rng = np.random.default_rng(1)
+    q, v, a = (
+        model.integrate(model.neutral(), 0.1 * rng.normal(size=model.nv)),
+        rng.normal(size=model.nv),
+        rng.normal(size=model.nv),
+    )
+    found, expected = (getattr(m, f"{function}_dynamics_derivatives")(q, v, a) for m in (model, reference))
+    assert error(found, expected) < TOLERANCE
+    for port in model.port_names:
+        found, expected = (m.motion_derivatives(port, q, v, a) for m in (model, reference))
+        assert error(found, expected) < TOLERANCE
+
+
 def test_motion_of_ports(case: Case) -> None:
     for port in case.model.port_names:
         found, expected = (m.motion_derivatives(port, case.q, case.v, case.a) for m in (case.model, case.reference))
