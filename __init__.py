@@ -7,6 +7,7 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 from titop.blocks.actuators import Force, Motor, Thruster, Torque
 from titop.blocks.beam import Beam
 from titop.blocks.block import Block, PortRef
+from titop.blocks.block_check import check_block
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.blocks.flexible_body import FlexibleBody
@@ -71,6 +72,7 @@ __all__ = [
     "Universal",
     "Weld",
     "WheelMomentum",
+    "check_block",
     "from_urdf",
     "load",
     "load_trajectory",
