@@ -6,6 +6,8 @@ Read in this order:
 - `inputs`, `outputs`: actuators and sensors;
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `laws`, `kernels`: the same in compiled code, for users;
+- `closed_loops`, `assembling`, `multipliers`, `closed_dynamics`, `constrained_integration`: rigid closures;
+- `derivatives`, `loop_derivatives`, `sensitivities`: derivatives by the state, through loops, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;

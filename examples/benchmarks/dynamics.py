@@ -25,6 +25,8 @@ TURN = 0.005
 #: Columns of the tables.
 NAMES = ("titop", *(peer.name for peer in PEERS))
 BATCH = 10_000
+#: Quantities whose results grow with the square of the number of bodies: left out for the largest model.
+DENSE = ("dID", "dFD")
 
 #: Time (s) of a call by model, quantity and engine.
 Times = dict[str, dict[str, dict[str, float]]]
@@ -81,6 +83,8 @@ def time_calls(model: str, repeats: int) -> dict[str, dict[str, float]]:
     timers = {}
     for engine in engines(tree, peers):
         for quantity, statement in engine.statements.items():
+            if quantity in DENSE and len(tree.bodies) > 200:
+                continue
             timers[quantity, engine.name] = Timer(statement, globals=vars(engine))
         if engine.name == "titop":
             change = f"model.with_parameters({{'{tree.bodies[-1].name}.mass': 0.3}})"
