@@ -23,9 +23,7 @@ CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.9, 0.7, 1.0
 def bar(name: str, length: float, mass: float) -> tt.RigidBody:
     """Return a slender bar along x with a port at its end."""
     about = mass * length**2 / 12
-    return tt.RigidBody(
-        name, mass, com=[length / 2, 0, 0], inertia=[1e-2 * about, about, about], ports={"end": [length, 0, 0]}
-    )
+    return tt.RigidBody(name, mass, com=[length / 2, 0, 0], inertia=[1e-2 * about, about, about], ports={"end": [length, 0, 0]})
 
 
 def build() -> tt.System:

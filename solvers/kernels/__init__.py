@@ -13,7 +13,8 @@ Read in this order:
 - `general`: blocks with own coordinates, given by their law as arrays;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
-- `passive`: springs, dampers, loads;
+- `passive`: springs, dampers, loads (`rotations`: rotation vectors);
+- `factor`, `closures`, `constrained`: the mass matrix along the tree; loop closures; forward dynamics with rigid ones;
 - `observe`: poses, energy, momentum, Jacobians;
 - `compilation`: compiling, and a cache that notices every edit.
 
