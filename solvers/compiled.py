@@ -24,6 +24,9 @@ from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, w
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
+#: Parts of the names of parameters on which the number of independent constraints may depend.
+_GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
+
 
 class CompiledModel(Model):
     """A model resolved by compiled kernels; see `Model` for its functions."""
@@ -154,14 +157,19 @@ class CompiledModel(Model):
                     return tau
             except (TypeError, ValueError):
                 pass
-        mask, motors = self._actuated(actuated), self._motor_efforts(u)
+        mask = self._actuated(actuated)
         if mask is None:
             return self._any_input(self._inverse_one, self._entries.inverse_batch, q, v, "a", a, wrenches, u, out)
+        return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
 
-        def closed(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-            tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, mask) + motors
+    def _closed_inverse(self, actuated: Array, u: Any) -> Any:
+        """Return a function of model and state that finds efforts on the actuated coordinates, the motors' included."""
+        motors = self._motor_efforts(u)
 
-        return self._any_input(closed, None, q, v, "a", a, wrenches, u, out)
+        def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
+            tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, actuated) + motors
+
+        return one
 
     def _any_input(
         self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, u: Any, out: Array | None
@@ -632,6 +640,9 @@ class CompiledModel(Model):
             model._params[index[name]] = value
         if not model._pack():
             return self._rebuilt(values)
+        if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
+            model.__dict__.pop("closure_rank", None)
+            model.__dict__.pop("_forward", None)
         model.check_inertia()
         return model
 

@@ -543,9 +543,10 @@ class Model(ClosedLoops, ABC):
             at_closures = {loop.closure.name: own[2 * k + 1].wrench for k, loop in enumerate(self.rigid_loops)}
         if closure is None:
             return self._joint_wrench(joint, q, v, a, pushes)
-        return (
-            at_closures[joint] if joint in at_closures else closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
-        )
+        if joint in at_closures:
+            return at_closures[joint]
+        at_second: Array = closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        return at_second
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""

@@ -13,8 +13,8 @@ Read in this order:
 - `general`: blocks with own coordinates, given by their law as arrays; `modal`: the laws of flexible bodies;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
-- `passive`: springs, dampers, loads; `closures`, `constrained`: compliant and rigid loop closures;
-- `factor`: the mass matrix factored along the tree;
+- `passive`: springs, dampers, loads (`rotations`: rotation vectors);
+- `factor`, `closures`, `constrained`: the mass matrix along the tree; loop closures; forward dynamics with rigid ones;
 - `sums`, `derivatives`, `general_derivatives`, `modal_slopes`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `modal_entries`, `closure_entries`, `derivative_entries`: what Python calls;
