@@ -23,7 +23,16 @@ from titop.graph.block_types import register_block
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
-from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
+from titop.solvers import (
+    ControlHistory,
+    Controller,
+    Event,
+    Model,
+    ScheduledController,
+    Trajectory,
+    load_trajectory,
+    simulate,
+)
 
 __version__ = "0.1.0"
 
@@ -31,6 +40,8 @@ __all__ = [
     "Accelerometer",
     "Block",
     "CompliantClosure",
+    "ControlHistory",
+    "Controller",
     "ConvergenceError",
     "Cylindrical",
     "Encoder",
@@ -57,6 +68,7 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "RigidClosure",
+    "ScheduledController",
     "Screw",
     "Spherical",
     "System",

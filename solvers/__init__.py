@@ -7,13 +7,28 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `laws`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
-- `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
+- `simulation`, `prescribed`, `trajectory`, `dataset`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;
+- `controller`, `linear_controller`, `scheduled_controller`: controllers, made one kind by `control_laws`; `control_loop`
+  closes the loop around a model (`loop_arguments` reads it; `signals`, `measurements`, `commands`, `references`,
+  `operating_values` are its parts; `control_history` is what went through it);
 - `cli`: the command line.
 """
 
+from titop.solvers.control_history import ControlHistory
+from titop.solvers.controller import Controller
 from titop.solvers.model import Model
+from titop.solvers.scheduled_controller import ScheduledController
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
 
-__all__ = ["Event", "Model", "Trajectory", "load_trajectory", "simulate"]
+__all__ = [
+    "ControlHistory",
+    "Controller",
+    "Event",
+    "Model",
+    "ScheduledController",
+    "Trajectory",
+    "load_trajectory",
+    "simulate",
+]

@@ -140,9 +140,9 @@ class CompiledModel(Model):
         """Whether all blocks are rigid bodies and built-in joints."""
         return self._rigid
 
-    def loaded(self, wrenches: Mapping[str, Any]) -> CompiledModel:
-        """Return the model with constant external wrenches, in the ports' frames, made part of it."""
-        return self._pushed(self._pushes(wrenches))
+    def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> CompiledModel:
+        """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
+        return self._pushed(self._pushes(wrenches, u))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
         """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a rigid system, ``y = [q, v]``, and its arguments.
