@@ -28,9 +28,11 @@ from titop.solvers import (
     Controller,
     Event,
     Model,
+    Samples,
     ScheduledController,
     Trajectory,
     load_trajectory,
+    monte_carlo,
     simulate,
 )
 
@@ -68,6 +70,7 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "RigidClosure",
+    "Samples",
     "ScheduledController",
     "Screw",
     "Spherical",
@@ -82,6 +85,7 @@ __all__ = [
     "from_urdf",
     "load",
     "load_trajectory",
+    "monte_carlo",
     "register_block",
     "simulate",
 ]

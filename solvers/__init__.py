@@ -12,12 +12,15 @@ Read in this order:
 - `controller`, `linear_controller`, `scheduled_controller`: controllers, made one kind by `control_laws`; `control_loop`
   closes the loop around a model (`loop_arguments` reads it; `signals`, `measurements`, `commands`, `references`,
   `operating_values` are its parts; `control_history` is what went through it);
+- `monte_carlo` (with `samples`, `workers`): models at random parameters;
 - `cli`: the command line.
 """
 
 from titop.solvers.control_history import ControlHistory
 from titop.solvers.controller import Controller
 from titop.solvers.model import Model
+from titop.solvers.monte_carlo import monte_carlo
+from titop.solvers.samples import Samples
 from titop.solvers.scheduled_controller import ScheduledController
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
@@ -27,8 +30,10 @@ __all__ = [
     "Controller",
     "Event",
     "Model",
+    "Samples",
     "ScheduledController",
     "Trajectory",
     "load_trajectory",
+    "monte_carlo",
     "simulate",
 ]
