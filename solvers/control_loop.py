@@ -8,6 +8,7 @@ delay, and are held. The integrator stops and starts at every change of the comm
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +17,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.commands import Command, Commands
-from titop.solvers.control_history import ControlHistory, last_before
+from titop.solvers.control_history import ControlHistory
 from titop.solvers.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.linear_controller import REFERENCE
 from titop.solvers.measurements import Measurements
@@ -206,14 +207,15 @@ class SampledLoop(ControlLoop):
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
         self._samples: list[tuple[float, Array, Array, Array]] = []
         self._issued: list[Command] = []
-        self._acting: list[tuple[float, Command]] = []
+        self._instants: list[float] = []
+        self._acting: list[Command] = []
 
     def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
         from tqdm import tqdm
 
         x, y, pieces = self._law.initial_state.copy(), y0, _Pieces(times)
         self._act(plant, float(times[0]), self.resting)
-        instants = list(self._instants(float(times[0]), float(times[-1])))
+        instants = list(self._plan(float(times[0]), float(times[-1])))
         ends = [instant.time for instant in instants[1:]] + [float(times[-1])]
         with tqdm(total=ends[-1] - times[0], unit="s", delay=1.0, disable=None if progress else True, leave=False) as bar:
             for instant, end in zip(instants, ends, strict=True):
@@ -228,7 +230,7 @@ class SampledLoop(ControlLoop):
                     break
         return pieces.joined()
 
-    def _instants(self, begin: float, end: float) -> Iterator[_Instant]:
+    def _plan(self, begin: float, end: float) -> Iterator[_Instant]:
         step = self._law.sample_time
         whole = int(np.floor(self._delay + _ROUNDING))
         part = self._delay - whole if self._delay - whole > _ROUNDING else 0.0
@@ -239,9 +241,8 @@ class SampledLoop(ControlLoop):
                 yield _Instant(late, False, k - whole)
 
     def _act(self, plant: Plant, t: float, command: Command) -> None:
-        if self._acting and self._acting[-1][0] == t:
-            self._acting.pop()
-        self._acting.append((t, command))
+        self._instants.append(t)
+        self._acting.append(command)
         plant.command = command
 
     def _sample(self, plant: Plant, t: float, state: Array, x: Array) -> Array:
@@ -260,8 +261,7 @@ class SampledLoop(ControlLoop):
         return x_next
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
-        instants = np.array([instant for instant, _ in self._acting])
-        return self._acting[int(last_before(instants, t))][1]
+        return self._acting[bisect_right(self._instants, t + _ROUNDING * self._law.sample_time) - 1]
 
     def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
         instants, outputs, references, states = ([row[k] for row in self._samples] for k in range(4))

@@ -59,6 +59,8 @@ def _function(where: str, value: Any, times: Array, shape: tuple[int, ...]) -> C
     if callable(value):
         return lambda t: _read(where, value(t), shape)
     numbers = real_array(value)
+    if numbers is not None and shape == (1,) and numbers.ndim == 1 and len(numbers) > 1:
+        numbers = numbers[:, None]
     if numbers is not None and numbers.ndim == len(shape) + 1:
         samples = _read(where, numbers, (len(times), *shape))
         if shape:
