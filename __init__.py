@@ -26,7 +26,18 @@ from titop.graph.block_types import register_block
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
-from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
+from titop.solvers import (
+    ControlHistory,
+    Controller,
+    Event,
+    Model,
+    Samples,
+    ScheduledController,
+    Trajectory,
+    load_trajectory,
+    monte_carlo,
+    simulate,
+)
 
 __version__ = "0.1.0"
 
@@ -35,6 +46,8 @@ __all__ = [
     "Beam",
     "Block",
     "CompliantClosure",
+    "ControlHistory",
+    "Controller",
     "ConvergenceError",
     "Cylindrical",
     "Encoder",
@@ -62,6 +75,8 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "RigidClosure",
+    "Samples",
+    "ScheduledController",
     "Screw",
     "Spherical",
     "System",
@@ -76,6 +91,7 @@ __all__ = [
     "from_urdf",
     "load",
     "load_trajectory",
+    "monte_carlo",
     "register_block",
     "simulate",
 ]

@@ -11,13 +11,33 @@ Read in this order:
 - `closed_loops`, `assembling`, `multipliers`, `closed_dynamics`, `constrained_integration`: rigid closures;
 - `derivatives`, `loop_derivatives`, `sensitivities`: derivatives by the state, through loops, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
-- `simulation`, `constrained_integration`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`):
-  simulations and what comes out of them;
+- `simulation`, `prescribed`, `trajectory`, `dataset`, `violations`, `plotting`, `animation` (with `scene`): simulations
+  and what comes out of them;
+- `controller`, `linear_controller`, `scheduled_controller`: controllers, made one kind by `control_laws`; `control_loop`
+  closes the loop around a model (`loop_arguments` reads it; `signals`, `measurements`, `commands`, `references`,
+  `operating_values` are its parts; `control_history` is what went through it);
+- `monte_carlo` (with `samples`, `workers`): models at random parameters;
 - `cli`: the command line.
 """
 
+from titop.solvers.control_history import ControlHistory
+from titop.solvers.controller import Controller
 from titop.solvers.model import Model
+from titop.solvers.monte_carlo import monte_carlo
+from titop.solvers.samples import Samples
+from titop.solvers.scheduled_controller import ScheduledController
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
 
-__all__ = ["Event", "Model", "Trajectory", "load_trajectory", "simulate"]
+__all__ = [
+    "ControlHistory",
+    "Controller",
+    "Event",
+    "Model",
+    "Samples",
+    "ScheduledController",
+    "Trajectory",
+    "load_trajectory",
+    "monte_carlo",
+    "simulate",
+]

@@ -223,9 +223,9 @@ class CompiledModel(Model):
         """Whether the kernels know the law of every block: rigid and flexible bodies and built-in joints."""
         return not self._foreign
 
-    def loaded(self, wrenches: Mapping[str, Any]) -> CompiledModel:
-        """Return the model with constant external wrenches, in the ports' frames, made part of it."""
-        return self._pushed(self._pushes(wrenches))
+    def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> CompiledModel:
+        """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
+        return self._pushed(self._pushes(wrenches, u))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
         """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a compiled system, ``y = [q, v]``, and its arguments.

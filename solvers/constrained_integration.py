@@ -32,7 +32,10 @@ Watched = Callable[[float, Array], float]
 
 
 class Plant(Protocol):
-    """A model with all that acts on it, as a function of time and state ``y = [q, v]``; see `titop.solvers.simulation`."""
+    """A model with all that acts on it, as a function of time and state ``y = [q, v]``, in closed loop with a controller's.
+
+    See `titop.solvers.simulation`.
+    """
 
     model: Model
     motion: Any
@@ -41,8 +44,8 @@ class Plant(Protocol):
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""
 
-    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return accelerations and efforts."""
+    def rate(self, t: float, y: Array) -> Array:
+        """Return dy/dt."""
 
 
 def require_method(method: str) -> type[OdeSolver]:
@@ -118,7 +121,7 @@ def integrate_constrained(
     SimpleNamespace
         ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event).
     """
-    solver = integrator(_right_hand_side(plant), float(times[0]), y0, float(times[-1]), **tolerances)
+    solver = integrator(plant.rate, float(times[0]), y0, float(times[-1]), **tolerances)
     outputs, found = [y0], [_Found() for _ in events]
     values = [event(solver.t, y0) for event in events]
     while solver.status == "running":
@@ -148,21 +151,13 @@ def integrate_constrained(
     )
 
 
-def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
-    def derivative(t: float, y: Array) -> Array:
-        q, v = plant.split(t, y)
-        return np.concatenate([plant.model.configuration_rate(q, v), plant.dynamics(t, q, v)[0]])
-
-    return derivative
-
-
 def _project(plant: Plant, t: float, y: Array) -> Array:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
     model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank or 0
     q, v = plant.split(t, y)
     try:
         q = project_configuration(model, q, fixed, rank)
-        return np.concatenate([q, project_velocity(model, q, v, fixed, rank)])
+        return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
 

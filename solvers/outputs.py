@@ -51,6 +51,23 @@ def sensor_units(model: Model, sensor: Sensor) -> tuple[str, ...]:
     return (unit if isinstance(sensor, Encoder) else f"{unit}/s",)
 
 
+def configuration_units(model: Model) -> dict[str, str]:
+    """Return the unit of every configuration entry that has one."""
+    return _units(model, model.configuration_names, model.assembly.q_slices, "configuration_units")
+
+
+def coordinate_units(model: Model) -> dict[str, str]:
+    """Return the unit of the coordinate that every entry of v changes, where it has one."""
+    return _units(model, model.coordinate_names, model.assembly.v_slices, "units")
+
+
+def _units(model: Model, names: tuple[str, ...], slices: dict[str, slice], attribute: str) -> dict[str, str]:
+    units: dict[str, str] = {}
+    for block in model.assembly.blocks_with_coordinates():
+        units |= dict(zip(names[slices[block.name]], getattr(block, attribute, ()), strict=False))
+    return units
+
+
 def _entry(model: Model, name: str, slices: dict[str, slice]) -> int:
     joint, _, coordinate = name.partition(".")
     start: int = slices[joint].start

@@ -119,6 +119,24 @@ def test_robot_arm(tmp_path: Path) -> None:
     assert np.abs(exact.q[-1] - goal).max() < 1e-6  # with the right payload feedback has nothing to do
 
 
+def test_pointing_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = script("pointing_control")
+    nominal, samples = example["main"](["--output", str(tmp_path / "figure.png"), "--samples", "6"])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    # noise of 0.05 mrad and 0.02 mrad/s, averaged by a loop that is ten times slower than its samples
+    assert np.sqrt((example["errors"](nominal)[-200:] ** 2).mean()) < 0.05
+    wheels, late = nominal.u[:, :4], nominal.t < example["DELAY"] - 1e-9
+    assert not wheels[late].any()
+    assert np.abs(wheels[~late][0]).max() > 0.1
+    assert nominal.violations() == []
+    changes = nominal.t[1:][(np.diff(wheels, axis=0) != 0).any(axis=1)]  # the delay after every sample, and nowhere else
+    assert (changes - example["DELAY"]) / example["SAMPLE_TIME"] == pytest.approx(np.arange(240), abs=1e-6)
+    assert samples.failures == {}
+    assert samples.statistics("jitter").greatest < 0.05
+    assert samples.statistics("overshoot").greatest < 0.05
+
+
 def test_arm_on_satellite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLES)
     free, held = script("arm_on_satellite")["main"](["--output", str(tmp_path / "figure.png")])
