@@ -50,15 +50,15 @@ class Measurements:
         self.units = tuple(source.unit for source in self._sources)
         self.dynamic = np.array([source.dynamic for source in self._sources], dtype=bool)
 
-    def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None) -> Array:
-        """Return the outputs (ny) at a state `q`, `v`, with accelerations `a`, external `wrenches` and inputs `u`."""
-        values = {key: source.read(q, v, a, wrenches, u) for key, source in self._reads.items()}
+    def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
+        """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
+        values = {key: source.read(q, v, a, wrenches, u, tau) for key, source in self._reads.items()}
         return np.array([values[source.key][source.entry] for source in self._sources])
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
         reads = ((key, source) for key, source in self._reads.items() if not source.dynamic)
-        values = {key: source.read(q, v, self._zero, None, None) for key, source in reads}
+        values = {key: source.read(q, v, self._zero, None, None, None) for key, source in reads}
         return np.array([0.0 if source.dynamic else values[source.key][source.entry] for source in self._sources])
 
 

@@ -662,7 +662,7 @@ class Model(ClosedLoops, ABC):
 
     @abstractmethod
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a, as if no loop were closed."""
+        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
 
     @abstractmethod
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
@@ -703,7 +703,8 @@ class Model(ClosedLoops, ABC):
         """Return inverse dynamics at zero acceleration without passive efforts and loads."""
 
     @abstractmethod
-    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        """Return pose, twist and acceleration of a port."""
 
     @staticmethod
     def _center(moment: Array, mass: Any) -> Array:

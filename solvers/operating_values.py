@@ -80,5 +80,7 @@ class OperatingValues:
             return np.array([self._outputs.get(name, 0.0) for name in names])
         known = measured_signals(self._model)
         kept = [name for name in names if name in known]
-        values = dict(zip(kept, Measurements(self._model, kept).read(*self._state, {}, self.command.u), strict=True))
+        values = dict(
+            zip(kept, Measurements(self._model, kept).read(*self._state, {}, self.command.u, self.command.tau), strict=True)
+        )
         return np.array([values.get(name, 0.0) for name in names])

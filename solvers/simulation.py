@@ -239,7 +239,7 @@ class _Plant:
 
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
         """Return outputs at a state with accelerations `a`."""
-        return measurements.read(q, v, a, self.wrenches(t, q, v), self.inputs(t, q, v))
+        return measurements.read(q, v, a, self.wrenches(t, q, v), self.inputs(t, q, v), self.efforts(t, q, v))
 
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return all external wrenches."""
