@@ -20,7 +20,7 @@ class _Source(NamedTuple):
     """
 
     key: str
-    read: Callable[[Any, Any, Any, Any, Any], Array]
+    read: Callable[[Any, Any, Any, Any, Any, Any], Array]
     entry: int
     unit: str
     dynamic: bool
