@@ -147,7 +147,7 @@ def refuse_inconsistent(model: Model, rows: Constraints, v: Array, a: Array, adv
     scale = np.abs(np.real(rows.jacobian)) @ np.abs(np.real(a)) + np.abs(np.real(rows.bias))
     worst = int(rest.argmax())
     # a bias may be a small difference of terms quadratic in v
-    if rest[worst] > _CONSISTENT * ((model.closure_weights * scale).max() + np.max(np.real(v) ** 2)):
+    if rest[worst] > _CONSISTENT * ((model.closure_weights * scale).max() + np.max(np.real(v) ** 2, initial=0.0)):
         unit = "rad/s^2" if model.angular_constraints[worst] else "m/s^2"
         found = f"{rest[worst] / model.closure_weights[worst]:.3g} {unit} left of {model.constraint_names[worst]}"
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))

@@ -95,7 +95,7 @@ class CompiledModel(Model):
     def _loops(self, rank: int) -> Array:
         """Return the table that tells kernels of the rigid closures."""
         first = min(self._tables.rigid_rows.values(), default=0)
-        return np.array([[first, len(self.rigid_loops), len(self.constraint_names), rank]], dtype=np.int64)
+        return np.array([[first, len(self._tables.rigid_rows), len(self.constraint_names), rank]], dtype=np.int64)
 
     # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------
 
@@ -634,6 +634,7 @@ class CompiledModel(Model):
         model = self._variant()
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
+        model.__dict__.pop("compliant_loops", None)
         for name, value in values.items():
             if name not in index or not isinstance(value, int | float):
                 return self._rebuilt(values)
@@ -641,8 +642,8 @@ class CompiledModel(Model):
         if not model._pack():
             return self._rebuilt(values)
         if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
-            model.__dict__.pop("closure_rank", None)
-            model.__dict__.pop("_forward", None)
+            for name in ("_generic_configuration", "closure_rank", "_forward"):
+                model.__dict__.pop(name, None)
         model.check_inertia()
         return model
 

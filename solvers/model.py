@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from titop.blocks.closure import relative_pose
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array, skew
 from titop.graph.system import Loop
@@ -550,7 +549,7 @@ class Model(ClosedLoops, ABC):
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""
-        loops = {loop.closure.name: loop for loop in self.assembly.loops}
+        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.compliant_loops)}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
             known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
             raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))
@@ -571,10 +570,9 @@ class Model(ClosedLoops, ABC):
     def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
         """Return what the compliant closures do to their ports at a state."""
         pushes = []
-        for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
-                pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
+        for loop in self.compliant_loops:
+            at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
+            pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
         return pushes
 
     @abstractmethod

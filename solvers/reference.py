@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from titop.blocks.block import PARENT_PORT, Block, acceleration_bias, complex_step
 from titop.blocks.closure import relative_pose
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ModelError
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, twist_transport
@@ -146,14 +145,13 @@ class ReferenceModel(Model):
 
     def add_compliant_closures(self, states: list[State], q: Array, v: Array) -> None:
         """Subtract the compliant closures' wrenches from the laws of the blocks on which they act."""
-        for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                ports = (loop.first, loop.second)
-                one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
-                twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
-                wrenches = loop.closure.wrenches(*relative_pose(one, two), *twists)
-                for ref, wrench in zip(ports, wrenches, strict=True):
-                    self._subtract(states, q, ref.block.name, ref.name, wrench)
+        for loop in self.compliant_loops:
+            ports = (loop.first, loop.second)
+            one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
+            twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
+            wrenches = loop.closure.wrenches(*relative_pose(one, two), *twists)
+            for ref, wrench in zip(ports, wrenches, strict=True):
+                self._subtract(states, q, ref.block.name, ref.name, wrench)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self._index[block]
@@ -274,7 +272,7 @@ class ReferenceModel(Model):
         rest = np.zeros(self.nv)
         alone = self.resolve(q, rest, rest, rest, mask, (), bare=True)[0]
         columns = [self.resolve(q, rest, rest, column, mask, (), bare=True)[0] - alone for column in efforts.T]
-        return np.array(columns).reshape(-1, self.nv).T
+        return np.array(columns).reshape(efforts.shape[1], self.nv).T
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         states = self.outward_kinematics(q, v)
@@ -399,10 +397,9 @@ class ReferenceModel(Model):
         gravity: Any = 0.0
         elastic: Any = 0.0
         states = self.outward_kinematics(q, v)
-        for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
-                elastic = elastic + loop.closure.energy(*relative_pose(*poses))
+        for loop in self.compliant_loops:
+            poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
+            elastic = elastic + loop.closure.energy(*relative_pose(*poses))
         for node, state in zip(self.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x
