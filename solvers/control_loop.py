@@ -20,11 +20,11 @@ from titop.solvers.commands import Command, Commands
 from titop.solvers.control_history import ControlHistory
 from titop.solvers.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.linear_controller import REFERENCE
+from titop.solvers.loop_signals import check_names, measured_signals
 from titop.solvers.measurements import Measurements
 from titop.solvers.model import Model
 from titop.solvers.operating_values import OperatingValues
 from titop.solvers.references import References
-from titop.solvers.signals import check_names, measured_signals
 
 #: Delays this close to a multiple of the sample time, in sample times, count as one.
 _ROUNDING = 1e-9
@@ -80,7 +80,7 @@ class ControlLoop(ABC):
     ) -> None:
         inputs, references, outputs, states = names
         known = measured_signals(model)
-        self.measurements = Measurements(model, inputs)
+        self.measurements = Measurements(model, inputs, operating.origin)
         self.commands = Commands(model, outputs, saturate)
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
         self.references = References(references, reference, times, self.r_trim)
@@ -224,7 +224,7 @@ class SampledLoop(ControlLoop):
                 if instant.applied >= 0:
                     self._act(plant, instant.time, self._issued[instant.applied])
                 if end - instant.time > _ROUNDING * self._law.sample_time:
-                    y = pieces.add(integrate(pieces.within(instant.time, end), y), end)
+                    y = pieces.add(integrate(pieces.within(instant.time, end), y))
                 bar.update(end - instant.time)
                 if pieces.ended:
                     break
@@ -237,7 +237,7 @@ class SampledLoop(ControlLoop):
         for k in range(int((end - begin) / step + _ROUNDING) + 1):
             yield _Instant(begin + k * step, True, -1 if part else k - whole)
             late = begin + (k + part) * step
-            if part and k >= whole and late < end:
+            if part and k >= whole and late <= end + _ROUNDING * step:
                 yield _Instant(late, False, k - whole)
 
     def _act(self, plant: Plant, t: float, command: Command) -> None:
@@ -282,10 +282,10 @@ class _Pieces:
         first, last = np.searchsorted(self._times, [begin + self._margin, end - self._margin])
         return np.concatenate([[begin], self._times[first:last], [end]])
 
-    def add(self, solution: Any, end: float) -> Array:
-        """Keep a solution that was to reach `end`, and return its last state."""
+    def add(self, solution: Any) -> Array:
+        """Keep a solution and return its last state."""
         self._solutions.append(solution)
-        self.ended = solution.t[-1] < end
+        self.ended = bool(solution.event_terminated)
         return np.array(solution.y)[:, -1]
 
     def joined(self) -> Any:
