@@ -11,7 +11,7 @@ Read in this order:
   and what comes out of them;
 - `controller`, `linear_controller`, `scheduled_controller`: controllers, made one kind by `control_laws`; `control_loop`
   closes the loop around a model (`loop_arguments` reads it; `loop_signals`, `measurements`, `commands`, `references`,
-  `operating_values` are its parts; `control_history` is what went through it);
+  `operating_values`, `solution_pieces` are its parts; `control_history` is what went through it);
 - `monte_carlo` (with `samples`, `workers`): models at random parameters;
 - `cli`: the command line.
 """
