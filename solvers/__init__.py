@@ -14,8 +14,8 @@ Read in this order:
 - `simulation`, `prescribed`, `trajectory`, `dataset`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;
 - `controller`, `linear_controller`, `scheduled_controller`: controllers, made one kind by `control_laws`; `control_loop`
-  closes the loop around a model (`loop_arguments` reads it; `signals`, `measurements`, `commands`, `references`,
-  `operating_values` are its parts; `control_history` is what went through it);
+  closes the loop around a model (`loop_arguments` reads it; `loop_signals`, `measurements`, `commands`, `references`,
+  `operating_values`, `solution_pieces` are its parts; `control_history` is what went through it);
 - `monte_carlo` (with `samples`, `workers`): models at random parameters;
 - `cli`: the command line.
 """

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,14 +19,12 @@ from titop.solvers.commands import Command, Commands
 from titop.solvers.control_history import ControlHistory
 from titop.solvers.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.linear_controller import REFERENCE
+from titop.solvers.loop_signals import check_names, measured_signals
 from titop.solvers.measurements import Measurements
 from titop.solvers.model import Model
 from titop.solvers.operating_values import OperatingValues
 from titop.solvers.references import References
-from titop.solvers.signals import check_names, measured_signals
-
-#: Delays this close to a multiple of the sample time, in sample times, count as one.
-_ROUNDING = 1e-9
+from titop.solvers.solution_pieces import ROUNDING, SolutionPieces
 
 #: ``f(times, y0) -> solution``: integrate from the first to the last time with constant commands.
 Integrate = Callable[[Array, Array], Any]
@@ -80,7 +77,7 @@ class ControlLoop(ABC):
     ) -> None:
         inputs, references, outputs, states = names
         known = measured_signals(model)
-        self.measurements = Measurements(model, inputs)
+        self.measurements = Measurements(model, inputs, operating.origin)
         self.commands = Commands(model, outputs, saturate)
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
         self.references = References(references, reference, times, self.r_trim)
@@ -213,7 +210,7 @@ class SampledLoop(ControlLoop):
     def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
         from tqdm import tqdm
 
-        x, y, pieces = self._law.initial_state.copy(), y0, _Pieces(times)
+        x, y, pieces = self._law.initial_state.copy(), y0, SolutionPieces(times)
         self._act(plant, float(times[0]), self.resting)
         instants = list(self._plan(float(times[0]), float(times[-1])))
         ends = [instant.time for instant in instants[1:]] + [float(times[-1])]
@@ -223,8 +220,8 @@ class SampledLoop(ControlLoop):
                     x = self._sample(plant, instant.time, y, x)
                 if instant.applied >= 0:
                     self._act(plant, instant.time, self._issued[instant.applied])
-                if end - instant.time > _ROUNDING * self._law.sample_time:
-                    y = pieces.add(integrate(pieces.within(instant.time, end), y), end)
+                if end - instant.time > ROUNDING * self._law.sample_time:
+                    y = pieces.add(integrate(pieces.within(instant.time, end), y))
                 bar.update(end - instant.time)
                 if pieces.ended:
                     break
@@ -232,12 +229,12 @@ class SampledLoop(ControlLoop):
 
     def _plan(self, begin: float, end: float) -> Iterator[_Instant]:
         step = self._law.sample_time
-        whole = int(np.floor(self._delay + _ROUNDING))
-        part = self._delay - whole if self._delay - whole > _ROUNDING else 0.0
-        for k in range(int((end - begin) / step + _ROUNDING) + 1):
+        whole = int(np.floor(self._delay + ROUNDING))
+        part = self._delay - whole if self._delay - whole > ROUNDING else 0.0
+        for k in range(int((end - begin) / step + ROUNDING) + 1):
             yield _Instant(begin + k * step, True, -1 if part else k - whole)
             late = begin + (k + part) * step
-            if part and k >= whole and late < end:
+            if part and k >= whole and late <= end + ROUNDING * step:
                 yield _Instant(late, False, k - whole)
 
     def _act(self, plant: Plant, t: float, command: Command) -> None:
@@ -261,50 +258,8 @@ class SampledLoop(ControlLoop):
         return x_next
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
-        return self._acting[bisect_right(self._instants, t + _ROUNDING * self._law.sample_time) - 1]
+        return self._acting[bisect_right(self._instants, t + ROUNDING * self._law.sample_time) - 1]
 
     def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
         instants, outputs, references, states = ([row[k] for row in self._samples] for k in range(4))
         return self.rows(np.array(instants), outputs, references, self._issued, states)
-
-
-class _Pieces:
-    """Solutions over consecutive intervals, joined at the output times."""
-
-    def __init__(self, times: Array) -> None:
-        self._times = times
-        self._margin = _ROUNDING * (times[-1] - times[0]) / len(times)
-        self._solutions: list[Any] = []
-        self.ended = False
-
-    def within(self, begin: float, end: float) -> Array:
-        """Return the beginning, the output times strictly between, and the end."""
-        first, last = np.searchsorted(self._times, [begin + self._margin, end - self._margin])
-        return np.concatenate([[begin], self._times[first:last], [end]])
-
-    def add(self, solution: Any, end: float) -> Array:
-        """Keep a solution that was to reach `end`, and return its last state."""
-        self._solutions.append(solution)
-        self.ended = solution.t[-1] < end
-        return np.array(solution.y)[:, -1]
-
-    def joined(self) -> Any:
-        """Return one solution."""
-        t = np.concatenate([solution.t for solution in self._solutions])
-        y = np.concatenate([np.array(solution.y) for solution in self._solutions], axis=1)
-        found = np.searchsorted(t, self._times - self._margin)
-        found = found[found < len(t)]
-        times = self._times[: len(found)]
-        events = [self._event(k) for k in range(len(self._solutions[0].t_events or ()))]
-        return SimpleNamespace(t=times, y=y[:, found], t_events=[t for t, _ in events], y_events=[y for _, y in events])
-
-    def _event(self, k: int) -> tuple[Array, Array]:
-        """Return times and states of an event; one that is found at the end and again at the next beginning is one."""
-        found: list[tuple[float, Array]] = []
-        for solution in self._solutions:
-            if not np.size(solution.t_events[k]):
-                continue
-            for t, y in zip(solution.t_events[k], np.array(solution.y_events[k]).T, strict=True):
-                if not found or t - found[-1][0] > self._margin:
-                    found.append((t, y))
-        return np.array([t for t, _ in found]), np.array([y for _, y in found]).T

@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.signals import check_names
+from titop.solvers.loop_signals import check_names
 
 
 class Controller:
@@ -26,7 +26,7 @@ class Controller:
         Measured outputs, in the order of `y`: sensors' outputs, ``joint.q``, ``joint.v``, or parts of a port's motion
         such as ``hub.P.w[0]``. `r` has a reference for each, in the same order.
     outputs : sequence of str
-        Actuators' inputs or efforts of joints (``joint.tau``), in the order of `u`.
+        Actuators' inputs or efforts of joints (``joint`` or ``joint.tau``), in the order of `u`.
     sample_time : float, s
 
     Raises

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
-from titop.solvers.signals import SignalTable, check_names
+from titop.solvers.loop_signals import SignalTable, check_names
 
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
 SAMPLING = "bilinear"

@@ -14,11 +14,11 @@ from titop.solvers.control_laws import ContinuousLaw, SampledLaw, controller_law
 from titop.solvers.control_loop import ContinuousLoop, ControlLoop, SampledLoop
 from titop.solvers.controller import Controller, read_duration
 from titop.solvers.linear_controller import is_state_space, wire
+from titop.solvers.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.measurements import Measurements
 from titop.solvers.model import Model
 from titop.solvers.operating_values import OperatingValues
 from titop.solvers.scheduled_controller import ScheduledController
-from titop.solvers.signals import SignalTable, commanded_signals, measured_signals
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArgumen
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    law = _read_law(model, q, v, given)
-    rest = (given.reference, OperatingValues(model, given.operating_point), times, given.saturate)
+    operating = OperatingValues(model, given.operating_point)
+    law = _read_law(model, q, v, given, operating.origin)
+    rest = (given.reference, operating, times, given.saturate)
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, SampledLaw):
         noise = _read_noise(given.noise, law.inputs)
@@ -71,7 +72,7 @@ def _refuse_without_controller(given: LoopArguments) -> None:
             raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
-def _read_law(model: Model, q: Array, v: Array, given: LoopArguments) -> SampledLaw | ContinuousLaw:
+def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = given.controller, given.sample_time
     exogenous = [str(name) for name in given.reference] if isinstance(given.reference, Mapping) else []
@@ -84,7 +85,7 @@ def _read_law(model: Model, q: Array, v: Array, given: LoopArguments) -> Sampled
         return controller_law(K, inputs, _found("controller.outputs", K.outputs, commanded))
     if isinstance(K, ScheduledController):
         schedule = dict(zip(K.schedule, _found("schedule", tuple(K.schedule.values()), measured), strict=True))
-        first = K.at(_parameters_at(model, schedule, q, v))
+        first = K.at(_parameters_at(model, schedule, q, v, origin))
         return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
     if not is_state_space(K):
         advice = "use control.ss(K) with names for its inputs and outputs, or tt.Controller for a function"
@@ -103,9 +104,9 @@ def _found(where: str, names: tuple[str, ...], table: SignalTable) -> tuple[str,
     return tuple(table.find(where, name) for name in names)
 
 
-def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array) -> dict[str, float]:
+def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array, origin: Array) -> dict[str, float]:
     """Return the scheduling parameters at a state."""
-    measurements = Measurements(model, tuple(schedule.values()))
+    measurements = Measurements(model, tuple(schedule.values()), origin)
     for name, output in schedule.items():
         if measurements.dynamic[list(schedule).index(name)]:
             advice = "schedule by positions and velocities"

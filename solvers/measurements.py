@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from titop.blocks.sensors import Accelerometer, ReactionSensor
 from titop.blocks.spatial import Array
+from titop.solvers.loop_signals import PORT_PARTS
 from titop.solvers.model import Model
 from titop.solvers.outputs import configuration_units, coordinate_units, read_sensor, sensor_units
-from titop.solvers.signals import PORT_PARTS
 
 
 class _Source(NamedTuple):
@@ -33,7 +33,9 @@ class Measurements:
     ----------
     model : Model
     names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.measured_signals`.
+        In titop's spelling; see `titop.solvers.loop_signals.measured_signals`.
+    origin : (nq,) array
+        From which the coordinates of free and spherical joints are displacements (tangent vectors), as in linear models.
 
     Attributes
     ----------
@@ -42,10 +44,10 @@ class Measurements:
         Which depend on accelerations and so, at once, on what is commanded.
     """
 
-    def __init__(self, model: Model, names: Sequence[str]) -> None:
+    def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
         self.names = tuple(names)
         self._zero = np.zeros(model.nv)
-        self._sources = [_source(model, name) for name in self.names]
+        self._sources = [_source(model, name, origin) for name in self.names]
         self._reads = {source.key: source for source in self._sources}
         self.units = tuple(source.unit for source in self._sources)
         self.dynamic = np.array([source.dynamic for source in self._sources], dtype=bool)
@@ -62,7 +64,7 @@ class Measurements:
         return np.array([0.0 if source.dynamic else values[source.key][source.entry] for source in self._sources])
 
 
-def _source(model: Model, name: str) -> _Source:
+def _source(model: Model, name: str, origin: Array) -> _Source:
     for sensor in model.assembly.sensors:
         if name in sensor.output_names:
             entry = sensor.output_names.index(name)
@@ -70,6 +72,9 @@ def _source(model: Model, name: str) -> _Source:
             unit = sensor_units(model, sensor)[entry]
             return _Source(sensor.name, lambda *state, sensor=sensor: read_sensor(model, sensor, *state), entry, unit, dynamic)
     target, _, part = name.rpartition(".")
+    if part == "q" and target in model.coordinate_names and not _is_plain(model, target):
+        entry, unit = model.coordinate_names.index(target), coordinate_units(model).get(target, "1")
+        return _Source("displacement", lambda q, *_: model.difference(origin, q), entry, unit, False)
     if part == "q":
         unit = configuration_units(model).get(target, "1")
         return _Source("q", lambda q, *_: q, model.configuration_names.index(target), unit, False)
@@ -79,3 +84,10 @@ def _source(model: Model, name: str) -> _Source:
     start, unit = PORT_PARTS[part[:-3]]
     key = f"{target} dynamic" if start < 6 else target
     return _Source(key, lambda q, v, a, *_: model.motion(target, q, v, a), start + int(part[-2]), unit, start < 6)
+
+
+def _is_plain(model: Model, coordinate: str) -> bool:
+    """Return whether a coordinate is an entry of q."""
+    k = model.coordinate_names.index(coordinate)
+    block = next(b for b in model.assembly.blocks_with_coordinates() if k < model.assembly.v_slices[b.name].stop)
+    return block.configuration_names == block.coordinates

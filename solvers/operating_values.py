@@ -10,9 +10,9 @@ from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_state
 from titop.solvers.commands import Command
+from titop.solvers.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.measurements import Measurements
 from titop.solvers.model import Model
-from titop.solvers.signals import SignalTable, commanded_signals, measured_signals
 
 
 class OperatingValues:
@@ -25,6 +25,12 @@ class OperatingValues:
         Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; and
         inputs ``u``, efforts ``tau``, accelerations ``a`` where they are not zero. ``y`` and ``u`` may be mappings.
 
+    Attributes
+    ----------
+    origin : (nq,) array
+        The configuration, neutral if it is not known.
+    command : Command
+
     Raises
     ------
     ModelError
@@ -33,6 +39,7 @@ class OperatingValues:
 
     def __init__(self, model: Model, given: Any) -> None:
         self._model = model
+        self.origin = model.neutral()
         self._state: tuple[Array, Array, Array] | None = None
         self._outputs: dict[str, float] = {}
         u, tau = np.zeros(model.nu), np.zeros(model.nv)
@@ -59,7 +66,8 @@ class OperatingValues:
                 zero if part is None else read_state(f"operating_point.{name}", part, model.coordinate_names)
                 for name, part in zip("va", parts, strict=True)
             )
-            self._state = read_state("operating_point.q", given.q, model.configuration_names), v, a
+            self.origin = read_state("operating_point.q", given.q, model.configuration_names)
+            self._state = self.origin, v, a
         elif isinstance(getattr(given, "y", None), Mapping):
             self._outputs = {measured.find("operating_point.y", name): float(value) for name, value in given.y.items()}
         elif hasattr(given, "y"):
@@ -80,7 +88,6 @@ class OperatingValues:
             return np.array([self._outputs.get(name, 0.0) for name in names])
         known = measured_signals(self._model)
         kept = [name for name in names if name in known]
-        values = dict(
-            zip(kept, Measurements(self._model, kept).read(*self._state, {}, self.command.u, self.command.tau), strict=True)
-        )
+        read = Measurements(self._model, kept, self.origin).read(*self._state, {}, self.command.u, self.command.tau)
+        values = dict(zip(kept, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

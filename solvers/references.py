@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.signals import SignalTable
+from titop.solvers.loop_signals import SignalTable
 
 
 class References:

@@ -80,7 +80,7 @@ class Samples:
         return Statistics(values.mean(axis=0), std, *np.quantile(values, [0.0, 0.05, 0.5, 0.95, 1.0], axis=0))
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return parameters and outcomes as a Dataset over the samples, with the messages of failed runs (``failure``).
+        """Return outcomes as a Dataset over the samples, with ``parameters`` and the messages of failed runs (``failure``).
 
         Raises
         ------
@@ -91,12 +91,14 @@ class Samples:
             import xarray
         except ImportError:
             raise ImportError("Samples.to_xarray needs xarray: pip install titop[xarray]") from None
-        variables: dict[str, Any] = {name: ("sample", column) for name, column in self.parameters.items()}
+        columns = np.array(list(self.parameters.values())).reshape(len(self.parameters), self.n)
+        variables: dict[str, Any] = {"parameters": (("sample", "parameter"), columns.T)}
         for name, values in self.outcomes.items():
             axes = (f"{name}_{k}" for k in range(values.ndim - 1))
             variables[name] = (("sample", *axes), values)
         variables["failure"] = ("sample", np.array([self.failures.get(k, "") for k in range(self.n)], dtype=np.str_))
-        return xarray.Dataset(variables, {"sample": np.arange(self.n)}, attrs={"system": self.name, "seed": self.seed})
+        coordinates = {"sample": np.arange(self.n), "parameter": np.array(list(self.parameters), dtype=np.str_)}
+        return xarray.Dataset(variables, coordinates, attrs={"system": self.name, "seed": self.seed})
 
     def __repr__(self) -> str:
         text = f"Samples({self.name!r}, n={self.n}, outcomes: {', '.join(self.outcomes) or 'none'}; "

@@ -108,11 +108,12 @@ def simulate(
         Show a progress bar on a terminal when the simulation takes longer than a second.
     controller : control.StateSpace, Controller or ScheduledController, optional
         Its inputs and outputs go by name: measured are sensors' outputs, ``joint.q``, ``joint.v`` and ``body.port.w[0]`` and
-        so on (parts of a port's motion); commanded are actuators' inputs and ``joint.tau``, in addition to `u` and `tau`. A
-        state space writes underscores for dots (``joint_q``). An input of a state space that is named like an output gets
-        the error **reference minus output**, as in ``control.feedback(plant, K)``: a gain ``u = -K x`` is the state space
-        with ``D = +K``. If the controller has inputs ``r_<output>``, these get the references, and all inputs named like
-        outputs get the outputs themselves.
+        so on (parts of a port's motion); commanded are actuators' inputs and efforts (``joint`` or ``joint.tau``), in addition
+        to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The coordinates ``.q`` of free and spherical
+        joints are displacements from the operating point (or neutral) along their tangent directions. An input of a state
+        space that is named like an output gets the error **reference minus output**, as in ``control.feedback(plant, K)``: a
+        gain ``u = -K x`` is the state space with ``D = +K``. If the controller has inputs ``r_<output>``, these get the
+        references, and all inputs named like outputs get the outputs themselves.
     reference : mapping of name to number, array (n,) or callable ``f(t)``, or array_like (nr,) or (n, nr), optional
         By the output's name, or in the order of the controller's inputs; the operating point's outputs, or zero, by default.
         Other names are references that the controller has an input of.

@@ -99,7 +99,9 @@ def test_failed_runs_are_kept_with_their_message(workers: int) -> None:
     assert f"{stiff.sum()} failed, the first at sample {np.flatnonzero(stiff)[0]}: RuntimeError: too stiff" in repr(samples)
     data = samples.to_xarray()
     assert (data["failure"] != "").values.tolist() == stiff.tolist()
-    assert data.sizes == {"sample": 40}
+    assert data.sizes == {"sample": 40, "parameter": 1}
+    assert np.array_equal(data["parameters"].sel(parameter="rail.stiffness"), samples.parameters["rail.stiffness"])
+    assert np.array_equal(data["k"], samples.outcomes["k"], equal_nan=True)
 
 
 def test_parameters_that_a_block_refuses_are_failures_of_their_runs() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from titop.blocks.errors import Finding, ModelError, did_you_mean
@@ -30,14 +30,16 @@ class SignalTable:
         What the signals are, for messages.
     names : iterable of str
         In titop's spelling.
+    aliases : mapping of str to str, optional
+        Other names for some of them.
     """
 
-    def __init__(self, kind: str, names: Iterable[str]) -> None:
+    def __init__(self, kind: str, names: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
         self.kind = kind
         self.names = tuple(names)
         self._spellings: dict[str, list[str]] = {}
-        for name in self.names:
-            for spelling in {name, exported(name)}:
+        for alias, name in ({name: name for name in self.names} | dict(aliases or {})).items():
+            for spelling in {alias, exported(alias)}:
                 self._spellings.setdefault(spelling, []).append(name)
 
     def __contains__(self, name: object) -> bool:
@@ -80,15 +82,16 @@ def measured_signals(model: Model) -> SignalTable:
 
 def _measured(model: Model) -> Iterator[str]:
     yield from model.output_names
-    yield from (f"{name}.q" for name in model.configuration_names)
+    yield from (f"{name}.q" for name in dict.fromkeys((*model.coordinate_names, *model.configuration_names)))
     yield from (f"{name}.v" for name in model.coordinate_names)
     for port in model.port_names:
         yield from (f"{port}.{part}[{k}]" for part in PORT_PARTS for k in range(3))
 
 
 def commanded_signals(model: Model) -> SignalTable:
-    """Return what a controller can command: the actuators' inputs, then efforts of joints (``.tau``)."""
-    return SignalTable("an input of the model", (*model.input_names, *(f"{name}.tau" for name in model.coordinate_names)))
+    """Return what a controller can command: the actuators' inputs, then efforts of joints (``hinge`` or ``hinge.tau``)."""
+    efforts = {name: f"{name}.tau" for name in model.coordinate_names}
+    return SignalTable("an input of the model", (*model.input_names, *efforts.values()), efforts)
 
 
 def check_names(where: str, names: Sequence[str]) -> None:
