@@ -23,7 +23,18 @@ from titop.graph.block_types import register_block
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
-from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
+from titop.solvers import (
+    Event,
+    Model,
+    OperatingPoint,
+    Signal,
+    Trajectory,
+    linear_matrices,
+    linearize,
+    load_trajectory,
+    signal_table,
+    simulate,
+)
 
 __version__ = "0.1.0"
 
@@ -47,6 +58,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "Motor",
+    "OperatingPoint",
     "Planar",
     "PortRef",
     "Pose",
@@ -58,6 +70,7 @@ __all__ = [
     "RigidBody",
     "RigidClosure",
     "Screw",
+    "Signal",
     "Spherical",
     "System",
     "Tachometer",
@@ -68,8 +81,11 @@ __all__ = [
     "Weld",
     "WheelMomentum",
     "from_urdf",
+    "linear_matrices",
+    "linearize",
     "load",
     "load_trajectory",
     "register_block",
+    "signal_table",
     "simulate",
 ]

@@ -12,8 +12,22 @@ Read in this order:
 - `cli`: the command line.
 """
 
+from titop.solvers.linearize import linear_matrices, linearize
 from titop.solvers.model import Model
+from titop.solvers.operating_point import OperatingPoint
+from titop.solvers.signals import Signal, signal_table
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
 
-__all__ = ["Event", "Model", "Trajectory", "load_trajectory", "simulate"]
+__all__ = [
+    "Event",
+    "Model",
+    "OperatingPoint",
+    "Signal",
+    "Trajectory",
+    "linear_matrices",
+    "linearize",
+    "load_trajectory",
+    "signal_table",
+    "simulate",
+]

@@ -153,6 +153,15 @@ class Configurations:
         dtype = np.result_type(q, v)
         return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq, dtype)
 
+    def configuration_slopes(self, q: Any) -> Array:
+        """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
+        q = self._read_q(q)
+        slopes = np.zeros((self.nq, self.nv))
+        for block in self._assembly.blocks_with_coordinates():
+            own = q[self._q(block)]
+            slopes[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
+        return slopes
+
     # -- for the model and its engines -------------------------------------------------------------------------------
 
     def _q(self, block: Block) -> slice:

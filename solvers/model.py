@@ -260,6 +260,14 @@ class Model(Configurations, ABC):
         by_q[:3] += skew(gravity) @ S[3:]
         return MotionDerivatives(S, twist_by_q, by_q, by_v)
 
+    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+        """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
+        n = self.nv
+        a = self.forward_dynamics(q, v, tau, wrenches, u=u)
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
+        return a, A, np.vstack([np.zeros((n, n)), by_tau])
+
     def _stacked(
         self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
     ) -> tuple[Array, Array, Array]:
