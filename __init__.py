@@ -34,6 +34,8 @@ from titop.solvers import (
     load_trajectory,
     signal_table,
     simulate,
+    trim,
+    trim_along,
 )
 
 __version__ = "0.1.0"
@@ -88,4 +90,6 @@ __all__ = [
     "register_block",
     "signal_table",
     "simulate",
+    "trim",
+    "trim_along",
 ]

@@ -12,12 +12,14 @@ Read in this order:
 - `cli`: the command line.
 """
 
+from titop.solvers.continuation import trim_along
 from titop.solvers.linearize import linear_matrices, linearize
 from titop.solvers.model import Model
 from titop.solvers.operating_point import OperatingPoint
 from titop.solvers.signals import Signal, signal_table
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
+from titop.solvers.trim import trim
 
 __all__ = [
     "Event",
@@ -30,4 +32,6 @@ __all__ = [
     "load_trajectory",
     "signal_table",
     "simulate",
+    "trim",
+    "trim_along",
 ]

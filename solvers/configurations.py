@@ -162,6 +162,20 @@ class Configurations:
             slopes[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
         return slopes
 
+    def difference_slopes(self, dq: Any) -> Array:
+        """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
+        dq = self._read_v("dq", dq)
+        slopes = np.eye(self.nv, dtype=dq.dtype)
+        for block in self._assembly.blocks_with_coordinates():
+            if isinstance(block, Joint):
+                slopes[self._v(block), self._v(block)] = block.difference_jacobian(dq[self._v(block)])
+        return slopes
+
+    def has_plain_coordinates(self, k: int) -> bool:
+        """Tell whether entry k of v is the rate of a number in q (not of a free or spherical joint's)."""
+        block = next(b for b in self._assembly.blocks_with_coordinates() if self._v(b).start <= k < self._v(b).stop)
+        return block.configuration_names == block.coordinates
+
     # -- for the model and its engines -------------------------------------------------------------------------------
 
     def _q(self, block: Block) -> slice:

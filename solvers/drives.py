@@ -35,7 +35,7 @@ class Drive(NamedTuple):
     Attributes
     ----------
     kind : {"effort", "actuator", "wrench", "acceleration"}
-    index : int
+    entry : int
         Coordinate, actuator input, or entry of the wrench.
     port : str
         Of a wrench.
@@ -43,7 +43,7 @@ class Drive(NamedTuple):
     """
 
     kind: str
-    index: int
+    entry: int
     port: str
     signal: Signal
 
@@ -82,7 +82,7 @@ class Drives:
         self.prescribed = self.held.copy()
         for drive in self.channels:
             if drive.kind == "acceleration":
-                self.prescribed[drive.index] = True
+                self.prescribed[drive.entry] = True
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
 
@@ -104,11 +104,11 @@ class Drives:
         jacobians = {port: model.jacobian(port, q) for port in ports}
         for column, drive in enumerate(self.channels):
             if drive.kind == "effort":
-                result[drive.index, column] = 1.0
+                result[drive.entry, column] = 1.0
             elif drive.kind == "actuator" and actuation is not None:
-                result[:, column] = actuation[:, drive.index]
+                result[:, column] = actuation[:, drive.entry]
             elif drive.kind == "wrench":
-                result[:, column] = jacobians[drive.port][drive.index]
+                result[:, column] = jacobians[drive.port][drive.entry]
         return result
 
     def motions(self, nv: int) -> Array:
@@ -116,7 +116,7 @@ class Drives:
         result = np.zeros((nv, len(self.channels)))
         for column, drive in enumerate(self.channels):
             if drive.kind == "acceleration":
-                result[drive.index, column] = 1.0
+                result[drive.entry, column] = 1.0
         return result
 
     def applied(self, nv: int) -> Array:
@@ -124,14 +124,14 @@ class Drives:
         result = np.zeros((nv, len(self.channels)))
         for column, drive in enumerate(self.channels):
             if drive.kind == "effort":
-                result[drive.index, column] = 1.0
+                result[drive.entry, column] = 1.0
         return result
 
     def _refuse_conflicts(self, model: Model) -> None:
-        imposed_twice = [drive for drive in self.channels if drive.kind == "effort" and self.prescribed[drive.index]]
-        imposed_twice += [drive for drive in self.channels if drive.kind == "acceleration" and self.held[drive.index]]
+        imposed_twice = [drive for drive in self.channels if drive.kind == "effort" and self.prescribed[drive.entry]]
+        imposed_twice += [drive for drive in self.channels if drive.kind == "acceleration" and self.held[drive.entry]]
         if imposed_twice:
-            name = model.coordinate_names[imposed_twice[0].index]
+            name = model.coordinate_names[imposed_twice[0].entry]
             advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
             raise ModelError(
                 Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)

@@ -45,7 +45,7 @@ def function_slopes(at: Snapshot, change: Variation, name: str, function: Callab
     actuators = np.zeros((at.model.nu, len(drives.channels)))
     for column, drive in enumerate(drives.channels):
         if drive.kind == "actuator":
-            actuators[drive.index, column] = 1.0
+            actuators[drive.entry, column] = 1.0
     q_change = at.model.configuration_slopes(at.q) @ change.q
     changes = (q_change, change.v, change.a, actuators @ change.inputs)
     state = (at.q, at.v, at.a, at.inputs)

@@ -53,7 +53,7 @@ class OpenedJoint:
                 )
             )
         opened = self._opened(at.model)
-        own = [opened.coordinate_names.index(name) for name in at.model.coordinate_names]
+        own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
         added = np.setdiff1d(range(opened.nv), own)
         q = opened.neutral()
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q

@@ -108,9 +108,7 @@ def linearise(
     model, q, v = points.models[0], points.q[0], points.v[0]
     if len(points.q) > 1 and closure_slopes(model, q, v) is not None:
         parts = [linearise(points.one(k), drives, readings, independent) for k in range(len(points.q))]
-        return Linearisation(
-            *(np.concatenate(field) for field in zip(*(part[:7] for part in parts), strict=True)), parts[0].states
-        )
+        return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), parts[0].states])
     motion = motions(points, drives)
     reduced = reduction(model, q, v, drives.held, independent)
     _refuse_moving(model, points.v, motion.by_state, drives, reduced)
@@ -138,7 +136,7 @@ def _forward_motions(points: Points, drives: Drives) -> Motion:
     if drives.depend_on_attitude:
         by_input = B @ np.array([drives.efforts(model, q) for model, q in zip(points.models, points.q, strict=True)])
     else:
-        by_input = B[:, :, [drive.index for drive in drives.channels]]
+        by_input = B[:, :, [drive.entry for drive in drives.channels]]
     return Motion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from titop.blocks.errors import Finding, ModelError, warn
+from titop.blocks.errors import Finding, warn
 from titop.blocks.spatial import Array
 from titop.solvers.drives import Drives
 from titop.solvers.linearisation import Linearisation, Points, linearise
@@ -76,13 +76,14 @@ def linearize(
     point : OperatingPoint, (q, v, tau), (q, v) or q
         What `trim` returns, or any state; away from an equilibrium a warning gives the acceleration.
     inputs : sequence of str
-        ``"hinge"`` the effort of a joint (each of its coordinates; ``"base.rx"`` one of them), ``"motor"`` an actuator's inputs,
-        ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its parts), ``"hinge.a"`` the acceleration of
-        a joint, whose effort then follows (a channel inverted).
+        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
+        inputs; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the
+        acceleration of a joint, whose effort then follows (a channel inverted).
     outputs : sequence of str, callable or (name, callable)
-        ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their outputs;
-        ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector; ``"hinge.reaction"``;
-        functions ``f(q, v, a, u)`` of numbers or vectors, u the actuators' inputs. ``"hub.C.w[0]"`` is one component.
+        ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
+        outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
+        ``"hinge.reaction"``; functions ``f(q, v, a, u)`` of numbers or vectors, u the actuators' inputs.
+        ``"hub.C.w[0]"`` is one component.
     omit : sequence of str
         Coordinates on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle.
     hold : sequence of str

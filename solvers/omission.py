@@ -29,7 +29,7 @@ def read_omitted(model: Model, omit: Any) -> Array:
     """
     entries: list[int] = []
     for name in read_names("omit", omit):
-        parts = (0, model.nv)
+        parts: tuple[int, ...] = (0, model.nv)
         where = coordinates_of(model, name) if isinstance(name, str) else None
         if where is None and isinstance(name, str) and name.endswith((".q", ".v")):
             where, parts = coordinates_of(model, name[:-2]), (0,) if name.endswith(".q") else (model.nv,)

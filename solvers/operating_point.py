@@ -71,7 +71,7 @@ class OperatingPoint:
             raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
         q = read_state("q", self.q, model.configuration_names)
         check_quaternions(q, model._quaternions, model.configuration_names)
-        values = {"q": model.unit_configuration(q)}
+        values: dict[str, Any] = {"q": model.unit_configuration(q)}
         for name in ("v", "tau"):
             given = getattr(self, name)
             values[name] = np.zeros(model.nv) if given is None else read_state(name, given, model.coordinate_names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
 from titop.solvers.drives import Drives
 from titop.solvers.function_slopes import function_slopes, function_value
@@ -26,7 +27,7 @@ from titop.solvers.signals import (
     refuse_twice,
     unknown_name,
 )
-from titop.solvers.variation import Snapshot, Variation
+from titop.solvers.variation import Snapshot
 
 if TYPE_CHECKING:
     from titop.solvers.model import Model
@@ -131,17 +132,20 @@ def _port(port: str, part: str) -> Reading:
 
 def _sensor(model: Model, name: str, drives: Drives) -> Reading | None:
     for sensor in model.assembly.sensors:
-        if name == sensor.name or name in sensor.output_names:
-            units = sensor_units(model, sensor)
-            signals = tuple(Signal(path, unit) for path, unit in zip(sensor.output_names, units, strict=True))
-            opened = OpenedJoint(getattr(sensor, "joint", ""), drives)
-            whole = Reading(
-                signals,
-                lambda at, sensor=sensor: read_sensor(at.model, sensor, at.q, at.v, at.a, at.wrenches, at.u),
-                lambda at, change, sensor=sensor: sensor_slopes(at, change, sensor, opened),
-            )
-            return whole if name == sensor.name else whole.component(sensor.output_names.index(name))
+        if name == sensor.name:
+            return _whole_sensor(model, sensor, drives)
+        if name in sensor.output_names:
+            return _whole_sensor(model, sensor, drives).component(sensor.output_names.index(name))
     return None
+
+
+def _whole_sensor(model: Model, sensor: Sensor, drives: Drives) -> Reading:
+    opened = OpenedJoint(getattr(sensor, "joint", ""), drives)
+    return Reading(
+        tuple(Signal(path, unit) for path, unit in zip(sensor.output_names, sensor_units(model, sensor), strict=True)),
+        lambda at: read_sensor(at.model, sensor, at.q, at.v, at.a, at.wrenches, at.u),
+        lambda at, change: sensor_slopes(at, change, sensor, opened),
+    )
 
 
 def _reaction(joint: str, drives: Drives) -> Reading:
