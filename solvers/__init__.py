@@ -12,6 +12,8 @@ Read in this order:
 - `cli`: the command line.
 """
 
+from titop.solvers.block_system import block_system
+from titop.solvers.channels import invert_channels
 from titop.solvers.continuation import trim_along
 from titop.solvers.linearize import linear_matrices, linearize
 from titop.solvers.model import Model
@@ -27,6 +29,8 @@ __all__ = [
     "OperatingPoint",
     "Signal",
     "Trajectory",
+    "block_system",
+    "invert_channels",
     "linear_matrices",
     "linearize",
     "load_trajectory",
