@@ -104,10 +104,11 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
-    ports = {port: _port(reference, states, k, port, own, pushes) for port in _child_ports(reference, node)}
-    gravity = state.rotation.T @ reference.gravity
-    matrices = _matrices(node, state, ports, own, gravity)
-    return named_system(matrices, *_signals(at.model, node, list(ports)), name)
+    exchanged = _child_ports(reference, node)
+    others = [None, *(port for port in node.block.ports if port not in exchanged)]
+    ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
+    matrices = _matrices(node, state, ports, loaded, own, state.rotation.T @ reference.gravity)
+    return named_system(matrices, *_signals(at.model, node, exchanged), name)
 
 
 def _child_ports(reference: ReferenceModel, node: Node) -> list[str]:
@@ -116,25 +117,24 @@ def _child_ports(reference: ReferenceModel, node: Node) -> list[str]:
     return [port for port in node.block.ports if port != hangs]
 
 
-def _port(reference: ReferenceModel, states: list[State], k: int, port: str, own: Any, pushes: Any) -> Port:
+def _port(reference: ReferenceModel, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> Port:
     node, (q, v, _), n = reference.nodes[k], own, reference.nodes[k].block.nv
     block = node.block
+    pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
+    subspace, slopes = np.zeros((6, n)), (np.zeros((n, 6, n)), np.zeros((6, n)), np.zeros((6, n)))
     if isinstance(block, PortedBlock):
-        pose, subspace, slopes = block.pose(port), np.zeros((6, 0)), (np.zeros((0, 6, 0)), np.zeros((6, 0)), np.zeros((6, 0)))
-    else:
-        pose, subspace, slopes = block.pose(port, q), block.motion_subspace(port, q), _subspace_slopes(block, port, q, v)
+        pose = block.pose(port)
+    elif port not in (None, PARENT_PORT):
+        pose = block.pose(port, q)
+        if n:
+            subspace, slopes = block.motion_subspace(port, q), block.subspace_slopes(port, q, v)
     wrench = np.zeros(6)
     for child, state in zip(reference.nodes, states, strict=True):
         if child.parent == k and child.port == port:
             wrench += twist_transport(*child.mount).T @ (state.MA @ state.A + state.pA)
-    external, turning = _external(reference, f"{block.name}.{port}", states[k].rotation @ pose[0], pushes)
-    return Port(twist_transport(*pose), subspace.reshape(6, n), *slopes, wrench - external, turning)
-
-
-def _subspace_slopes(block: Block, port: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
-    if block.nv == 0:
-        return np.zeros((0, 6, 0)), np.zeros((6, 0)), np.zeros((6, 0))
-    return block.subspace_slopes(port, q, v)
+    path = block.name if port is None else f"{block.name}.{port}"
+    external, turning = _external(reference, path, states[k].rotation @ pose[0], pushes)
+    return Port(twist_transport(*pose), subspace, *slopes, wrench - external, turning)
 
 
 def _external(reference: ReferenceModel, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
@@ -154,8 +154,13 @@ def _external(reference: ReferenceModel, path: str, rotation: Array, pushes: Any
     return total, turning
 
 
-def _matrices(node: Node, state: State, ports: dict[str, Port], own: Any, gravity: Array) -> tuple[Array, Array, Array, Array]:
-    """Return A, B, C and D; states ``[xi, V, q, v]`` of the block's own frame, moved to the parent's port at the end."""
+def _matrices(
+    node: Node, state: State, ports: list[Port], loaded: list[Port], own: Any, gravity: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return A, B, C and D, computed in the block's own frame and moved to the parent's port at the end.
+
+    `ports` exchange wrenches and accelerations, `loaded` ones carry loads alone.
+    """
     block, (q, v, a), n = node.block, own, node.block.nv
     width = 12 + 2 * n + 6 + 6 * len(ports) + n  # of z = [xi, V, q, v; A_P, W of each port, a]
     z = np.eye(width)
@@ -167,10 +172,11 @@ def _matrices(node: Node, state: State, ports: dict[str, Port], own: Any, gravit
     law = state.M @ np.vstack([weightless, da]) + by_q @ dq + by_v @ dv + by_twist @ twist
     outputs = []
     own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
-    for port, applied in zip(ports.values(), wrenches, strict=True):
-        moved = port.onto @ xi + port.subspace @ dq
-        change = -applied + _turned(port.turning, moved)
-        law += np.hstack([port.onto, port.subspace]).T @ change + _transport_slopes(port, port.wrench) @ dq
+    for port in (*ports, *loaded):
+        turned = _turned(port.turning, port.onto @ xi + port.subspace @ dq)
+        law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_slopes(port, port.wrench) @ dq
+    for port, applied in zip(ports, wrenches, strict=True):
+        law -= np.hstack([port.onto, port.subspace]).T @ applied
         outputs.append(_port_acceleration(port, state.V, own_acceleration, (v, a), (acceleration, da), (twist, dq, dv)))
     bracket = twist_cross(state.V)
     rates = [twist - bracket @ xi, acceleration, dv - block.bracket(v) @ dq, da]

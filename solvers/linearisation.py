@@ -36,6 +36,8 @@ class Points(NamedTuple):
     v, tau : (n, nv) arrays
     u : (n, nu) array or None
     wrenches : mapping of port name to (n, 6) array, or None
+    a : (n, nv) array or None
+        Accelerations of prescribed coordinates, zero without.
     """
 
     models: Sequence[Model]
@@ -44,6 +46,7 @@ class Points(NamedTuple):
     tau: Array
     u: Array | None = None
     wrenches: Mapping[str, Array] | None = None
+    a: Array | None = None
 
     def inputs(self, k: int) -> Array | None:
         """Return the k-th actuators' inputs."""
@@ -57,7 +60,8 @@ class Points(NamedTuple):
         """Return the k-th point, stacked alone."""
         wrenches = None if not self.wrenches else {port: values[k : k + 1] for port, values in self.wrenches.items()}
         u = None if self.u is None else self.u[k : k + 1]
-        return Points([self.models[k]], self.q[k : k + 1], self.v[k : k + 1], self.tau[k : k + 1], u, wrenches)
+        a = None if self.a is None else self.a[k : k + 1]
+        return Points([self.models[k]], self.q[k : k + 1], self.v[k : k + 1], self.tau[k : k + 1], u, wrenches, a)
 
 
 class Motion(NamedTuple):
@@ -146,11 +150,12 @@ def _hybrid_motions(points: Points, drives: Drives) -> Motion:
 
 
 def _hybrid_motion(points: Points, k: int, drives: Drives) -> Motion:
-    """Return the equations at one point, the prescribed coordinates not accelerated."""
+    """Return the equations at one point."""
     model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
     nv, names = model.nv, drives.imposed_names
-    a, tau = model.hybrid_dynamics(q, v, points.tau[k], np.zeros(nv), names, wrenches, u)
-    slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], np.zeros(nv), names, wrenches, u)
+    imposed = np.zeros(nv) if points.a is None else points.a[k]
+    a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
+    slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
     efforts, motions, applied = drives.efforts(model, q), drives.motions(nv), drives.applied(nv)
     A = np.block([[-model._bracket(v), np.eye(nv)], [slopes.da_dq, slopes.da_dv]])
     B = np.vstack([np.zeros_like(efforts), slopes.da_dtau @ efforts + slopes.da_da @ motions])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, warn
@@ -15,6 +15,11 @@ from titop.solvers.configurations import Configurations
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
+
+if TYPE_CHECKING:
+    from titop.solvers.operating_point import OperatingPoint
+
+    from control import NonlinearIOSystem
 
 
 class Energy(NamedTuple):
@@ -360,6 +365,37 @@ class Model(Configurations, ABC):
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         parts = [read_sensor(self, sensor, q, v, a, wrenches, u) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def to_nlsys(self, inputs: Any, outputs: Any = None, point: OperatingPoint | None = None) -> NonlinearIOSystem:
+        """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
+
+        States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by their
+        displacement from the point's configuration (its logarithm), for motions of less than a whole turn from there.
+
+        Parameters
+        ----------
+        inputs : sequence of str
+            As in `linearize`. Values are whole, not deviations; what is no input acts as at the point.
+        outputs : sequence of str, callable or (name, callable), optional
+            As in `linearize`; all states by default.
+        point : OperatingPoint, optional
+            Reference configuration of free and spherical joints, and the efforts, inputs and wrenches that act; by default
+            neutral, and nothing.
+
+        Returns
+        -------
+        control.NonlinearIOSystem
+            Its `linearize` is exact, also through ``control.linearize``; ``params`` takes parameters by name, such as
+            ``{"slider.mass": 2.0}``; `signal_table` gives paths and units.
+
+        Raises
+        ------
+        ModelError
+            For unknown names.
+        """
+        from titop.solvers.nlsys import nonlinear_system
+
+        return nonlinear_system(self, inputs, outputs, point)
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 

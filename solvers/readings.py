@@ -27,7 +27,7 @@ from titop.solvers.signals import (
     refuse_twice,
     unknown_name,
 )
-from titop.solvers.variation import Snapshot
+from titop.solvers.variation import Snapshot, Variation
 
 if TYPE_CHECKING:
     from titop.solvers.model import Model
@@ -49,7 +49,8 @@ class Reading(NamedTuple):
     slopes : callable
         From a snapshot and a variation to the outputs' variation.
     selects : bool
-        Whether the slopes only pick rows of the variation: then they need no snapshot, and take stacked variations.
+        Whether the slopes only pick rows of the variation: about the snapshot's own configuration they then need no snapshot,
+        and take stacked variations.
     """
 
     signals: tuple[Signal, ...]
@@ -122,7 +123,11 @@ def _coordinates(model: Model, base: str, part: str, where: range) -> Reading:
         whole = at.model.difference(at.origin, at.q) if part == "q" else getattr(at, part)
         return np.asarray(whole)[rows]
 
-    return Reading(signals, value, lambda at, change: getattr(change, part)[..., rows, :], selects=True)
+    def slopes(at: Snapshot | None, change: Variation) -> Array:
+        whole = at.displacement_slopes @ change.q if part == "q" and at is not None else getattr(change, part)
+        return np.asarray(whole)[..., rows, :]
+
+    return Reading(signals, value, slopes, selects=True)
 
 
 def _port(port: str, part: str) -> Reading:

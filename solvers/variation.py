@@ -30,6 +30,11 @@ class Snapshot(NamedTuple):
     origin: Array
 
     @property
+    def displacement_slopes(self) -> Array:
+        """How displacements from the origin change (nv, nv) with those from q."""
+        return self.model.difference_slopes(self.model.difference(self.origin, self.q))
+
+    @property
     def inputs(self) -> Array:
         """The actuators' inputs (nu)."""
         return np.zeros(self.model.nu) if self.u is None else np.asarray(self.u)
