@@ -20,24 +20,40 @@ Read in this order:
 - `cli`: the command line.
 """
 
+from titop.solvers.block_system import block_system
+from titop.solvers.channels import invert_channels
+from titop.solvers.continuation import trim_along
 from titop.solvers.control_history import ControlHistory
 from titop.solvers.controller import Controller
+from titop.solvers.linearize import linear_matrices, linearize
 from titop.solvers.model import Model
 from titop.solvers.monte_carlo import monte_carlo
+from titop.solvers.operating_point import OperatingPoint
 from titop.solvers.samples import Samples
 from titop.solvers.scheduled_controller import ScheduledController
+from titop.solvers.signals import Signal, signal_table
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
+from titop.solvers.trim import trim
 
 __all__ = [
     "ControlHistory",
     "Controller",
     "Event",
     "Model",
+    "OperatingPoint",
     "Samples",
     "ScheduledController",
+    "Signal",
     "Trajectory",
+    "block_system",
+    "invert_channels",
+    "linear_matrices",
+    "linearize",
     "load_trajectory",
     "monte_carlo",
+    "signal_table",
     "simulate",
+    "trim",
+    "trim_along",
 ]

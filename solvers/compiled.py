@@ -386,6 +386,22 @@ class CompiledModel(Model):
                 pass
         return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
 
+    @cached_property
+    def _linearised(self) -> Any:
+        return derivative_entries.linear_matrices.compiled
+
+    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+        if not wrenches and u is None and self._all_compiled_slopes:
+            n, tables = self.nv, self._tables
+            numbers = np.empty(6 * n * n + n)
+            A, B, a = numbers[: 4 * n * n].reshape(2 * n, 2 * n), numbers[4 * n * n : -n].reshape(2 * n, n), numbers[-n:]
+            try:
+                if self._linearised(self._ints, self._floats, tables.tree, tables.paths, q, v, tau, a, A, B) == layout.OK:
+                    return a, A, B
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
+                pass
+        return super()._linear_matrices(q, v, tau, wrenches, u)
+
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
         model, result = self._open._pushed(pushes), np.empty((3, self.nv, self.nv))

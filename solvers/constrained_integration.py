@@ -122,7 +122,7 @@ def integrate_constrained(
         ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event).
     """
     solver = integrator(plant.rate, float(times[0]), y0, float(times[-1]), **tolerances)
-    outputs, found = [y0], [_Found() for _ in events]
+    outputs, found, ended = [y0], [_Found() for _ in events], False
     values = [event(solver.t, y0) for event in events]
     while solver.status == "running":
         before = solver.t
@@ -137,7 +137,8 @@ def integrate_constrained(
         end = step.find(events, found)
         reached = times[len(outputs) :]
         outputs += [step.state(t) for t in reached[reached <= (solver.t if end is None else end)]]
-        if end is not None:
+        ended = end is not None
+        if ended:
             break
         values = step.values
         solver.y = state
@@ -148,6 +149,7 @@ def integrate_constrained(
         y=np.array(outputs).T,
         t_events=[event.times for event in found],
         y_events=[np.array(event.states).T for event in found],
+        event_terminated=ended,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from titop.blocks.closure import relative_pose
@@ -19,6 +19,10 @@ from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
 from titop.solvers.sensitivities import Sensitivities
+
+if TYPE_CHECKING:
+    from control import NonlinearIOSystem
+    from titop.solvers.operating_point import OperatingPoint
 
 
 class Energy(NamedTuple):
@@ -364,6 +368,14 @@ class Model(ClosedLoops, ABC):
         efforts = Sensitivities(self, names).of_efforts(q, v, a, wrenches, u)
         return {name: -mobility @ change for name, change in efforts.items()}
 
+    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+        """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
+        n = self.nv
+        a = self.forward_dynamics(q, v, tau, wrenches, u=u)
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
+        return a, A, np.vstack([np.zeros((n, n)), by_tau])
+
     def _stacked(
         self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
     ) -> tuple[Array, Array, Array]:
@@ -466,6 +478,37 @@ class Model(ClosedLoops, ABC):
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         parts = [read_sensor(self, sensor, q, v, a, wrenches, u, tau) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def to_nlsys(self, inputs: Any, outputs: Any = None, point: OperatingPoint | None = None) -> NonlinearIOSystem:
+        """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
+
+        States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by
+        their displacement from the point's configuration (its logarithm), for motions of less than a whole turn from there.
+
+        Parameters
+        ----------
+        inputs : sequence of str
+            As in `linearize`. Values are whole, not deviations; what is no input acts as at the point.
+        outputs : sequence of str, callable or (name, callable), optional
+            As in `linearize`; all states by default.
+        point : OperatingPoint, optional
+            Reference configuration of free and spherical joints, and the efforts, inputs and wrenches that act; by default
+            neutral, and nothing.
+
+        Returns
+        -------
+        control.NonlinearIOSystem
+            Its `linearize` is exact, also through ``control.linearize``; ``params`` takes parameters by name, such as
+            ``{"slider.mass": 2.0}``; `signal_table` gives paths and units.
+
+        Raises
+        ------
+        ModelError
+            For unknown names.
+        """
+        from titop.solvers.nlsys import nonlinear_system
+
+        return nonlinear_system(self, inputs, outputs, point)
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 

@@ -33,9 +33,9 @@ def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: 
     if isinstance(sensor, ReactionSensor):
         return model.reaction(sensor.joint, q, v, a, wrenches, u, tau)
     if isinstance(sensor, Encoder):
-        return np.atleast_1d(np.asarray(q)[_entry(model, sensor.joint, model.assembly.q_slices)])
+        return np.atleast_1d(np.asarray(q)[sensor_entry(model, sensor.joint, model.assembly.q_slices)])
     if isinstance(sensor, Tachometer | WheelMomentum):
-        rate = np.atleast_1d(np.asarray(v)[_entry(model, sensor.joint, model.assembly.v_slices)])
+        rate = np.atleast_1d(np.asarray(v)[sensor_entry(model, sensor.joint, model.assembly.v_slices)])
         return rate if isinstance(sensor, Tachometer) else sensor.inertia * rate
     raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
 
@@ -68,7 +68,8 @@ def _units(model: Model, names: tuple[str, ...], slices: dict[str, slice], attri
     return units
 
 
-def _entry(model: Model, name: str, slices: dict[str, slice]) -> int:
+def sensor_entry(model: Model, name: str, slices: dict[str, slice]) -> int:
+    """Return where the coordinate that a joint's sensor reads stands in q or v."""
     joint, _, coordinate = name.partition(".")
     start: int = slices[joint].start
     return start + (model.assembly.blocks[joint].coordinates.index(coordinate) if coordinate else 0)
