@@ -99,7 +99,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     if name not in names[1:]:
         raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
     k = names.index(name)
-    imposed, pushes = np.ones(model.nv, dtype=bool), at.model._pushes(at.wrenches, at.u)
+    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.u)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]

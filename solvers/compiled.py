@@ -164,7 +164,7 @@ class CompiledModel(Model):
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, the motors' included."""
-        motors = self._motor_efforts(u)
+        motors = self.motor_efforts(u)
 
         def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
             tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, actuated) + motors
@@ -179,7 +179,7 @@ class CompiledModel(Model):
         v = _real(self._read_v("v", v, True), "v")
         x = np.zeros(v.shape) if x is None and name == "tau" else _real(self._read_v(name, x, True), name)
         check_stacks({"q": q, "v": v, name: x})
-        model, motors = self._pushed(self._pushes(wrenches, u)), self._motor_efforts(u)
+        model, motors = self._pushed(self.external_pushes(wrenches, u)), self.motor_efforts(u)
         if name == "tau":
             x = x + motors
         result = np.empty_like(x)
@@ -225,7 +225,7 @@ class CompiledModel(Model):
 
     def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> CompiledModel:
         """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
-        return self._pushed(self._pushes(wrenches, u))
+        return self._pushed(self.external_pushes(wrenches, u))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
         """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a compiled system, ``y = [q, v]``, and its arguments.

@@ -201,7 +201,7 @@ class Model(ClosedLoops, ABC):
         With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
         """
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        motors, pushes = self._motor_efforts(u), self._pushes(wrenches, u)
+        motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
         if self.is_constrained:
             a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
         else:
@@ -245,12 +245,12 @@ class Model(ClosedLoops, ABC):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
-        motors, mask = self._motor_efforts(u), self._actuated(actuated)
+        motors, mask = self.motor_efforts(u), self._actuated(actuated)
 
         def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
             return self._inverse_derivatives(q, v, a, pushes, motors, mask)
 
-        return self._stacked(slopes, q, v, "a", a, self._pushes(wrenches, u), 0.0, out)
+        return self._stacked(slopes, q, v, "a", a, self.external_pushes(wrenches, u), 0.0, out)
 
     def forward_dynamics_derivatives(
         self,
@@ -271,8 +271,8 @@ class Model(ClosedLoops, ABC):
             The last is the inverse of the mass matrix.
         """
         tau = np.zeros(np.shape(v)) if tau is None else tau
-        motors = self._motor_efforts(u)
-        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self._pushes(wrenches, u), motors, out)
+        motors = self.motor_efforts(u)
+        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
 
     def hybrid_dynamics_derivatives(
         self,
@@ -299,7 +299,7 @@ class Model(ClosedLoops, ABC):
         """
         mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        return self._hybrid_derivatives(q, v, tau + self._motor_efforts(u), a, mask, self._pushes(wrenches, u))
+        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
 
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
         """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
@@ -356,17 +356,14 @@ class Model(ClosedLoops, ABC):
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
         names, wrenches, u
-            As in `inverse_dynamics_sensitivities`, whose results these are after the inverse of the mass matrix.
+            As in `inverse_dynamics_sensitivities`.
 
         Returns
         -------
         dict of str to array
         """
         q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
-        a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-        mobility = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
-        efforts = Sensitivities(self, names).of_efforts(q, v, a, wrenches, u)
-        return {name: -mobility @ change for name, change in efforts.items()}
+        return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
 
     def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
@@ -576,9 +573,9 @@ class Model(ClosedLoops, ABC):
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         closure = self._read_joint_or_closure(joint)
-        pushes, at_closures = self._pushes(wrenches, u), {}
+        pushes, at_closures = self.external_pushes(wrenches, u), {}
         if self.is_constrained:
-            applied = None if tau is None else self._read_v("tau", tau) + self._motor_efforts(u)
+            applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
             carried, _ = closed_dynamics.multipliers(self, q, v, a, pushes, applied)
             own = closed_dynamics.closure_pushes(self, q, carried)
             pushes += own
@@ -753,11 +750,12 @@ class Model(ClosedLoops, ABC):
             raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
         return moment / mass
 
-    def _motor_efforts(self, u: Any) -> Any:
+    def motor_efforts(self, u: Any) -> Any:
+        """Return what the motors' inputs among `u` do to the coordinates (nv)."""
         return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
 
-    def _pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
-        """Return external wrenches and what the inputs do to ports."""
+    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
+        """Return the external `wrenches` and what the inputs `u` do to ports."""
         pushes = [Push(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
         return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
 

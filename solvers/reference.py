@@ -240,7 +240,7 @@ class ReferenceModel(Model):
     ) -> Array:
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
         tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
-        pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
+        pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
         if self.is_constrained:
             return _each(lambda *x: closed_dynamics.forward(self, x[0], x[1], x[2] + motors, pushes), q, v, tau, out)
         rest, free = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
@@ -257,7 +257,7 @@ class ReferenceModel(Model):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
-        pushes, motors, mask = self._pushes(wrenches, u), self._motor_efforts(u), self._actuated(actuated)
+        pushes, motors, mask = self.external_pushes(wrenches, u), self.motor_efforts(u), self._actuated(actuated)
         if mask is not None:
             return _each(lambda *x: closed_dynamics.inverse(self, x[0], x[1], x[2], pushes, motors, mask), q, v, a, out)
         return _each(lambda *x: self.tree_inverse(x[0], x[1], x[2], pushes) - motors, q, v, a, out)
@@ -324,7 +324,9 @@ class ReferenceModel(Model):
     ) -> Array:
         if actuated is None:
             return self.tree_inverse_derivatives(q, v, a, pushes)
-        return self._stepped(lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated)[0], q, v, a)
+        return self._stepped(
+            lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated, self.closure_rank)[0], q, v, a
+        )
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         nothing, imposed, rank = np.zeros(self.nv), np.zeros(self.nv, dtype=bool), self.closure_rank

@@ -154,7 +154,7 @@ def test_four_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 coordinates, 5 constraints of which 2 are independent" in printed
     assert "1 degree of freedom" in printed
     model = trajectory.model
-    assert trajectory.coordinate("crank_hinge")[-1] > 4 * np.pi  # the crank turns fully, as Grashof's rule says
+    assert trajectory.coordinate("drive")[-1] > 4 * np.pi  # the crank turns fully, as Grashof's rule says
     energy = trajectory.energy().sum(axis=1)
     assert np.abs(energy - energy[0]).max() < 1e-7  # rtol 1e-10 on energies of 10 J
     # Newton's law of the whole linkage: both fixed hinges carry what its centre of mass is accelerated by
@@ -168,8 +168,8 @@ def test_four_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         spin, about = motion[9:12], motion[3:6]
         at_com = motion[:3] + np.cross(spin, motion[6:9]) + np.cross(about, [lever, 0, 0])
         inertial += mass * (turn @ (at_com + np.cross(spin, np.cross(spin, [lever, 0, 0]))) - [0, -9.81, 0])
-    crank = model.pose("crank", q)[0] @ trajectory.reaction("crank_hinge")[250, :3]
-    rocker = model.pose("rocker", q)[0] @ trajectory.reaction("pin")[250, :3]
+    crank = model.pose("crank", q)[0] @ trajectory.reaction("drive")[250, :3]
+    rocker = model.pose("rocker", q)[0] @ trajectory.reaction("pivot")[250, :3]
     assert np.abs(crank + rocker - inertial).max() < 1e-9  # rounding at forces of 1e2
 
 
