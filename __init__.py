@@ -25,6 +25,7 @@ from titop.graph.system import System
 from titop.graph.urdf import from_urdf
 from titop.solvers import (
     Event,
+    LPVModel,
     Model,
     OperatingPoint,
     Signal,
@@ -34,6 +35,7 @@ from titop.solvers import (
     linear_matrices,
     linearize,
     load_trajectory,
+    lpv,
     signal_table,
     simulate,
     trim,
@@ -56,6 +58,7 @@ __all__ = [
     "Friction",
     "Gyro",
     "Joint",
+    "LPVModel",
     "Limits",
     "Load",
     "Model",
@@ -91,6 +94,7 @@ __all__ = [
     "linearize",
     "load",
     "load_trajectory",
+    "lpv",
     "register_block",
     "signal_table",
     "simulate",

@@ -16,6 +16,8 @@ from titop.solvers.block_system import block_system
 from titop.solvers.channels import invert_channels
 from titop.solvers.continuation import trim_along
 from titop.solvers.linearize import linear_matrices, linearize
+from titop.solvers.lpv import lpv
+from titop.solvers.lpv_model import LPVModel
 from titop.solvers.model import Model
 from titop.solvers.operating_point import OperatingPoint
 from titop.solvers.signals import Signal, signal_table
@@ -25,6 +27,7 @@ from titop.solvers.trim import trim
 
 __all__ = [
     "Event",
+    "LPVModel",
     "Model",
     "OperatingPoint",
     "Signal",
@@ -34,6 +37,7 @@ __all__ = [
     "linear_matrices",
     "linearize",
     "load_trajectory",
+    "lpv",
     "signal_table",
     "simulate",
     "trim",

@@ -369,8 +369,8 @@ class Model(Configurations, ABC):
     def to_nlsys(self, inputs: Any, outputs: Any = None, point: OperatingPoint | None = None) -> NonlinearIOSystem:
         """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
 
-        States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by their
-        displacement from the point's configuration (its logarithm), for motions of less than a whole turn from there.
+        States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by
+        their displacement from the point's configuration (its logarithm), for motions of less than a whole turn from there.
 
         Parameters
         ----------
