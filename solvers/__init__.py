@@ -7,6 +7,10 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `laws`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
+- `operating_point`, `trim` (with `unknowns`, `equilibrium`, `root_search`) and `continuation`: equilibria;
+- `linearize` (with `drives`, `readings`, `variation`, `linearisation`, `reduction`, `omission`, and `port_slopes`,
+  `sensor_slopes`, `function_slopes`, `joint_opening`) and `signals`: linear models; `block_system`, `channels`: linear blocks;
+  `lpv` (with `family`) and `lpv_model`, `lpv_plots`: families of them; `nlsys`: nonlinear systems for python-control;
 - `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;
 - `cli`: the command line.

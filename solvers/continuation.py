@@ -13,6 +13,7 @@ from titop.blocks.spatial import Array
 from titop.solvers.equilibrium import equation_slopes
 from titop.solvers.model import Model
 from titop.solvers.operating_point import OperatingPoint
+from titop.solvers.signals import coordinate_units, effort_unit
 from titop.solvers.trim import read_guess, search
 from titop.solvers.unknowns import Unknowns
 
@@ -160,6 +161,17 @@ def value_of(point: OperatingPoint, name: str) -> float:
         advice = "free and spherical joints' coordinates have no values: vary something else"
         raise ModelError(Finding("no-number", name, name, "a plain number", advice))
     return value
+
+
+def unit_of(model: Model, name: str) -> str:
+    """Return a quantity's unit."""
+    entry = Unknowns(OperatingPoint(model, model.neutral()), [name]).entries[0]
+    if entry.kind == "parameter":
+        return model.parameters()[name][1]
+    if entry.kind == "input":
+        return model.inputs.units[entry.number]
+    unit = coordinate_units(model)[entry.number]
+    return {"coordinate": unit, "rate": f"{unit}/s", "effort": effort_unit(unit)}[entry.kind]
 
 
 def values_of(points: Sequence[OperatingPoint], name: str) -> Array:

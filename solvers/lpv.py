@@ -10,7 +10,7 @@ from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
-from titop.solvers.continuation import value_of, values_of
+from titop.solvers.continuation import unit_of, value_of, values_of
 from titop.solvers.drives import Drives
 from titop.solvers.family import Family, Recipe, Results
 from titop.solvers.lpv_model import LPVModel
@@ -139,6 +139,7 @@ def _assembled(
     return LPVModel(
         name=model.name,
         parameters=axes,
+        units={name: unit_of(model, name) for name in axes},
         is_grid=grid,
         states=tuple(signals[k] for k in results.states[kept]),
         inputs=drives.signals,

@@ -30,7 +30,7 @@ _NAMES = ("configuration_names", "coordinate_names", "input_names")
 _FORMAT = 1
 
 #: What a file holds besides the parameters.
-_ENTRIES = ("format", "name", "is_grid", "parameter_order", "valid", *_MATRICES, *_TRIMS, *_SIGNALS, *_NAMES)
+_ENTRIES = ("format", "name", "is_grid", "parameter_units", "valid", *_MATRICES, *_TRIMS, *_SIGNALS, *_NAMES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,8 @@ class LPVModel:
     name : str
     parameters : dict of name to (n,) array
         Values along each axis of the grid, or of each point of a list.
+    units : dict of name to str
+        Units of the parameters.
     is_grid : bool
         Whether the points are a grid; `shape` is that of the grid, or the number of points.
     states, inputs, outputs : tuple of Signal
@@ -62,6 +64,7 @@ class LPVModel:
 
     name: str
     parameters: dict[str, Array]
+    units: dict[str, str]
     is_grid: bool
     states: tuple[Signal, ...]
     inputs: tuple[Signal, ...]
@@ -231,10 +234,11 @@ class LPVModel:
         coordinates |= {"state": x, "to_state": x, "input": w, "output": y}
         coordinates |= {"configuration": list(self.configuration_names), "coordinate": list(self.coordinate_names)}
         coordinates |= {"actuator": list(self.input_names)}
-        ends = {"A": ("to_state", "state"), "B": ("to_state", "input"), "C": ("output", "state"), "D": ("output", "input")}
+        ends: dict[str, tuple[str, ...]] = {"A": ("to_state", "state"), "B": ("to_state", "input")}
+        ends |= {"C": ("output", "state"), "D": ("output", "input")}
         ends |= {"q": ("configuration",), "v": ("coordinate",), "tau": ("coordinate",), "u": ("actuator",), "y": ("output",)}
         variables = {name: ((*over, *dims), getattr(self, name)) for name, dims in ends.items()}
-        units = {signal.name: signal.unit for name in _SIGNALS for signal in getattr(self, name)}
+        units = self.units | {signal.name: signal.unit for name in _SIGNALS for signal in getattr(self, name)}
         attributes = {"system": self.name, **{f"unit of {name}": unit for name, unit in units.items()}}
         return xarray.Dataset({**variables, "valid": (over, self.valid)}, coordinates, attributes)
 
@@ -242,7 +246,7 @@ class LPVModel:
         """Write the family to a ``.npz`` file, whole or not at all; `load` reads it."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS, "valid")}
         arrays |= {f"parameter:{name}": values for name, values in self.parameters.items()}
-        arrays |= {"parameter_order": np.array(list(self.parameters), dtype=np.str_)}
+        arrays |= {"parameter_units": np.array(list(self.units.items()), dtype=np.str_)}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_).reshape(-1, 2) for name in _SIGNALS}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
         arrays |= {"name": np.array(self.name), "is_grid": np.array(self.is_grid), "format": np.array(_FORMAT)}
@@ -282,7 +286,8 @@ class LPVModel:
         fields: dict[str, Any] = {name: tuple(Signal(*map(str, row)) for row in arrays[name]) for name in _SIGNALS}
         fields |= {name: tuple(arrays[name].tolist()) for name in _NAMES}
         fields |= {name: arrays[name] for name in (*_MATRICES, *_TRIMS, "valid")}
-        parameters = {name: arrays[f"parameter:{name}"] for name in arrays["parameter_order"].tolist()}
+        fields["units"] = {str(name): str(unit) for name, unit in arrays["parameter_units"]}
+        parameters = {name: arrays[f"parameter:{name}"] for name in fields["units"]}
         return cls(name=str(arrays["name"]), parameters=parameters, is_grid=bool(arrays["is_grid"]), **fields)
 
     def __repr__(self) -> str:

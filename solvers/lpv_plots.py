@@ -105,4 +105,5 @@ def _norm(family: LPVModel) -> Normalize:
 def _colour_bar(figure: Figure, axes: list[Axes], family: LPVModel) -> None:
     from matplotlib.cm import ScalarMappable
 
-    figure.colorbar(ScalarMappable(_norm(family), _COLOURS), ax=axes, label=list(family.parameters)[-1])
+    name, unit = list(family.units.items())[-1]
+    figure.colorbar(ScalarMappable(_norm(family), _COLOURS), ax=axes, label=f"{name} [{unit}]")
