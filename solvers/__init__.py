@@ -12,6 +12,11 @@ Read in this order:
 - `derivatives`, `loop_derivatives`, `sensitivities`: derivatives by the state, through loops, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`, `prescribed`, `trajectory`, `dataset`, `violations`, `plotting`, `animation` (with `scene`): simulations
+- `operating_point`, `trim` (with `unknowns`, `equilibrium`, `root_search`) and `continuation`: equilibria;
+- `linearize` (with `drives`, `readings`, `variation`, `linearisation`, `reduction`, `omission`, and `port_slopes`,
+  `sensor_slopes`, `function_slopes`, `joint_opening`) and `signals`: linear models; `block_system`, `channels`: linear blocks;
+  `lpv` (with `family`) and `lpv_model`, `lpv_plots`: families of them; `nlsys`: nonlinear systems for python-control;
+- `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;
 - `controller`, `linear_controller`, `scheduled_controller`: controllers, made one kind by `control_laws`; `control_loop`
   closes the loop around a model (`loop_arguments` reads it; `loop_signals`, `measurements`, `commands`, `references`,
@@ -26,6 +31,8 @@ from titop.solvers.continuation import trim_along
 from titop.solvers.control_history import ControlHistory
 from titop.solvers.controller import Controller
 from titop.solvers.linearize import linear_matrices, linearize
+from titop.solvers.lpv import lpv
+from titop.solvers.lpv_model import LPVModel
 from titop.solvers.model import Model
 from titop.solvers.monte_carlo import monte_carlo
 from titop.solvers.operating_point import OperatingPoint
@@ -40,6 +47,7 @@ __all__ = [
     "ControlHistory",
     "Controller",
     "Event",
+    "LPVModel",
     "Model",
     "OperatingPoint",
     "Samples",
@@ -51,6 +59,7 @@ __all__ = [
     "linear_matrices",
     "linearize",
     "load_trajectory",
+    "lpv",
     "monte_carlo",
     "signal_table",
     "simulate",

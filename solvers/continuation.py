@@ -13,6 +13,7 @@ from titop.blocks.spatial import Array
 from titop.solvers.equilibrium import equation_slopes
 from titop.solvers.model import Model
 from titop.solvers.operating_point import OperatingPoint
+from titop.solvers.signals import coordinate_units, effort_unit
 from titop.solvers.trim import read_guess, search
 from titop.solvers.unknowns import Unknowns
 
@@ -84,57 +85,67 @@ def trim_along(
         unknowns = [entry for entry in model.coordinate_names if entry != varied.names[0]]
     found: list[OperatingPoint] = []
     for target in targets:
-        found.append(_reach(found[-1] if found else guess, name, target, unknowns, bounds, tolerance, bool(found)))
+        found.append(follow(found[-1] if found else guess, {name: target}, unknowns, bounds, tolerance, bool(found)))
     return found
 
 
-def _reach(
-    start: OperatingPoint, name: str, target: float, unknowns: Any, bounds: Any, tolerance: float, predicted: bool
+def follow(
+    start: OperatingPoint, target: Mapping[str, float], unknowns: Any, bounds: Any, tolerance: float, found: bool
 ) -> OperatingPoint:
-    """Return the equilibrium at a value, from one at another value: in one step, or in smaller ones."""
-    value = value_of(start, name)
-    step, halvings = target - value, 0
+    """Return the equilibrium at some values, from one at others: in one step, or in smaller ones.
+
+    Parameters
+    ----------
+    start : OperatingPoint
+    target : mapping of name to number
+    unknowns, bounds, tolerance
+        As in `trim`.
+    found : bool
+        Whether the start is an equilibrium; else it is a guess, and there is one step only.
+
+    Raises
+    ------
+    ConvergenceError
+        Saying where the equilibria end.
+    """
+    begin = {name: value_of(start, name) for name in target}
+    reached, step, halvings = 0.0, 1.0, 0
     while True:
-        at = value + step if abs(target - value) > abs(step) else target
+        part = min(1.0, reached + step)
+        values = {name: value if part == 1.0 else begin[name] + part * (value - begin[name]) for name, value in target.items()}
         try:
-            point = _step(start, name, at, unknowns, bounds, tolerance, predicted)
+            point = _step(start, values, unknowns, bounds, tolerance, found)
         except ConvergenceError as error:
             halvings += 1
-            if halvings > _HALVINGS or not predicted:
-                raise ConvergenceError(f"the equilibria end near {name} = {value:.6g}, before {target:.6g}: {error}") from None
+            if halvings > _HALVINGS or not found:
+                at = ", ".join(f"{name} = {value_of(start, name):.6g}" for name in target)
+                wanted = ", ".join(f"{value:.6g}" for value in target.values())
+                raise ConvergenceError(f"the equilibria end near {at}, before {wanted}: {error}") from None
             step /= 2
             continue
-        if at == target:
+        if part == 1.0:
             return point
-        start, value = point, at
+        start, reached = point, part
 
 
 def _step(
-    start: OperatingPoint, name: str, target: float, unknowns: Any, bounds: Any, tolerance: float, predicted: bool
+    start: OperatingPoint, values: Mapping[str, float], unknowns: Any, bounds: Any, tolerance: float, found: bool
 ) -> OperatingPoint:
-    moved, change = moved_to(start, {name: target})
-    searched = Unknowns(moved, unknowns)
-    x = tangent(start, name, change, unknowns) if predicted else None
+    varied = Unknowns(start, list(values))
+    changes = np.array([(value - value_of(start, name)) for name, value in values.items()]) / varied.scales
+    searched = Unknowns(varied.at(changes), unknowns)
+    x = tangent(start, list(values), changes, unknowns) if found else None
     return search(searched, searched.bounds(bounds), tolerance, start=x)
 
 
-def tangent(start: OperatingPoint, name: str, change: float, unknowns: Any) -> Array:
-    """Return how the unknowns follow, to first order, when an equilibrium's varied quantity changes (in its scale)."""
-    both = Unknowns(start, [name, *([unknowns] if isinstance(unknowns, str) else unknowns)])
+def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Any) -> Array:
+    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (in their scales)."""
+    both = Unknowns(start, [*names, *([unknowns] if isinstance(unknowns, str) else unknowns)])
     moving = bool(start.v.any()) or bool(both.select("rate")[0])
     slopes = equation_slopes(both, np.zeros(len(both.entries)), moving)
-    predicted: Array = -np.linalg.lstsq(slopes[:, 1:], slopes[:, 0] * change, rcond=1e-10)[0]
+    n = len(names)
+    predicted: Array = -np.linalg.lstsq(slopes[:, n:], slopes[:, :n] @ changes, rcond=1e-10)[0]
     return predicted
-
-
-def moved_to(point: OperatingPoint, values: Mapping[str, float]) -> tuple[OperatingPoint, float]:
-    """Return a point with some quantities changed, and the last change in its scale."""
-    change = 0.0
-    for name, value in values.items():
-        varied = Unknowns(point, [name])
-        change = (value - value_of(point, name)) / varied.scales[0]
-        point = varied.at(np.array([change]))
-    return point, change
 
 
 def value_of(point: OperatingPoint, name: str) -> float:
@@ -150,6 +161,31 @@ def value_of(point: OperatingPoint, name: str) -> float:
         advice = "free and spherical joints' coordinates have no values: vary something else"
         raise ModelError(Finding("no-number", name, name, "a plain number", advice))
     return value
+
+
+def unit_of(model: Model, name: str) -> str:
+    """Return a quantity's unit."""
+    entry = Unknowns(OperatingPoint(model, model.neutral()), [name]).entries[0]
+    if entry.kind == "parameter":
+        return model.parameters()[name][1]
+    if entry.kind == "input":
+        return model.inputs.units[entry.number]
+    unit = coordinate_units(model)[entry.number]
+    return {"coordinate": unit, "rate": f"{unit}/s", "effort": effort_unit(unit)}[entry.kind]
+
+
+def values_of(points: Sequence[OperatingPoint], name: str) -> Array:
+    """Return a quantity's values (n) at points of one system; see `value_of`."""
+    entry = Unknowns(points[0], [name]).entries[0]
+    if entry.kind == "parameter":
+        return np.array([point.parameters[name] if name in point.parameters else value_of(point, name) for point in points])
+    value_of(points[0], name)
+    if entry.kind == "coordinate":
+        k = points[0].model.configuration_names.index(entry.name)
+        return np.array([point.q[k] for point in points])
+    if entry.kind == "input":
+        return np.array([0.0 if point.u is None else point.u[entry.number] for point in points])
+    return np.array([(point.v if entry.kind == "rate" else point.tau)[entry.number] for point in points])
 
 
 def _read_values(values: Any, steps: Any) -> Array:

@@ -122,7 +122,7 @@ def linearize(
     points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if at.u is None else at.u[None], wrenches)
     linear = linearise(points, drives, readings, independent)
     states = state_signals(at.model)
-    kept = kept_states(linear, states, omitted, readings)
+    kept = kept_states(linear.states, linear.A, linear.C, states, omitted, readings)
     _warn_away_from_equilibrium(at.model, linear, linear.states[kept], drives)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], drives, readings, at.model.name)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.linearisation import Linearisation
 from titop.solvers.readings import Reading
 from titop.solvers.signals import Signal, coordinates_of, read_names, unknown_name
 
@@ -40,29 +39,42 @@ def read_omitted(model: Model, omit: Any) -> Array:
     return np.unique(np.array(entries, dtype=int))
 
 
-def kept_states(linear: Linearisation, signals: Sequence[Signal], omitted: Array, readings: Sequence[Reading]) -> Array:
-    """Return the positions of the states that remain.
+def kept_states(
+    states: Array, A: Array, C: Array, signals: Sequence[Signal], omitted: Array, readings: Sequence[Reading]
+) -> Array:
+    """Return the positions of the states that remain, at all of stacked points.
+
+    Parameters
+    ----------
+    states : (x,) int array
+        Entries of ``[dq; dv]``.
+    A, C : (n, x, x), (n, outputs, x) arrays
+    signals : sequence of Signal
+        Of all entries.
+    omitted : int array
+        Entries to leave out.
+    readings : sequence of Reading
 
     Raises
     ------
     ModelError
         Naming the state or output that depends on one that was to be omitted, and omitted entries that are no states.
     """
-    strange = np.setdiff1d(omitted, linear.states)
+    strange = np.setdiff1d(omitted, states)
     if strange.size:
         path = signals[strange[0]].path
         raise ModelError(Finding("no-state", "omit", path, "a state of the model", "it is held, or follows from others"))
-    out = np.isin(linear.states, omitted)
+    out = np.isin(states, omitted)
     kept = np.flatnonzero(~out)
-    names = [signals[k].path for k in linear.states[kept]]
+    names = [signals[k].path for k in states[kept]]
     outputs = [signal.path for reading in readings for signal in reading.signals]
-    for rows, kind, who in ((linear.A[:, kept], "rate of state", names), (linear.C, "output", outputs)):
+    for rows, kind, who in ((A[:, kept], "rate of state", names), (C, "output", outputs)):
         size = np.abs(rows).max(axis=2, keepdims=True, initial=0.0)
         depends = np.abs(rows) > _OF_ROW * size + _OF_ALL * np.abs(rows).max(initial=0.0)
         depends[:, :, kept] = False
         if depends.any():
             _, row, column = (int(x[0]) for x in np.nonzero(depends))
-            path = signals[linear.states[column]].path
+            path = signals[states[column]].path
             advice = f"the {kind} {who[row]!r} depends on {path!r}: keep it" + _angle_alone(path)
             raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
     return kept

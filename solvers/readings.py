@@ -49,8 +49,8 @@ class Reading(NamedTuple):
     slopes : callable
         From a snapshot and a variation to the outputs' variation.
     selects : bool
-        Whether the slopes only pick rows of the variation: about the snapshot's own configuration they then need no snapshot,
-        and take stacked variations.
+        Whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself, slopes need no
+        snapshot and take stacked variations.
     """
 
     signals: tuple[Signal, ...]
@@ -119,9 +119,16 @@ def _coordinates(model: Model, base: str, part: str, where: range) -> Reading:
         for path, unit in zip(paths, units, strict=True)
     )
 
+    plain = all(model.has_plain_coordinates(k) for k in where)
+    entries = [model.configuration_names.index(model.coordinate_names[k]) for k in where] if plain else []
+
     def value(at: Snapshot) -> Array:
-        whole = at.model.difference(at.origin, at.q) if part == "q" else getattr(at, part)
-        return np.asarray(whole)[rows]
+        if part != "q":
+            return np.asarray(getattr(at, part))[..., rows]
+        if plain:
+            return (at.q - at.origin)[..., entries]
+        apart = [model.difference(at.origin, q) for q in np.atleast_2d(at.q)]
+        return np.reshape(apart, (*at.q.shape[:-1], model.nv))[..., rows]
 
     def slopes(at: Snapshot | None, change: Variation) -> Array:
         whole = at.displacement_slopes @ change.q if part == "q" and at is not None else getattr(change, part)

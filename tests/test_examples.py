@@ -188,3 +188,47 @@ def test_slider_crank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     kinetic = trajectory.energy()[:, 0]
     rate = np.gradient(kinetic, trajectory.t, edge_order=2)
     assert np.abs(power - rate).max() < 0.01 * np.abs(power).max()  # differences of second order over 200 steps
+
+
+def test_cart_double_pendulum(tmp_path: Path) -> None:
+    cart = script("cart_double_pendulum")
+    runs = cart["main"](["--output", str(tmp_path / "figure.png")])
+    for tilt, run in runs.items():
+        # five seconds are six time constants of the slowest closed-loop pole, -1.25 / s
+        assert np.abs(run.q[-1]).max() < 0.02 * max(1.0, tilt / 0.2)
+        assert run.violations() == []
+    model = next(iter(runs.values())).model
+    free = cart["tt"].simulate(model, [0, 1.0], model.configuration({"elbow1": 0.01}), np.zeros(3))
+    assert np.abs(free.q[-1]).max() > 1  # without the controller it falls
+    # second order in the tilt: small motions are the linear model's
+    point, gain, _ = cart["design"](model)
+    t = np.linspace(0, 2, 11)
+    small = cart["balance"](model, point, gain, 1e-3, t)
+    assert np.abs(small.q - cart["predicted"](model, point, gain, 1e-3, t)[:, :3]).max() < 1e-6
+
+
+def test_spinning_arms(tmp_path: Path) -> None:
+    arms = script("spinning_arms")
+    opened, closed = arms["main"](["--output", str(tmp_path / "figure.png")])
+    expected = [arms["opening"](spin) for spin in opened.parameters["shaft.v"]]
+    assert opened.q[:, 2] == pytest.approx(expected, abs=1e-10)  # near the fork the equation's slope is small
+    fast = closed.parameters["shaft.v"] > arms["CRITICAL"]
+    growth = closed.eigenvalues.real.max(axis=1)
+    assert (growth[fast] > 1e-3).all()
+    assert (growth[~fast] < 1e-9).all()
+    assert (opened.eigenvalues.real.max(axis=1) < 1e-9).all()
+
+
+def test_balloon_lpv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    balloon = script("balloon_lpv")
+    family = balloon["main"](["--output", str(tmp_path / "figure.png")])
+    assert {path.name for path in tmp_path.iterdir()} == {"figure.png", "figure_poles.png"}
+    assert family.valid.all()
+    assert len(family.states) == 2 * 9 - 4
+    # horizontal velocities and the turn about the vertical drift; nothing grows
+    assert family.eigenvalues.real.max() < 1e-6
+    # at rest a constant torque holds the payload against its weight: gain 1 / (m g l) without the rest of the chain
+    masses = family.parameters["pendulum2.mass"]
+    still = [family.at({"pendulum2.mass": m})(0.05j)[0, 0].real for m in masses]
+    assert np.array(still) * masses * 9.81 * 1.6 == pytest.approx(np.ones(len(masses)), abs=0.02)
