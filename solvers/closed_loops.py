@@ -13,7 +13,7 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
-from titop.solvers.arguments import coordinate_mask
+from titop.solvers.arguments import coordinate_mask, overflow
 from titop.solvers.assembling import (
     closed_configuration,
     dependent_coordinates,
@@ -32,6 +32,20 @@ class Constraints(NamedTuple):
     error: Array
     jacobian: Array
     bias: Array
+
+
+def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
+    """Return the constraints.
+
+    Raises
+    ------
+    ModelError
+        If a number is not finite.
+    """
+    rows = Constraints(error, jacobian, bias)
+    if not all(np.isfinite(part).all() for part in rows):
+        raise ModelError(overflow())
+    return rows
 
 
 class ClosedLoops(Configurations):

@@ -17,7 +17,7 @@ from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers import closed_dynamics
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
-from titop.solvers.closed_loops import Constraints
+from titop.solvers.closed_loops import Constraints, finite_constraints
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import closure_entries, derivative_entries, entries, layout, modal_entries, pack
 from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, write_slopes
@@ -260,7 +260,7 @@ class CompiledModel(Model):
         _, law, work = self._bare._inverse_work(q, v, np.zeros(self.nv))
         closure_entries.closure_rows(self._loops(0), self._ints, self._floats, law, v, work, error, jacobian, bias)
         weights = self.closure_weights
-        return Constraints(error / weights, jacobian / weights[:, None], bias / weights)
+        return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
 
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = _real(q, "q"), _real(v, "v"), _real(tau, "tau"), _real(a, "a")

@@ -110,7 +110,7 @@ def linearize(
     >>> system = tt.linearize(m, tt.trim(m), inputs=["hinge"], outputs=["hinge.q", "bob.dv"])
     >>> system.state_labels, system.output_labels
     (['hinge_q', 'hinge_v'], ['hinge_q', 'bob_dv[0]', 'bob_dv[1]', 'bob_dv[2]'])
-    >>> system.A.round(6)
+    >>> system.A.round(6) + 0.0
     array([[ 0.  ,  1.  ],
            [-9.81,  0.  ]])
     """

@@ -31,7 +31,7 @@ from titop.graph.check import massless_joint
 from titop.graph.system import Connection
 from titop.solvers import closed_dynamics
 from titop.solvers.arguments import check_stacks, overflow, store
-from titop.solvers.closed_loops import Constraints
+from titop.solvers.closed_loops import Constraints, finite_constraints
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push
 from titop.solvers.model import Energy, Model, PortMotion
@@ -296,7 +296,7 @@ class ReferenceModel(Model):
             parts.append(Constraints(loop.closure.error(*relative), jacobian, bias))
         if not parts:
             return Constraints(np.zeros(0), np.zeros((0, self.nv)), np.zeros(0))
-        return Constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return finite_constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _element_jacobians(self, states: list[State]) -> list[Array]:
         """Return the Jacobians (6 x nv) of all blocks' twists."""

@@ -738,7 +738,7 @@ class TestMutations:
             model = system.resolve()
             q, v, _, tau = random_state(model, np.random.default_rng(0))
             acceleration = model.forward_dynamics(q, v, tau)
-        except tt.ModelError:
+        except (tt.ModelError, tt.ConvergenceError):  # the latter for loops that cannot be closed
             return "unsound"
         assert np.isfinite(acceleration).all()
         assert to_text(load(to_text(system))) == to_text(system)

@@ -11,9 +11,10 @@ import titop as tt
 from numpy.typing import NDArray
 from titop.solvers.drives import Drives
 from titop.solvers.readings import read_outputs
-from titop.solvers.reduction import null_space, reduction
+from titop.solvers.reduction import null_space
 from titop.solvers.variation import Snapshot
 
+from tests.closed_systems import slider_crank
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.systems import random_state
@@ -384,22 +385,38 @@ def test_parameters_of_a_point_are_those_of_its_model() -> None:
 
 def test_reduction_by_a_closure() -> None:
     """Two angles of which the sine of one is the other, by hand: T = [1, cos], R = [0, -sin times the rate]."""
-    q, v = np.array([0.4, np.sin(0.4)]), np.array([2.0, 2.0 * np.cos(0.4)])
+    v = np.array([2.0, 2.0 * np.cos(0.4)])
     jacobian, slopes = np.array([[np.cos(0.4), -1.0]]), np.array([[-np.sin(0.4) * v[0], 0.0]])
     T, R = null_space(jacobian, slopes, np.arange(2), np.array([0]))
     assert T.ravel() == pytest.approx([1.0, np.cos(0.4)], abs=1e-15)
     assert R.ravel() == pytest.approx([0.0, -np.sin(0.4) * 2.0], abs=1e-15)
     assert null_space(np.array([[1.0, 0.0]]), slopes, np.arange(2), np.array([0])) == (None, None)
 
-    s = tt.System("two")
-    for k in range(2):
-        s.connect("world", tt.RigidBody(f"body{k}", 1.0, com=[1, 0, 0]), tt.Revolute(f"joint{k}"))
-    model = s.resolve()
-    model.closure_jacobian = lambda q: np.array([[np.cos(q[0]), -1.0]])  # type: ignore[attr-defined]
-    found = reduction(model, q, v, np.zeros(2, dtype=bool), ["joint0"])
-    assert found.states.tolist() == [0, 2]
-    # sixth-order differences of a cosine with a step of 2e-3: about 1e-12
-    assert np.abs(found.basis - np.block([[T, np.zeros((2, 1))], [R, T]])).max() < 1e-10
-    assert reduction(model, q, v, np.zeros(2, dtype=bool)).states.tolist() == [0, 2]
-    with refusal("not-independent", "joint0"):
-        reduction(model, q, v, np.zeros(2, dtype=bool), ["joint0", "joint1"])
+
+def test_a_closed_chain_has_the_states_of_its_freedom() -> None:
+    """A slider-crank about a moving state, by any of its coordinates: the same poles, and the slopes of its Lagrangian."""
+    with pytest.warns(tt.ModelWarning, match="redundant-closure"):
+        model = slider_crank().resolve()
+    q = model.assemble([0.7, -1.0, 0.3], fixed=["q1"])
+    v = model.assemble_velocity(q, [1.3, 0.0, 0.0], fixed=["q1"])
+    point = tt.OperatingPoint(model, q, v, np.array([0.4, 0.0, 0.0]))
+    with pytest.warns(tt.ModelWarning, match="equilibrium"):
+        by_crank = tt.linearize(model, point, ["q1"], independent=["q1"])
+    with pytest.warns(tt.ModelWarning, match="equilibrium"):
+        by_rod = tt.linearize(model, point, ["q1"], ["q1.q"], independent=["q2"])
+    assert by_crank.state_labels == ["q1_q", "q1_v"]
+    assert by_rod.state_labels == ["q2_q", "q2_v"]
+
+    def crank(x: float, w: float, effort: float) -> float:
+        closed = model.assemble([x, q[1], q[2]], fixed=["q1"])
+        rates = model.assemble_velocity(closed, [w, 0.0, 0.0], fixed=["q1"])
+        return float(model.forward_dynamics(closed, rates, [effort, 0.0, 0.0])[0])
+
+    step = 1e-4
+    at = np.array([q[0], 1.3, 0.4])
+    slopes = [(crank(*(at + d)) - crank(*(at - d))) / (2 * step) for d in step * np.eye(3)]
+    # central differences of second order with a step of 1e-4, of functions of order ten: 1e-6
+    assert by_crank.A[1] == pytest.approx(slopes[:2], rel=1e-6)
+    assert by_crank.B[1, 0] == pytest.approx(slopes[2], rel=1e-6)
+    with refusal("not-independent", "q1"):
+        tt.linearize(model, point, ["q1"], independent=["q1", "q2"])

@@ -338,20 +338,6 @@ def test_parameters_of_closures_and_bodies_reach_the_solvers():
         assert of_both[0] == pytest.approx(of_both[1], abs=1e-11), quantity
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_loop_without_coordinates(engine):
-    s = tt.System("held")
-    body = tt.RigidBody("body", 1.0, inertia=1.0)
-    s.connect("world", body, tt.Weld("weld"))
-    s.close_loop("world", body, tt.RigidClosure("pin"))
-    model = s.resolve(engine)
-    nothing = np.zeros(0)
-    assert model.closure_rank == 0
-    assert model.forward_dynamics(nothing, nothing, nothing).shape == (0,)
-    assert not model.reaction("pin", nothing, nothing, nothing).any()
-    assert model.reaction("weld", nothing, nothing, nothing)[2] == pytest.approx(9.81)
-
-
 def test_sensors_of_closures():
     s = four_bar()
     s.add_sensor(tt.ReactionSensor("load_cell", "pin"))
