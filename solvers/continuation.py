@@ -73,7 +73,7 @@ def trim_along(
     >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
     >>> points = tt.trim_along(s.resolve(), "hinge.tau", [0.0, 15.0], steps=3)
     >>> [round(float(point.q[0]), 4) for point in points]
-    [0.0, 0.2578, 0.5348, 0.8701]
+    [0.0, 0.2577, 0.5348, 0.8703]
     """
     targets = _read_values(values, steps)
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)

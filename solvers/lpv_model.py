@@ -19,9 +19,8 @@ from titop.solvers.signals import Signal, exported
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
-
     from control import StateSpace
+    from matplotlib.figure import Figure
 
 _MATRICES = ("A", "B", "C", "D")
 _TRIMS = ("q", "v", "tau", "u", "y")

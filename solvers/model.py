@@ -17,9 +17,8 @@ from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
 
 if TYPE_CHECKING:
-    from titop.solvers.operating_point import OperatingPoint
-
     from control import NonlinearIOSystem
+    from titop.solvers.operating_point import OperatingPoint
 
 
 class Energy(NamedTuple):
