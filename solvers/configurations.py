@@ -172,7 +172,7 @@ class Configurations:
         return slopes
 
     def has_plain_coordinates(self, k: int) -> bool:
-        """Tell whether entry k of v is the rate of a number in q (not of a free or spherical joint's)."""
+        """Tell whether entry `k` of v is the rate of a number in q (not of a free or spherical joint's)."""
         block = next(b for b in self._assembly.blocks_with_coordinates() if self._v(b).start <= k < self._v(b).stop)
         return block.configuration_names == block.coordinates
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
 import numpy as np, titop
 from titop.solvers.kernels import entries, layout
-ints = np.full((2, layout.INT_COLUMNS), -1); ints[0] = [2, 0, 0, 2, 0, 0, 0, 0, 0]
+ints = np.full((2, layout.INT_COLUMNS), -1); ints[0, :9] = [2, 0, 0, 2, 0, 0, 0, 0, 0]
 ints[1, [layout.PARENT, layout.KIND, layout.OWN]] = 0
 floats = np.zeros((2, layout.FLOAT_COLUMNS)); floats[0, 0] = 1.0
 floats[1, [0, 4, 8, 12]] = 1.0; floats[1, 13] = 0.5
