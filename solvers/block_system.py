@@ -87,11 +87,12 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     --------
     >>> import titop as tt
     >>> s = tt.System("swing")
-    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> bob = tt.RigidBody("bob", mass=2.0, inertia=0.1, ports={"tip": [0, 0, -1]})
+    >>> s.connect("world", bob, joint=tt.Revolute("hinge", axis=[0, 1, 0]))
     >>> m = s.resolve()
     >>> system = tt.block_system(m, m.neutral(), "bob")
-    >>> float(system.D[0, 0]), system.input_labels[0], system.output_labels[0]
-    (-2.0, 'bob_P_dV[0]', 'bob_P_W[0]')
+    >>> system.input_labels[0], system.output_labels[0], float(system.D[0, 0])
+    ('bob_P_dV[0]', 'bob_P_W[0]', -2.0)
     """
     at = read_point(model, point)
     reference = ReferenceModel(at.model.assembly)

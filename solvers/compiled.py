@@ -323,7 +323,7 @@ class CompiledModel(Model):
         """Return a shallow copy whose tables may be replaced."""
         model = object.__new__(CompiledModel)
         model.__dict__.update(self.__dict__)
-        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes"):
+        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly"):
             model.__dict__.pop(derived, None)
         return model
 
@@ -487,8 +487,9 @@ class CompiledModel(Model):
     @cached_property
     def _group_springs(self) -> list[Joint]:
         """Spherical and free joints with a stiffness, whose efforts the kernels do not differentiate."""
-        joints = (connection.joint for connection in self.assembly.connections)
-        return [j for j in joints if isinstance(j, Spherical | Free) and j.stiffness.any()]
+        names = [c.joint.name for c in self._assembly.connections if isinstance(c.joint, Spherical | Free)]
+        joints = [self.assembly.blocks[name] for name in names]
+        return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
 
     @cached_property
     def _all_compiled_slopes(self) -> bool:
@@ -632,6 +633,10 @@ class CompiledModel(Model):
     @property
     def assembly(self) -> Assembly:
         """The assembly with the parameters' current values."""
+        return self._current_assembly
+
+    @cached_property
+    def _current_assembly(self) -> Assembly:
         return changed_assembly(self._assembly, self._changes) if self._changes else self._assembly
 
     @property

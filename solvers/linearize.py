@@ -142,7 +142,7 @@ def named_system(
     import control
 
     system = control.StateSpace(
-        *matrices,
+        *(matrix + 0.0 for matrix in matrices),  # no negative zeros
         states=[signal.name for signal in states] or 0,
         inputs=[signal.name for signal in inputs] or 0,
         outputs=[signal.name for signal in outputs] or 0,

@@ -141,21 +141,21 @@ def search(
     def slopes(x: Array) -> Array:
         return equation_slopes(unknowns, x, moving)
 
-    def excess(x: Array) -> Array:
+    def excess(x: Array, by_x: Array) -> Array:
         """Return the residuals in parts of what is allowed."""
-        result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(slopes(x)) @ np.maximum(1.0, np.abs(x))))
+        result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(1.0, np.abs(x))))
         return result
 
     reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
     if len(x):
         x = newton(residual, slopes, x, bounds, reach, max_iterations)
-        if (excess(x) > 1).any():
+        if (excess(x, slopes(x)) > 1).any():
             wider = trust_region(residual, slopes, x, bounds, max_iterations)
             x = newton(residual, slopes, wider, bounds, reach, max_iterations)
-    point = unknowns.at(x)
-    _refuse_residual(point, equations(point, moving), excess(x), unknowns, x, bounds)
-    _refuse_passing(point, slopes(x), tolerance)
-    return _described(point, slopes(x), unknowns)
+    point, by_x = unknowns.at(x), slopes(x)
+    _refuse_residual(point, equations(point, moving), excess(x, by_x), unknowns, x, bounds)
+    _refuse_passing(point, by_x, tolerance)
+    return _described(point, by_x, unknowns)
 
 
 def _refuse_residual(

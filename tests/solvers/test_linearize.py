@@ -10,6 +10,7 @@ import sympy
 import titop as tt
 from numpy.typing import NDArray
 from titop.solvers.drives import Drives
+from titop.solvers.model import Model
 from titop.solvers.readings import read_outputs
 from titop.solvers.reduction import null_space
 from titop.solvers.variation import Snapshot
@@ -17,7 +18,7 @@ from titop.solvers.variation import Snapshot
 from tests.closed_systems import slider_crank
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
-from tests.systems import random_state
+from tests.systems import random_state, random_tree
 
 Array = NDArray[np.float64]
 
@@ -374,6 +375,21 @@ def test_raw_matrices_are_those_of_the_system() -> None:
     system = tt.linearize(model, model.neutral(), ["rail", "lower", "upper"])
     assert np.array_equal(system.A, A)
     assert np.array_equal(system.B, B)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_raw_matrices_in_one_kernel(seed: int) -> None:
+    """Against the same from separate functions, with every kind of joint; with springs on groups, lists, and inputs."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(rng, 6, passive=seed % 2 == 1, loads=seed % 3 == 1).resolve()
+    q, v, _, tau = random_state(model, rng)
+    found, expected = model._linear_matrices(q, v, tau), Model._linear_matrices(model, q, v, tau)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.array_equal(ours, theirs)
+    listed = tt.linear_matrices(model, (q.tolist(), v.tolist(), tau.tolist()))
+    assert np.abs(listed[0] - found[1]).max() < 1e-9 * np.abs(found[1]).max()  # quaternions divided by their norm
+    with_brackets = np.abs(found[1][: model.nv, : model.nv]).max() > 0
+    assert with_brackets == any(not model.has_plain_coordinates(k) for k in range(model.nv))
 
 
 def test_parameters_of_a_point_are_those_of_its_model() -> None:
