@@ -25,7 +25,7 @@ from titop.graph.block_types import register_block
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
-from titop.solvers import Event, Model, Trajectory, load_trajectory, simulate
+from titop.solvers import Event, GeneralizedAlpha, Model, Trajectory, load_trajectory, simulate
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,7 @@ __all__ = [
     "Force",
     "Free",
     "Friction",
+    "GeneralizedAlpha",
     "Gyro",
     "Joint",
     "Limits",

@@ -7,13 +7,15 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `laws`, `kernels`: the same in compiled code, for users;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
+- `constrained_integration`, `generalized_alpha` (with `implicit_dynamics`): integrators for closed loops and stiff systems;
 - `simulation`, `prescribed`, `trajectory`, `violations`, `plotting`, `animation` (with `scene`): simulations
   and what comes out of them;
 - `cli`: the command line.
 """
 
+from titop.solvers.generalized_alpha import GeneralizedAlpha
 from titop.solvers.model import Model
 from titop.solvers.simulation import Event, simulate
 from titop.solvers.trajectory import Trajectory, load_trajectory
 
-__all__ = ["Event", "Model", "Trajectory", "load_trajectory", "simulate"]
+__all__ = ["Event", "GeneralizedAlpha", "Model", "Trajectory", "load_trajectory", "simulate"]

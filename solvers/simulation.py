@@ -1,7 +1,8 @@
-"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators, or scipy's with rigid closures."""
+"""Simulation: integrating a model's motion in time with CyRK's integrators, scipy's with rigid closures, or an own one."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,13 +14,22 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
-from titop.solvers.constrained_integration import closed_start, integrate_constrained, rank_of_free, require_method
+from titop.solvers.constrained_integration import (
+    Projected,
+    Stepper,
+    closed_start,
+    integrate_steps,
+    rank_of_free,
+    require_method,
+)
+from titop.solvers.generalized_alpha import AlphaSolver, GeneralizedAlpha
+from titop.solvers.inputs import Push
 from titop.solvers.model import Model
 from titop.solvers.prescribed import PrescribedMotion
 from titop.solvers.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
-METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau")
+METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
 
 #: A simulation that takes longer than this (s) shows a progress bar.
 _SHOW_PROGRESS_AFTER = 1.0
@@ -57,7 +67,7 @@ def simulate(
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Callable[[float], Any]] | None = None,
     events: Event | Sequence[Event] = (),
-    method: str = "DOP853",
+    method: str | GeneralizedAlpha = "DOP853",
     rtol: float = 1e-8,
     atol: float = 1e-10,
     max_step: float = np.inf,
@@ -81,9 +91,10 @@ def simulate(
         ``f(t)`` returns position, velocity and acceleration of the prescribed motion (each a number, or one per
         coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
     events : Event or sequence of Event
-    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"}
+    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
         The default suits smooth systems; take "Radau" or "BDF" for stiff ones. With rigid closures "LSODA" and "BDF" cannot
-        be had; states are then projected onto the closures after every step.
+        be had; states are then projected onto the closures after every step. "generalized-alpha" is of second order, for
+        stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its damping and step.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
@@ -115,15 +126,15 @@ def simulate(
     if not isinstance(model, Model):
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     times = _read_times(t)
-    if method not in METHODS:
-        raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
+    scheme = _read_method(method)
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     plant = _Plant(model, times, tau, wrenches, motion, u)
     if model.is_constrained:
-        require_method(method)
+        if isinstance(scheme, str):
+            require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
         plant.held_rank = rank_of_free(model, q, motion.mask)
     watched = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
@@ -133,14 +144,16 @@ def simulate(
     y0 = np.concatenate([q, v])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
-    names = [event.name for event in watched]
+    begin, names = time.perf_counter(), [event.name for event in watched]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
     if model.nv == 0:
-        solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), t_events=[[]] * len(watched), y_events=[])
+        nothing: dict[str, Any] = {"t_events": [[]] * len(watched), "y_events": [], "statistics": {"steps": 0}}
+        solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), **nothing)
     else:
-        solution = _integrate(plant, times, y0, watched, method, rtol, atol, max_step, progress)
-    return _collect(plant, times, solution, watched)
+        solution = _integrate(plant, times, y0, watched, scheme, rtol, atol, max_step, progress)
+    seconds = time.perf_counter() - begin
+    return _collect(plant, solution, watched, seconds)
 
 
 class _Plant:
@@ -156,6 +169,9 @@ class _Plant:
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.model = model
         self.inputs = _read_inputs(model, times, u)
+        functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
+        #: Whether what acts is a function that may depend on the state.
+        self.feedback = any(callable(function) for function in functions)
         #: How many constraints stay independent where motions are prescribed.
         self.held_rank: int | None = None
 
@@ -167,6 +183,12 @@ class _Plant:
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return all external wrenches."""
         return self.constant | {port: np.asarray(value(t, q, v), dtype=float) for port, value in self.varying.items()}
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
+        """Return applied efforts, the motors' included, and all that acts on ports."""
+        tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
+        pushes = [Push(port, False, value) for port, value in read_wrenches(self.wrenches(t, q, v), self.model.ports).items()]
+        return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and applied efforts."""
@@ -196,7 +218,7 @@ def _integrate(
     times: Array,
     y0: Array,
     events: list[Event],
-    method: str,
+    method: str | GeneralizedAlpha,
     rtol: float,
     atol: float,
     max_step: float,
@@ -205,14 +227,19 @@ def _integrate(
     from CyRK import pysolve_ivp
     from tqdm import tqdm
 
-    span = times[-1] - times[0]
+    length = times[-1] - times[0]
     watched = tuple(_watch(plant, event) for event in events)
-    with tqdm(total=float(span), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
-        if plant.model.is_constrained:
-            integrator, tolerances = require_method(method), {"rtol": rtol, "atol": atol, "max_step": max_step}
-            return integrate_constrained(
-                plant, times, y0, watched, integrator, lambda t: _show(bar, t - times[0]), **tolerances
-            )
+    with tqdm(
+        total=float(length), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False
+    ) as bar:
+        if plant.model.is_constrained or isinstance(method, GeneralizedAlpha):
+            span, tolerances = (float(times[0]), float(times[-1])), {"rtol": rtol, "atol": atol, "max_step": max_step}
+            solver: Stepper
+            if isinstance(method, GeneralizedAlpha):
+                solver = AlphaSolver(plant, method, *span, y0, **tolerances)
+            else:
+                solver = Projected(plant, require_method(method), *span, y0, **tolerances)
+            return integrate_steps(plant, times, y0, watched, solver, lambda t: _show(bar, t - times[0]))
         derivative, arguments = plant.derivative()
         if not bar.disable:
             derivative = _with_progress(derivative, bar, times[0])
@@ -287,8 +314,8 @@ def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:
     return watched
 
 
-def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) -> Trajectory:
-    """Return the solution at the output times that it reached, and at the terminal event."""
+def _collect(plant: _Plant, solution: Any, events: list[Event], seconds: float) -> Trajectory:
+    """Return the solution at the output times that it reached, and at the terminal event; it took `seconds`."""
     model = plant.model
     t, y = np.array(solution.t), np.array(solution.y).T
     found = {event.name: np.array(solution.t_events[k]) for k, event in enumerate(events)}
@@ -311,7 +338,8 @@ def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) ->
         u[k] = 0.0 if applied is None else applied
         for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
             wrenches[port][k] = wrench
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, found)
+    counted = getattr(solution, "statistics", None) or {"steps": solution.steps_taken}  # CyRK counts nothing else
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, found, counted | {"seconds": seconds})
 
 
 class _ConstantEfforts:
@@ -354,6 +382,14 @@ def _sampled(values: Array, times: Array, name: str) -> Callable[[float, Array, 
         expected = f"one for each of the {len(times)} output times"
         raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
     return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
+
+
+def _read_method(method: Any) -> str | GeneralizedAlpha:
+    if isinstance(method, GeneralizedAlpha):
+        return method
+    if method not in METHODS:
+        raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
+    return GeneralizedAlpha() if method == "generalized-alpha" else str(method)
 
 
 def _read_positive(name: str, value: Any) -> float:

@@ -40,6 +40,9 @@ class Trajectory:
     wrenches : dict of port name to (n, 6) array
         External wrenches.
     events : dict of name to array of times (s)
+    statistics : dict of name to number
+        What the simulation took, as far as its integrator tells: ``steps``, ``rejected`` steps, ``evaluations`` of the
+        equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
 
     Notes
     -----
@@ -56,6 +59,7 @@ class Trajectory:
     u: Array = field(default_factory=lambda: np.zeros((0, 0)))
     wrenches: dict[str, Array] = field(default_factory=dict)
     events: dict[str, Array] = field(default_factory=dict)
+    statistics: dict[str, float] = field(default_factory=dict)
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
         """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
@@ -172,6 +176,7 @@ class Trajectory:
         arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
         arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
         arrays |= {f"event:{name}": value for name, value in self.events.items()}
+        arrays |= {f"statistic:{name}": np.array(value) for name, value in self.statistics.items()}
         arrays["format"] = np.array(_FORMAT)
         target = Path(path)
         handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
@@ -223,10 +228,11 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
             raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
     parts = {
         kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
-        for kind in ("wrench:", "event:")
+        for kind in ("wrench:", "event:", "statistic:")
     }
     t, q, v, a, tau, u = (arrays[name] for name in _ARRAYS)
-    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"])
+    counted = {name: value.item() for name, value in parts["statistic:"].items()}
+    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], counted)
 
 
 def configuration_units(model: Model) -> dict[str, str]:
