@@ -30,15 +30,14 @@ from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array
 from titop.solvers.constrained_integration import Plant
 from titop.solvers.implicit_dynamics import ImplicitDynamics, Residual, Slopes
+from titop.solvers.loop_derivatives import compliant_forces
 from titop.solvers.model import Model
 
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
-_ITERATIONS = 12
-#: After so many iterations slopes are found anew for the next step: they cost as much as some tens of iterations.
-_SLOW = 6
-#: Corrections that shrink by less than this factor do not converge.
-_DIVERGING = 0.9
+_ITERATIONS = 15
+#: Slopes are found anew where they save more iterations than this.
+_WORTH_SLOPES = 8
 #: Rounding of lengths and angles.
 _ROUNDING = 1e-13
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
@@ -169,7 +168,6 @@ class AlphaSolver:
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._slopes: Slopes | None = None
-        self._fresh = False
         q, v = plant.split(start, y0)
         a, _ = plant.dynamics(start, q, v)
         self.node = self.before = Node(start, q, v, v, a, a, 0.0, None)
@@ -249,22 +247,16 @@ class AlphaSolver:
 
     # -- for the steps -------------------------------------------------------------------------------------------------
 
-    def slopes(self, step: Step) -> Slopes:
-        """Return the slopes to use, those of former steps as long as they do; found at a step's present state otherwise."""
-        if self._slopes is None:
-            self._slopes = self.equations.slopes(step.t, step.q, step.v, step.a, step.multipliers)
-            self.counts["jacobians"] += 1
-            self._fresh = True
-        return self._slopes
+    def slopes(self, step: Step, renew: bool) -> Slopes:
+        """Return the slopes to use: those of former steps, or if there are none, or to `renew` them, of a step's present state.
 
-    def judge(self, converged: bool, iterations: int) -> bool:
-        """Take note of how a step's iteration went; return whether to try again with new slopes."""
-        self.counts["iterations"] += iterations
-        retry = not converged and not self._fresh
-        if not converged or iterations > _SLOW:
-            self._slopes = None
-        self._fresh = False
-        return retry
+        Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
+        """
+        if self._slopes is None or renew:
+            forces = compliant_forces(self.model, self.node.q, self.node.v_closed)
+            self._slopes = self.equations.slopes(step.t, step.q, step.v, step.a, step.multipliers, forces)
+            self.counts["jacobians"] += 1
+        return self._slopes
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
@@ -315,7 +307,7 @@ class Step:
         self.guess()
 
     def guess(self) -> None:
-        """Begin with accelerations that change as they did."""
+        """Begin with accelerations that go on to change as they did."""
         jerk = self.solver.node.jerk
         self.multipliers = np.zeros(len(self.solver.model.constraint_names))
         self.place(self.w0 if jerk is None else self.w0 + self.h * jerk)
@@ -336,44 +328,46 @@ class Step:
         return self.solver.equations.residual(self.t, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
-        """Find the step's end by Newton's method; tell whether it converged."""
-        while True:
-            converged, iterations = self._iterate()
-            if not self.solver.judge(converged, iterations):
-                return converged
-            self.guess()
+        """Find the step's end by Newton's method, at first with the slopes of former steps; tell whether it converged."""
+        if self._newton(renew=False):
+            return True
+        self.guess()
+        return self._newton(renew=True)
 
-    def _iterate(self) -> tuple[bool, int]:
-        before = rate = np.inf
+    def _newton(self, renew: bool) -> bool:
+        """Tell whether Newton's method converges, with new slopes whenever it is slow if it may `renew` them."""
         scale_q, scale_v = self.scales = self.solver.scales(self.h)
-        h, n = self.h, self.numbers
-        for iteration in range(1, _ITERATIONS + 1):
+        to_q, to_v = self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v
+        before, left = np.inf, np.inf
+        for iteration in range(_ITERATIONS):
+            self.solver.counts["iterations"] += 1
             residual = self.residual()
-            if iteration == 1:
-                residual = self.linearise(residual)
+            if iteration == 0 or (renew and left > _WORTH_SLOPES):
+                residual = self.linearise(residual, renew)
             change = self.correction(residual)
             if not np.isfinite(change).all():
-                return False, iteration
+                return False
             self.place(self.w + change)
-            size = max(np.abs(h * h * n.beta * change / scale_q).max(), np.abs(h * n.gamma * change / scale_v).max())
-            rate = size / before if iteration > 1 else 1.0
-            if size <= _NEWTON or (rate < 1 and iteration > 1 and rate / (1 - rate) * size <= _NEWTON):
-                return True, iteration
-            if rate > _DIVERGING and iteration > 2:
-                return False, iteration
+            size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
+            rate = size / before
+            if size <= _NEWTON or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
+                return True
+            left = np.log(size / _NEWTON) / -np.log(min(rate, 0.99)) if iteration else 0.0
+            if left > (_ITERATIONS if renew else _WORTH_SLOPES) and iteration > renew:
+                return False
             before = size
-        return False, _ITERATIONS
+        return False
 
-    def linearise(self, residual: Residual) -> Residual:
+    def linearise(self, residual: Residual, renew: bool) -> Residual:
         """Factor Newton's matrix at the present state, and return what the best multipliers leave of the equations.
 
-        Masses and closures are those of the state; the other slopes may be of former steps.
+        Masses and closures are those of the state; the other slopes may be of former steps, unless they are to `renew`.
         """
         solver, n, h = self.solver, self.numbers, self.h
         self.rows = solver.equations.independent(self.q, residual.jacobian)
         residual = self._with_multipliers(residual)
         self.mass = solver.model.mass_matrix(self.q)
-        slopes = solver.slopes(self)
+        slopes = solver.slopes(self, renew)
         turn = tangent(solver.model, self.increment)
         matrix = n.share * self.mass + h * n.gamma * slopes.damping + h * h * n.beta * slopes.stiffness @ turn
         jacobian, free = residual.jacobian[self.rows], solver.free

@@ -56,11 +56,14 @@ class ImplicitDynamics:
         jacobian = weights[:, None] * rows.jacobian
         return Residual(missing - jacobian.T @ multipliers, weights * rows.error, jacobian)
 
-    def slopes(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Slopes:
-        """Return the slopes at a state, all closures acting; analytic but for efforts that are functions of the state."""
+    def slopes(self, t: float, q: Array, v: Array, a: Array, multipliers: Array, forces: list[Array] | None = None) -> Slopes:
+        """Return the slopes at a state, all closures acting; analytic but for efforts that are functions of the state.
+
+        Forces of stiff compliant closures are way off at a guess of the state; give `forces` (6 each) that are not.
+        """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
-        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers)
+        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
         if self.plant.feedback:
             by_q, by_v = self._feedback_slopes(t, q, v, a)
             stiffness, damping = stiffness - by_q, damping - by_v
