@@ -43,8 +43,10 @@ _ROUNDING = 1e-13
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 #: A step that could grow by less is kept.
 _WORTH_A_CHANGE = 1.2
-#: Steps below this part of the simulated time are given up.
-_SMALLEST = 1e-11
+#: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
+_SMALLEST, _SHORTER = 1e-11, 2e-3
+#: With rigid closures the spectral radius has to be less.
+_LARGEST_RADIUS = 0.95
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,15 @@ class GeneralizedAlpha:
     """The generalised-alpha scheme, as ``method`` of `simulate`; ``"generalized-alpha"`` stands for its defaults.
 
     Implicit, of second order, unconditionally stable for linear systems; solves rigid closures as they are (index 3). It suits
-    stiff compliant closures, springs and flexible bodies, at tolerances of 1e-3 to 1e-6.
+    stiff compliant closures, springs and flexible bodies, at tolerances of 1e-3 to 1e-6. Vibrations are resolved where their
+    amplitudes exceed the tolerances, in q and in v; a fixed step passes over those that are faster than it.
 
     Parameters
     ----------
     spectral_radius : float
         What is left of the fastest vibrations after a step, from 0 (nothing) to 1 (no damping at all: the trapezoidal rule,
-        which keeps the energy of linear vibrations). Slow vibrations are hardly damped whatever it is.
+        which keeps the energy of linear vibrations). Slow vibrations are hardly damped whatever it is. With rigid closures
+        0.95 at most: something has to damp the multipliers.
     step : float, s, optional
         Fixed step; shortened a little, so that steps of one length lead to the last output time, and halved where Newton's
         method fails. By default steps follow from `rtol` and `atol`.
@@ -162,6 +166,9 @@ class AlphaSolver:
         atol: float,
         max_step: float,
     ) -> None:
+        if plant.model.is_constrained and scheme.spectral_radius > _LARGEST_RADIUS:
+            expected, advice = f"at most {_LARGEST_RADIUS} with rigid closures", "multipliers would swing undamped; take 0.8"
+            raise ModelError(Finding("bad-radius", "spectral_radius", scheme.spectral_radius, expected, advice))
         self.plant, self.model, self.scheme = plant, plant.model, scheme
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
         self.end, self.rtol, self.atol, self.span = end, rtol, atol, end - start
@@ -173,6 +180,7 @@ class AlphaSolver:
         self.node = self.before = Node(start, q, v, v, a, a, 0.0, None)
         self.longest = max_step if scheme.step is None else self.span / math.ceil(self.span / scheme.step * (1 - 1e-12))
         self.h = min(self.longest, self.span)
+        self.smallest = _SMALLEST * self.span if scheme.step is None else _SHORTER * self.longest
         if scheme.step is None:
             self.h = min(self.h, self._first_step())
 
@@ -227,7 +235,7 @@ class AlphaSolver:
         grow, adaptive = True, self.scheme.step is None
         while True:
             h, t = self._until_end(self.h)
-            if h < _SMALLEST * self.span:
+            if h < min(self.smallest, self.end - self.t):
                 raise self._gave_up(h)
             step = Step(self, h, t)
             if not step.solve():
@@ -287,7 +295,8 @@ class AlphaSolver:
     def _gave_up(self, h: float) -> ConvergenceError:
         return ConvergenceError(
             f"generalized-alpha gave up after t = {self.t:.6g} s of {self.end:.6g} s (steps of {2 * h:.3g} s are too long); "
-            "perhaps efforts that jump or grow without bound, or a singular configuration; try looser tolerances"
+            "perhaps efforts that jump or grow without bound, or a singular configuration; try "
+            + ("looser tolerances" if self.scheme.step is None else "a shorter step, or none")
         )
 
 
@@ -329,10 +338,15 @@ class Step:
 
     def solve(self) -> bool:
         """Find the step's end by Newton's method, at first with the slopes of former steps; tell whether it converged."""
-        if self._newton(renew=False):
+        if self._newton(renew=False) and self._stays_near():
             return True
         self.guess()
-        return self._newton(renew=True)
+        return self._newton(renew=True) and self._stays_near()
+
+    def _stays_near(self) -> bool:
+        """Tell whether the coordinates of the loops bend by less than a radian: loops may close in other ways further away."""
+        bend = np.abs(self.increment - self.h * self.v0)
+        return bool((self.reach * bend).max(initial=0.0) < 1.0)
 
     def _newton(self, renew: bool) -> bool:
         """Tell whether Newton's method converges, with new slopes whenever it is slow if it may `renew` them."""
@@ -365,6 +379,7 @@ class Step:
         """
         solver, n, h = self.solver, self.numbers, self.h
         self.rows = solver.equations.independent(self.q, residual.jacobian)
+        self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
         residual = self._with_multipliers(residual)
         self.mass = solver.model.mass_matrix(self.q)
         slopes = solver.slopes(self, renew)
