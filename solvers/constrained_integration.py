@@ -232,9 +232,18 @@ def integrate_steps(
 
 
 def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
+    """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
+
     def derivative(t: float, y: Array) -> Array:
+        if not np.isfinite(y).all():
+            return np.full(len(y), np.nan)
         q, v = plant.split(t, y)
-        return np.concatenate([plant.model.configuration_rate(q, v), plant.dynamics(t, q, v)[0]])
+        try:
+            return np.concatenate([plant.model.configuration_rate(q, v), plant.dynamics(t, q, v)[0]])
+        except ModelError as error:
+            if (error.code, error.where) != ("not-finite", "result"):
+                raise
+            return np.full(len(y), np.nan)
 
     return derivative
 
