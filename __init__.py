@@ -7,6 +7,7 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 from titop.blocks.actuators import Force, Motor, Thruster, Torque
 from titop.blocks.beam import Beam
 from titop.blocks.block import Block, PortRef
+from titop.blocks.block_check import check_block
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.blocks.flexible_body import FlexibleBody
@@ -25,7 +26,30 @@ from titop.graph.block_types import register_block
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
-from titop.solvers import Event, GeneralizedAlpha, Model, Trajectory, load_trajectory, simulate
+from titop.solvers import (
+    ControlHistory,
+    Controller,
+    Event,
+    GeneralizedAlpha,
+    LPVModel,
+    Model,
+    OperatingPoint,
+    Samples,
+    ScheduledController,
+    Signal,
+    Trajectory,
+    block_system,
+    invert_channels,
+    linear_matrices,
+    linearize,
+    load_trajectory,
+    lpv,
+    monte_carlo,
+    signal_table,
+    simulate,
+    trim,
+    trim_along,
+)
 
 __version__ = "0.1.0"
 
@@ -34,6 +58,8 @@ __all__ = [
     "Beam",
     "Block",
     "CompliantClosure",
+    "ControlHistory",
+    "Controller",
     "ConvergenceError",
     "Cylindrical",
     "Encoder",
@@ -46,12 +72,14 @@ __all__ = [
     "GeneralizedAlpha",
     "Gyro",
     "Joint",
+    "LPVModel",
     "Limits",
     "Load",
     "Model",
     "ModelError",
     "ModelWarning",
     "Motor",
+    "OperatingPoint",
     "Planar",
     "PortRef",
     "Pose",
@@ -62,7 +90,10 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "RigidClosure",
+    "Samples",
+    "ScheduledController",
     "Screw",
+    "Signal",
     "Spherical",
     "System",
     "Tachometer",
@@ -72,9 +103,19 @@ __all__ = [
     "Universal",
     "Weld",
     "WheelMomentum",
+    "block_system",
+    "check_block",
     "from_urdf",
+    "invert_channels",
+    "linear_matrices",
+    "linearize",
     "load",
     "load_trajectory",
+    "lpv",
+    "monte_carlo",
     "register_block",
+    "signal_table",
     "simulate",
+    "trim",
+    "trim_along",
 ]

@@ -278,9 +278,12 @@ def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
 
 
 def _differences(function: Callable[[Array], Any], x: Array) -> Array:
-    """Return the derivatives of a quadratic ``function(x)`` by the entries of x, stacked along the last axis."""
-    steps = 0.5 * max(1.0, float(np.abs(x).max(initial=0.0))) * np.eye(len(x))
-    return np.stack([(function(x + step) - function(x - step)) / (2 * step.sum()) for step in steps], axis=-1)
+    """Return sixth-order differences of ``function(x)`` by the entries of x, stacked along the last axis."""
+    steps = _REAL_STEP * max(1.0, float(np.abs(x).max(initial=0.0))) * np.eye(len(x))
+    columns = [
+        sum(weight * (function(x + k * step) - function(x - k * step)) for k, weight in _STENCIL) / step.sum() for step in steps
+    ]
+    return np.stack(columns, axis=-1)
 
 
 def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:

@@ -109,7 +109,7 @@ class Tachometer(_JointSensor):
 
 
 class ReactionSensor(_JointSensor):
-    """Wrench (N, N m) that a joint transmits to its child, at the child's port, in its frame.
+    """Wrench (N, N m) that a joint transmits to its child, at the child's port, in its frame; of a closure, on its second port.
 
     Parameters
     ----------

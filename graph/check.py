@@ -110,9 +110,10 @@ def _loose_loops(system: System) -> Iterator[Finding]:
 def _joints_of_motors_and_sensors(system: System) -> Iterator[Finding]:
     """Find motors and sensors on unknown joints, or on none in particular of several coordinates."""
     joints = {c.joint.name: c.joint for c in system.connections}
+    closures = {loop.closure.name for loop in system.loops}
     for block in (*system.actuators, *system.sensors):
         name = getattr(block, "joint", None)
-        if name is None:
+        if name is None or (isinstance(block, ReactionSensor) and name in closures):
             continue
         joint, _, coordinate = name.partition(".")
         where = f"{block.name}.joint"

@@ -85,7 +85,7 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
     ModelError
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
-    tau, unbalanced, rows = balanced(model, q, v, a, pushes, motors, actuated)
+    tau, unbalanced, rows = balanced(model, q, v, a, pushes, motors, actuated, model.closure_rank)
     refuse_inconsistent(model, rows, v, a, "take accelerations from m.assemble_acceleration")
     if unbalanced > _BALANCED:
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
@@ -97,12 +97,12 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
 
 
 def balanced(
-    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array
+    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array, rank: int
 ) -> tuple[Array, float, Constraints]:
     """Return the efforts of least norm on the actuated coordinates, what they leave unbalanced, and the constraints."""
     rows = model.constraints(q, v)
     needed = model.tree_inverse(q, v, a, pushes) - motors
-    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, model.closure_rank)
+    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank)
     return tau, unbalanced, rows
 
 
@@ -147,7 +147,7 @@ def refuse_inconsistent(model: Model, rows: Constraints, v: Array, a: Array, adv
     scale = np.abs(np.real(rows.jacobian)) @ np.abs(np.real(a)) + np.abs(np.real(rows.bias))
     worst = int(rest.argmax())
     # a bias may be a small difference of terms quadratic in v
-    if rest[worst] > _CONSISTENT * ((model.closure_weights * scale).max() + np.max(np.real(v) ** 2)):
+    if rest[worst] > _CONSISTENT * ((model.closure_weights * scale).max() + np.max(np.real(v) ** 2, initial=0.0)):
         unit = "rad/s^2" if model.angular_constraints[worst] else "m/s^2"
         found = f"{rest[worst] / model.closure_weights[worst]:.3g} {unit} left of {model.constraint_names[worst]}"
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
@@ -43,10 +44,15 @@ class ClosedLoops(Configurations):
     #: A configuration that `assemble` found: where the search for the rank begins.
     _known_closed: Array | None = None
 
-    @property
+    @cached_property
     def rigid_loops(self) -> tuple[Loop, ...]:
         """The loops with rigid closures."""
-        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, RigidClosure))
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
+
+    @cached_property
+    def compliant_loops(self) -> tuple[Loop, ...]:
+        """The loops with compliant closures, with the parameters' current values."""
+        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, CompliantClosure))
 
     @cached_property
     def is_constrained(self) -> bool:
@@ -108,25 +114,24 @@ class ClosedLoops(Configurations):
         ConvergenceError
             If none is found.
         """
-        if not self.is_constrained:
-            return 0
-        return max(rank_at(self, q) for q in self._closed_samples())
+        return rank_at(self, self._generic_configuration) if self.is_constrained else 0
 
-    def _closed_samples(self) -> Iterator[Array]:
-        return sampled_configurations(self, self._known_closed)
+    @cached_property
+    def _generic_configuration(self) -> Array:
+        """A closed configuration at which as many constraints are independent as at any that was tried."""
+        return max(sampled_configurations(self, self._known_closed), key=lambda q: rank_at(self, q))
 
     def closure_findings(self) -> Iterator[Finding]:
         """Yield what is suspicious in the rigid closures: constraints that others make redundant, loops that do not close."""
         if not self.is_constrained:
             return
         try:
-            q = max(self._closed_samples(), key=lambda q: rank_at(self, q))
+            jacobian = self.closure_jacobian(self._generic_configuration)
         except ConvergenceError as error:
             advice = "check ports and axes; else call m.assemble(q) with a guess near a closed configuration"
             yield Finding("open-closure", self.rigid_loops[0].closure.name, str(error), "loops that can be closed", advice)
             return
-        weighted = self.closure_weights[:, None] * self.closure_jacobian(q)
-        redundant = [self.constraint_names[row] for row in redundant_rows(weighted)]
+        redundant = [self.constraint_names[row] for row in redundant_rows(self.closure_weights[:, None] * jacobian)]
         for loop in self.rigid_loops:
             own = [name.partition(".")[2] for name in redundant if name.startswith(f"{loop.closure.name}.")]
             if own:

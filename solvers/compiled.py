@@ -24,6 +24,9 @@ from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, w
 from titop.solvers.model import Energy, Model, PortMotion
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
+#: Parts of the names of parameters on which the number of independent constraints may depend.
+_GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
+
 
 class CompiledModel(Model):
     """A model resolved by compiled kernels; see `Model` for its functions."""
@@ -92,7 +95,7 @@ class CompiledModel(Model):
     def _loops(self, rank: int) -> Array:
         """Return the table that tells kernels of the rigid closures."""
         first = min(self._tables.rigid_rows.values(), default=0)
-        return np.array([[first, len(self.rigid_loops), len(self.constraint_names), rank]], dtype=np.int64)
+        return np.array([[first, len(self._tables.rigid_rows), len(self.constraint_names), rank]], dtype=np.int64)
 
     # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------
 
@@ -154,14 +157,19 @@ class CompiledModel(Model):
                     return tau
             except (TypeError, ValueError):
                 pass
-        mask, motors = self._actuated(actuated), self._motor_efforts(u)
+        mask = self._actuated(actuated)
         if mask is None:
             return self._any_input(self._inverse_one, self._entries.inverse_batch, q, v, "a", a, wrenches, u, out)
+        return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
 
-        def closed(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-            tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, mask) + motors
+    def _closed_inverse(self, actuated: Array, u: Any) -> Any:
+        """Return a function of model and state that finds efforts on the actuated coordinates, the motors' included."""
+        motors = self.motor_efforts(u)
 
-        return self._any_input(closed, None, q, v, "a", a, wrenches, u, out)
+        def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
+            tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, actuated) + motors
+
+        return one
 
     def _any_input(
         self, one: Any, batch: Any, q: Any, v: Any, name: str, x: Any, wrenches: Any, u: Any, out: Array | None
@@ -171,7 +179,7 @@ class CompiledModel(Model):
         v = _real(self._read_v("v", v, True), "v")
         x = np.zeros(v.shape) if x is None and name == "tau" else _real(self._read_v(name, x, True), name)
         check_stacks({"q": q, "v": v, name: x})
-        model, motors = self._pushed(self._pushes(wrenches, u)), self._motor_efforts(u)
+        model, motors = self._pushed(self.external_pushes(wrenches, u)), self.motor_efforts(u)
         if name == "tau":
             x = x + motors
         result = np.empty_like(x)
@@ -215,9 +223,9 @@ class CompiledModel(Model):
         """Whether the kernels know the law of every block: rigid and flexible bodies and built-in joints."""
         return not self._foreign
 
-    def loaded(self, wrenches: Mapping[str, Any]) -> CompiledModel:
-        """Return the model with constant external wrenches, in the ports' frames, made part of it."""
-        return self._pushed(self._pushes(wrenches))
+    def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> CompiledModel:
+        """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
+        return self._pushed(self.external_pushes(wrenches, u))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
         """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a compiled system, ``y = [q, v]``, and its arguments.
@@ -377,6 +385,22 @@ class CompiledModel(Model):
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
         return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
+
+    @cached_property
+    def _linearised(self) -> Any:
+        return derivative_entries.linear_matrices.compiled
+
+    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+        if not wrenches and u is None and self._all_compiled_slopes:
+            n, tables = self.nv, self._tables
+            numbers = np.empty(6 * n * n + n)
+            A, B, a = numbers[: 4 * n * n].reshape(2 * n, 2 * n), numbers[4 * n * n : -n].reshape(2 * n, n), numbers[-n:]
+            try:
+                if self._linearised(self._ints, self._floats, tables.tree, tables.paths, q, v, tau, a, A, B) == layout.OK:
+                    return a, A, B
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
+                pass
+        return super()._linear_matrices(q, v, tau, wrenches, u)
 
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = _real(q, "q"), _real(v, "v"), _real(a, "a")
@@ -626,12 +650,16 @@ class CompiledModel(Model):
         model = self._variant()
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
+        model.__dict__.pop("compliant_loops", None)
         for name, value in values.items():
             if name not in index or not isinstance(value, int | float):
                 return self._rebuilt(values)
             model._params[index[name]] = value
         if not model._pack():
             return self._rebuilt(values)
+        if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
+            for name in ("_generic_configuration", "closure_rank", "_forward"):
+                model.__dict__.pop(name, None)
         model.check_inertia()
         return model
 

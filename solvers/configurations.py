@@ -153,6 +153,29 @@ class Configurations:
         dtype = np.result_type(q, v)
         return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq, dtype)
 
+    def configuration_slopes(self, q: Any) -> Array:
+        """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
+        q = self._read_q(q)
+        slopes = np.zeros((self.nq, self.nv))
+        for block in self._assembly.blocks_with_coordinates():
+            own = q[self._q(block)]
+            slopes[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
+        return slopes
+
+    def difference_slopes(self, dq: Any) -> Array:
+        """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
+        dq = self._read_v("dq", dq)
+        slopes = np.eye(self.nv, dtype=dq.dtype)
+        for block in self._assembly.blocks_with_coordinates():
+            if isinstance(block, Joint):
+                slopes[self._v(block), self._v(block)] = block.difference_jacobian(dq[self._v(block)])
+        return slopes
+
+    def has_plain_coordinates(self, k: int) -> bool:
+        """Tell whether entry k of v is the rate of a number in q (not of a free or spherical joint's)."""
+        block = next(b for b in self._assembly.blocks_with_coordinates() if self._v(b).start <= k < self._v(b).stop)
+        return block.configuration_names == block.coordinates
+
     # -- for the model and its engines -------------------------------------------------------------------------------
 
     def _q(self, block: Block) -> slice:

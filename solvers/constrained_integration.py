@@ -33,7 +33,10 @@ Watched = Callable[[float, Array], float]
 
 
 class Plant(Protocol):
-    """A model with all that acts on it, as a function of time and state ``y = [q, v]``; see `titop.solvers.simulation`."""
+    """A model with all that acts on it, as a function of time and state ``y = [q, v]``, in closed loop with a controller's.
+
+    See `titop.solvers.simulation`.
+    """
 
     model: Model
     motion: Any
@@ -42,6 +45,9 @@ class Plant(Protocol):
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""
+
+    def rate(self, t: float, y: Array) -> Array:
+        """Return dy/dt."""
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
@@ -205,9 +211,9 @@ def integrate_steps(
     Returns
     -------
     SimpleNamespace
-        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event), ``statistics``.
+        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event), ``event_terminated``.
     """
-    outputs, found = [y0], [_Found() for _ in events]
+    outputs, found, ended = [y0], [_Found() for _ in events], False
     values = [event(solver.t, y0) for event in events]
     while solver.status == "running":
         before = solver.t
@@ -217,7 +223,8 @@ def integrate_steps(
         end = step.find(events, found)
         reached = times[len(outputs) :]
         outputs += [step.state(t) for t in reached[reached <= (solver.t if end is None else end)]]
-        if end is not None:
+        ended = end is not None
+        if ended:
             break
         values = step.values
         solver.go_on(state)
@@ -227,7 +234,7 @@ def integrate_steps(
         y=np.array(outputs).T,
         t_events=[event.times for event in found],
         y_events=[np.array(event.states).T for event in found],
-        statistics=solver.statistics(),
+        event_terminated=ended,
     )
 
 
@@ -237,9 +244,8 @@ def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
     def derivative(t: float, y: Array) -> Array:
         if not np.isfinite(y).all():
             return np.full(len(y), np.nan)
-        q, v = plant.split(t, y)
         try:
-            return np.concatenate([plant.model.configuration_rate(q, v), plant.dynamics(t, q, v)[0]])
+            return plant.rate(t, y)
         except ModelError as error:
             if (error.code, error.where) != ("not-finite", "result"):
                 raise
@@ -253,10 +259,10 @@ def _project(plant: Plant, t: float, y: Array) -> Array:
     model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank or 0
     q, v = plant.split(t, y)
     if not model.is_constrained:
-        return np.concatenate([q, v])
+        return np.concatenate([q, v, y[model.nq + model.nv :]])
     try:
         q = project_configuration(model, q, fixed, rank)
-        return np.concatenate([q, project_velocity(model, q, v, fixed, rank)])
+        return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
 

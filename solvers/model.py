@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from titop.blocks.closure import relative_pose
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array, skew
 from titop.graph.system import Loop
@@ -20,6 +19,10 @@ from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.outputs import read_sensor, sensor_units
 from titop.solvers.sensitivities import Sensitivities
+
+if TYPE_CHECKING:
+    from control import NonlinearIOSystem
+    from titop.solvers.operating_point import OperatingPoint
 
 
 class Energy(NamedTuple):
@@ -198,7 +201,7 @@ class Model(ClosedLoops, ABC):
         With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
         """
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        motors, pushes = self._motor_efforts(u), self._pushes(wrenches, u)
+        motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
         if self.is_constrained:
             a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
         else:
@@ -242,12 +245,12 @@ class Model(ClosedLoops, ABC):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
-        motors, mask = self._motor_efforts(u), self._actuated(actuated)
+        motors, mask = self.motor_efforts(u), self._actuated(actuated)
 
         def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
             return self._inverse_derivatives(q, v, a, pushes, motors, mask)
 
-        return self._stacked(slopes, q, v, "a", a, self._pushes(wrenches, u), 0.0, out)
+        return self._stacked(slopes, q, v, "a", a, self.external_pushes(wrenches, u), 0.0, out)
 
     def forward_dynamics_derivatives(
         self,
@@ -268,8 +271,8 @@ class Model(ClosedLoops, ABC):
             The last is the inverse of the mass matrix.
         """
         tau = np.zeros(np.shape(v)) if tau is None else tau
-        motors = self._motor_efforts(u)
-        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self._pushes(wrenches, u), motors, out)
+        motors = self.motor_efforts(u)
+        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
 
     def hybrid_dynamics_derivatives(
         self,
@@ -296,7 +299,7 @@ class Model(ClosedLoops, ABC):
         """
         mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        return self._hybrid_derivatives(q, v, tau + self._motor_efforts(u), a, mask, self._pushes(wrenches, u))
+        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
 
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
         """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
@@ -353,17 +356,22 @@ class Model(ClosedLoops, ABC):
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
         names, wrenches, u
-            As in `inverse_dynamics_sensitivities`, whose results these are after the inverse of the mass matrix.
+            As in `inverse_dynamics_sensitivities`.
 
         Returns
         -------
         dict of str to array
         """
         q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
+        return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
+
+    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+        """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
+        n = self.nv
         a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-        mobility = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
-        efforts = Sensitivities(self, names).of_efforts(q, v, a, wrenches, u)
-        return {name: -mobility @ change for name, change in efforts.items()}
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
+        return a, A, np.vstack([np.zeros((n, n)), by_tau])
 
     def _stacked(
         self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
@@ -468,6 +476,37 @@ class Model(ClosedLoops, ABC):
         parts = [read_sensor(self, sensor, q, v, a, wrenches, u, tau) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def to_nlsys(self, inputs: Any, outputs: Any = None, point: OperatingPoint | None = None) -> NonlinearIOSystem:
+        """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
+
+        States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by
+        their displacement from the point's configuration (its logarithm), for motions of less than a whole turn from there.
+
+        Parameters
+        ----------
+        inputs : sequence of str
+            As in `linearize`. Values are whole, not deviations; what is no input acts as at the point.
+        outputs : sequence of str, callable or (name, callable), optional
+            As in `linearize`; all states by default.
+        point : OperatingPoint, optional
+            Reference configuration of free and spherical joints, and the efforts, inputs and wrenches that act; by default
+            neutral, and nothing.
+
+        Returns
+        -------
+        control.NonlinearIOSystem
+            Its `linearize` is exact, also through ``control.linearize``; ``params`` takes parameters by name, such as
+            ``{"slider.mass": 2.0}``; `signal_table` gives paths and units.
+
+        Raises
+        ------
+        ModelError
+            For unknown names.
+        """
+        from titop.solvers.nlsys import nonlinear_system
+
+        return nonlinear_system(self, inputs, outputs, point)
+
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
@@ -534,22 +573,23 @@ class Model(ClosedLoops, ABC):
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         closure = self._read_joint_or_closure(joint)
-        pushes, at_closures = self._pushes(wrenches, u), {}
+        pushes, at_closures = self.external_pushes(wrenches, u), {}
         if self.is_constrained:
-            applied = None if tau is None else self._read_v("tau", tau) + self._motor_efforts(u)
+            applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
             carried, _ = closed_dynamics.multipliers(self, q, v, a, pushes, applied)
             own = closed_dynamics.closure_pushes(self, q, carried)
             pushes += own
             at_closures = {loop.closure.name: own[2 * k + 1].wrench for k, loop in enumerate(self.rigid_loops)}
         if closure is None:
             return self._joint_wrench(joint, q, v, a, pushes)
-        return (
-            at_closures[joint] if joint in at_closures else closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
-        )
+        if joint in at_closures:
+            return at_closures[joint]
+        at_second: Array = closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        return at_second
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""
-        loops = {loop.closure.name: loop for loop in self.assembly.loops}
+        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.compliant_loops)}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
             known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
             raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))
@@ -570,10 +610,9 @@ class Model(ClosedLoops, ABC):
     def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
         """Return what the compliant closures do to their ports at a state."""
         pushes = []
-        for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
-                pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
+        for loop in self.compliant_loops:
+            at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
+            pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
         return pushes
 
     @abstractmethod
@@ -661,7 +700,7 @@ class Model(ClosedLoops, ABC):
 
     @abstractmethod
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a, as if no loop were closed."""
+        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
 
     @abstractmethod
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
@@ -702,7 +741,8 @@ class Model(ClosedLoops, ABC):
         """Return inverse dynamics at zero acceleration without passive efforts and loads."""
 
     @abstractmethod
-    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        """Return pose, twist and acceleration of a port."""
 
     @staticmethod
     def _center(moment: Array, mass: Any) -> Array:
@@ -710,11 +750,12 @@ class Model(ClosedLoops, ABC):
             raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
         return moment / mass
 
-    def _motor_efforts(self, u: Any) -> Any:
+    def motor_efforts(self, u: Any) -> Any:
+        """Return what the motors' inputs among `u` do to the coordinates (nv)."""
         return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
 
-    def _pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
-        """Return external wrenches and what the inputs do to ports."""
+    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
+        """Return the external `wrenches` and what the inputs `u` do to ports."""
         pushes = [Push(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
         return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
 

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from titop.blocks.block import PARENT_PORT, Block, acceleration_bias, complex_step
 from titop.blocks.closure import relative_pose
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ModelError
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, twist_transport
@@ -146,14 +145,13 @@ class ReferenceModel(Model):
 
     def add_compliant_closures(self, states: list[State], q: Array, v: Array) -> None:
         """Subtract the compliant closures' wrenches from the laws of the blocks on which they act."""
-        for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                ports = (loop.first, loop.second)
-                one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
-                twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
-                wrenches = loop.closure.wrenches(*relative_pose(one, two), *twists)
-                for ref, wrench in zip(ports, wrenches, strict=True):
-                    self._subtract(states, q, ref.block.name, ref.name, wrench)
+        for loop in self.compliant_loops:
+            ports = (loop.first, loop.second)
+            one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
+            twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
+            wrenches = loop.closure.wrenches(*relative_pose(one, two), *twists)
+            for ref, wrench in zip(ports, wrenches, strict=True):
+                self._subtract(states, q, ref.block.name, ref.name, wrench)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self._index[block]
@@ -242,7 +240,7 @@ class ReferenceModel(Model):
     ) -> Array:
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
         tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
-        pushes, motors = self._pushes(wrenches, u), self._motor_efforts(u)
+        pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
         if self.is_constrained:
             return _each(lambda *x: closed_dynamics.forward(self, x[0], x[1], x[2] + motors, pushes), q, v, tau, out)
         rest, free = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
@@ -259,7 +257,7 @@ class ReferenceModel(Model):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
-        pushes, motors, mask = self._pushes(wrenches, u), self._motor_efforts(u), self._actuated(actuated)
+        pushes, motors, mask = self.external_pushes(wrenches, u), self.motor_efforts(u), self._actuated(actuated)
         if mask is not None:
             return _each(lambda *x: closed_dynamics.inverse(self, x[0], x[1], x[2], pushes, motors, mask), q, v, a, out)
         return _each(lambda *x: self.tree_inverse(x[0], x[1], x[2], pushes) - motors, q, v, a, out)
@@ -274,7 +272,7 @@ class ReferenceModel(Model):
         rest = np.zeros(self.nv)
         alone = self.resolve(q, rest, rest, rest, mask, (), bare=True)[0]
         columns = [self.resolve(q, rest, rest, column, mask, (), bare=True)[0] - alone for column in efforts.T]
-        return np.array(columns).reshape(-1, self.nv).T
+        return np.array(columns).reshape(efforts.shape[1], self.nv).T
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         states = self.outward_kinematics(q, v)
@@ -326,7 +324,9 @@ class ReferenceModel(Model):
     ) -> Array:
         if actuated is None:
             return self.tree_inverse_derivatives(q, v, a, pushes)
-        return self._stepped(lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated)[0], q, v, a)
+        return self._stepped(
+            lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated, self.closure_rank)[0], q, v, a
+        )
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         nothing, imposed, rank = np.zeros(self.nv), np.zeros(self.nv, dtype=bool), self.closure_rank
@@ -399,10 +399,9 @@ class ReferenceModel(Model):
         gravity: Any = 0.0
         elastic: Any = 0.0
         states = self.outward_kinematics(q, v)
-        for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
-                elastic = elastic + loop.closure.energy(*relative_pose(*poses))
+        for loop in self.compliant_loops:
+            poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
+            elastic = elastic + loop.closure.energy(*relative_pose(*poses))
         for node, state in zip(self.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x

@@ -1,14 +1,19 @@
-"""Sensitivities of the dynamics: derivatives by parameters, actuators' inputs and wrenches on ports, by name."""
+"""Sensitivities of the dynamics: derivatives by parameters, actuators' inputs and wrenches on ports, by name.
+
+Those by parameters are exact to rounding, but take the reference resolver: milliseconds each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
+from titop.solvers import closed_dynamics
+from titop.solvers.multipliers import share_efforts
 from titop.solvers.parameters import perturbed_assembly
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ _STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 class Sensitivities:
-    """Derivatives of a model's inverse dynamics by everything that is not its state.
+    """Derivatives of a model's dynamics by everything that is not its state.
 
     Parameters
     ----------
@@ -50,30 +55,68 @@ class Sensitivities:
         return {name: value for name, (value, _) in self.model.parameters().items()}
 
     def of_efforts(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any) -> dict[str, Array]:
-        """Return the derivatives of the efforts ``tau`` at accelerations `a` by name."""
-        return {name: self._of_efforts(name, q, v, a, wrenches, u) for name in self.names}
-
-    def _of_efforts(self, name: str, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any) -> Array:
+        """Return the derivatives of the efforts ``tau`` (with rigid closures, of least norm) at accelerations `a` by name."""
         model = self.model
-        if name in self._values:
-            return self._by_parameter(name, q, v, a, wrenches, u)
-        if name in model.input_names:
-            return -model.actuation_matrix(q)[:, model.input_names.index(name)]
-        return -model.jacobian(name, q).T
+        everywhere = np.ones(model.nv, dtype=bool)
 
-    def _by_parameter(self, name: str, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any) -> Array:
-        """Return the derivative by a parameter: a complex step through the reference resolver, exact to rounding.
+        def efforts(changed: Model) -> Array:
+            if not model.is_constrained:
+                return changed.inverse_dynamics(q, v, a, wrenches, u=u)
+            pushes, motors = changed.external_pushes(wrenches, u), changed.motor_efforts(u)
+            return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, model.closure_rank)[0]
+
+        def shared(efforts: Array) -> Array:
+            if not model.is_constrained:
+                return efforts
+            J, weights = model.closure_jacobian(q), model.closure_weights
+            parts = [share_efforts(J, weights, part, everywhere, model.closure_rank)[0] for part in np.atleast_2d(efforts.T)]
+            return np.array(parts).T.reshape(efforts.shape)
+
+        return {
+            name: self._by_parameter(name, efforts) if name in self._values else -shared(self._push(name, q))
+            for name in self.names
+        }
+
+    def of_accelerations(self, q: Array, v: Array, tau: Array, wrenches: Mapping[str, Any] | None, u: Any) -> dict[str, Array]:
+        """Return the derivatives of the accelerations under the efforts `tau` by name."""
+        model = self.model
+        mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
+        a = model.forward_dynamics(q, v, tau, wrenches, u=u)
+        nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+
+        def accelerations(changed: Model) -> Array:
+            pushes, efforts = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
+            return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, model.closure_rank)[0]
+
+        def change(name: str) -> Array:
+            if name not in self._values:
+                return mobility @ self._push(name, q)
+            if model.is_constrained:
+                return self._by_parameter(name, accelerations)
+            return -mobility @ self._by_parameter(name, lambda changed: changed.inverse_dynamics(q, v, a, wrenches, u=u))
+
+        return {name: change(name) for name in self.names}
+
+    def _push(self, name: str, q: Array) -> Array:
+        """Return the efforts a unit of an input (nv), or of a wrench on a port (nv, 6)."""
+        model = self.model
+        if name in model.input_names:
+            return model.actuation_matrix(q)[:, model.input_names.index(name)]
+        return model.jacobian(name, q).T
+
+    def _by_parameter(self, name: str, function: Callable[[Model], Array]) -> Array:
+        """Return the derivative of a function of the model by a parameter: a complex step through the reference resolver.
 
         A block whose parameters cannot be complex is differentiated by sixth-order differences.
         """
         from titop.solvers.reference import ReferenceModel
 
-        def efforts(step: complex) -> Array:
+        def at(step: complex) -> Array:
             assembly = perturbed_assembly(self.model.assembly, {name: self._values[name] + step})
-            return ReferenceModel(assembly, dtype=type(step)).inverse_dynamics(q, v, a, wrenches, u=u)
+            return function(ReferenceModel(assembly, dtype=type(step)))
 
         block = self.model.assembly.blocks.get(name.partition(".")[0])
         if block is None or block.complex_parameters:
-            return np.imag(efforts(1j * _STEP)) / _STEP
+            return np.imag(at(1j * _STEP)) / _STEP
         step = _DIFFERENCE * abs(self._values[name]) or _DIFFERENCE
-        return np.asarray(sum(w * (efforts(k * step) - efforts(-k * step)) for k, w in _STENCIL)) / step
+        return np.asarray(sum(w * (at(k * step) - at(-k * step)) for k, w in _STENCIL)) / step

@@ -13,6 +13,7 @@ from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state, read_wrenches
+from titop.solvers.commands import Command
 from titop.solvers.compiled import CompiledModel
 from titop.solvers.constrained_integration import (
     Projected,
@@ -22,8 +23,11 @@ from titop.solvers.constrained_integration import (
     rank_of_free,
     require_method,
 )
+from titop.solvers.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.generalized_alpha import AlphaSolver, GeneralizedAlpha
 from titop.solvers.inputs import Push
+from titop.solvers.loop_arguments import LoopArguments, read_loop
+from titop.solvers.measurements import Measurements
 from titop.solvers.model import Model
 from titop.solvers.prescribed import PrescribedMotion
 from titop.solvers.trajectory import Trajectory
@@ -35,6 +39,9 @@ METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha
 _SHOW_PROGRESS_AFTER = 1.0
 
 Efforts = Callable[[float, Array, Array], Array]
+
+#: A state for functions that do not look at it.
+_NOWHERE = (np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -73,8 +80,16 @@ def simulate(
     max_step: float = np.inf,
     progress: bool = True,
     u: Any = None,
+    controller: Any = None,
+    reference: Any = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    operating_point: Any = None,
+    noise: Any = None,
+    saturate: bool = True,
+    seed: Any = 0,
 ) -> Trajectory:
-    """Simulate a model.
+    """Simulate a model, alone or in closed loop with a controller.
 
     Parameters
     ----------
@@ -102,6 +117,31 @@ def simulate(
         Inputs of the actuators, as `tau`; a callable may also return a mapping.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
+    controller : control.StateSpace, Controller or ScheduledController, optional
+        Its inputs and outputs go by name: measured are sensors' outputs, ``joint.q``, ``joint.v`` and ``body.port.w[0]`` and
+        so on (parts of a port's motion); commanded are actuators' inputs and efforts (``joint`` or ``joint.tau``), in addition
+        to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The coordinates ``.q`` of free and spherical
+        joints are displacements from the operating point (or neutral) along their tangent directions. An input of a state
+        space that is named like an output gets the error **reference minus output**, as in ``control.feedback(plant, K)``: a
+        gain ``u = -K x`` is the state space with ``D = +K``. If the controller has inputs ``r_<output>``, these get the
+        references, and all inputs named like outputs get the outputs themselves.
+    reference : mapping of name to number, array (n,) or callable ``f(t)``, or array_like (nr,) or (n, nr), optional
+        By the output's name, or in the order of the controller's inputs; the operating point's outputs, or zero, by default.
+        Other names are references that the controller has an input of.
+    sample_time : float, s, optional
+        Samples a continuous controller by Tustin's rule (`control.sample_system` with "bilinear"). Without it a continuous
+        controller's states are integrated with the model's. Discrete controllers bring their own.
+    delay : float, s
+        From a sample to the commands, any number of sample times.
+    operating_point : mapping of name to number, or object with ``q, v, u, tau`` or ``y, u``, optional
+        Where the controller was designed: it gets deviations of outputs and references from there, and its commands are
+        added to the inputs (and efforts) there.
+    noise : float, array_like (ny,) or mapping of output name to float, optional
+        Standard deviations of white noise on the outputs at the samples, in the outputs' units.
+    saturate : bool
+        Cut the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the uncut commands.
+    seed : int, numpy.random.SeedSequence or Generator
+        Of the noise; the same seed gives the same bits.
 
     Returns
     -------
@@ -131,7 +171,13 @@ def simulate(
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
-    plant = _Plant(model, times, tau, wrenches, motion, u)
+    loop = read_loop(
+        model, times, q, v, LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed)
+    )
+    if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
+        expected, advice = "a sampled controller, or none", 'give a sample_time, or take method="Radau"'
+        raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
+    plant = _Plant(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
         if isinstance(scheme, str):
             require_method(scheme)
@@ -141,44 +187,84 @@ def simulate(
     for event in watched:
         if not isinstance(event, Event):
             raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
-    y0 = np.concatenate([q, v])
+    y0 = np.concatenate([q, v, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
     begin, names = time.perf_counter(), [event.name for event in watched]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
     if model.nv == 0:
-        nothing: dict[str, Any] = {"t_events": [[]] * len(watched), "y_events": [], "statistics": {"steps": 0}}
-        solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), **nothing)
-    else:
+        solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), t_events=[[]] * len(watched), y_events=[])
+    elif loop is None:
         solution = _integrate(plant, times, y0, watched, scheme, rtol, atol, max_step, progress)
-    seconds = time.perf_counter() - begin
-    return _collect(plant, solution, watched, seconds)
+    else:
+        shown = progress and not loop.sampled
+
+        def integrate(span: Array, state: Array) -> Any:
+            return _integrate(plant, span, state, watched, scheme, rtol, atol, max_step, shown)
+
+        solution = loop.run(plant, times, y0, integrate, progress)
+    plant.count({"seconds": time.perf_counter() - begin})
+    return _collect(plant, times, solution, watched)
 
 
 class _Plant:
-    """A model with everything that acts on it, as a function of time and state ``y = [q, v]``."""
+    """A model with everything that acts on it, as a function of time and state ``y = [q, v]``.
+
+    In closed loop `command` is what the controller adds now, and y goes on with the states of a continuous controller.
+    """
 
     def __init__(
-        self, model: Model, times: Array, tau: Any, wrenches: Mapping[str, Any], motion: PrescribedMotion, u: Any
+        self,
+        model: Model,
+        times: Array,
+        tau: Any,
+        wrenches: Mapping[str, Any],
+        motion: PrescribedMotion,
+        u: Any,
+        loop: ControlLoop | None,
     ) -> None:
         self.motion = motion
-        self.efforts = _read_efforts(model, times, tau)
+        self.loop = loop
+        self.command: Command | None = None
+        self._efforts = _read_efforts(model, times, tau)
         read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
         self.varying = {port: value for port, value in wrenches.items() if callable(value)}
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.model = model
-        self.inputs = _read_inputs(model, times, u)
+        self._inputs = _read_inputs(model, times, u)
         functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
         #: Whether what acts is a function that may depend on the state.
         self.feedback = any(callable(function) for function in functions)
+        #: What the integrator counted.
+        self.counted: dict[str, float] = {}
         #: How many constraints stay independent where motions are prescribed.
         self.held_rank: int | None = None
 
+    def count(self, numbers: Mapping[str, float]) -> None:
+        """Add to what is counted."""
+        self.counted |= {name: self.counted.get(name, 0) + number for name, number in numbers.items()}
+
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
-        q, v = self.model.unit_configuration(y[: self.model.nq]), y[self.model.nq :]
+        q, v = self.model.unit_configuration(y[: self.model.nq]), y[self.model.nq : self.model.nq + self.model.nv]
         return self.motion.impose(t, q, v)
+
+    def efforts(self, t: float, q: Array, v: Array) -> Array:
+        """Return all efforts on the coordinates that are not inputs."""
+        efforts = self._efforts(t, q, v)
+        return efforts if self.command is None else efforts + self.command.tau
+
+    def inputs(self, t: float, q: Array, v: Array) -> Array | None:
+        """Return all inputs, in closed loop within the actuators' ranges; None for none."""
+        given = self._inputs(t, q, v)
+        if self.command is None or self.loop is None or not self.model.nu:
+            return given
+        return self.loop.commands.within_limits(self.command.u if given is None else self.command.u + given)
+
+    def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
+        """Return outputs at a state with accelerations `a`."""
+        return measurements.read(q, v, a, self.wrenches(t, q, v), self.inputs(t, q, v), self.efforts(t, q, v))
 
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return all external wrenches."""
@@ -201,16 +287,24 @@ class _Plant:
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        free = not self.varying and not self.motion.mask.any() and self.inputs is _no_inputs
-        if free and isinstance(self.efforts, _ConstantEfforts) and isinstance(model, CompiledModel) and model.is_compiled:
-            return model.loaded(self.constant).state_derivative(self.efforts.value)
+        free = not self.varying and not self.motion.mask.any() and not isinstance(self.loop, ContinuousLoop)
+        constant = isinstance(self._efforts, _Constant) and isinstance(self._inputs, _Constant)
+        if free and constant and isinstance(model, CompiledModel) and model.is_compiled:
+            tau, u = self.efforts(0.0, *_NOWHERE), self.inputs(0.0, *_NOWHERE)
+            return model.loaded(self.constant, u).state_derivative(tau if u is None else tau + model.inputs.motors @ u)
 
         def derivative(dy: Array, t: float, y: Array) -> None:
-            q, v = self.split(t, y)
-            dy[: model.nq] = model.configuration_rate(q, v)
-            dy[model.nq :] = self.dynamics(t, q, v)[0]
+            dy[:] = self.rate(t, y)
 
         return derivative, ()
+
+    def rate(self, t: float, y: Array) -> Array:
+        """Return dy/dt, in closed loop with the rates of a continuous controller's states."""
+        if isinstance(self.loop, ContinuousLoop):
+            q, v, a, own = self.loop.rates(self, t, y)
+            return np.concatenate([self.model.configuration_rate(q, v), a, own])
+        q, v = self.split(t, y)
+        return np.concatenate([self.model.configuration_rate(q, v), self.dynamics(t, q, v)[0]])
 
 
 def _integrate(
@@ -239,7 +333,9 @@ def _integrate(
                 solver = AlphaSolver(plant, method, *span, y0, **tolerances)
             else:
                 solver = Projected(plant, require_method(method), *span, y0, **tolerances)
-            return integrate_steps(plant, times, y0, watched, solver, lambda t: _show(bar, t - times[0]))
+            solution = integrate_steps(plant, times, y0, watched, solver, lambda t: _show(bar, t - times[0]))
+            plant.count(solver.statistics())
+            return solution
         derivative, arguments = plant.derivative()
         if not bar.disable:
             derivative = _with_progress(derivative, bar, times[0])
@@ -265,6 +361,7 @@ def _integrate(
         raise ConvergenceError(
             f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}"
         )
+    plant.count({"steps": solution.steps_taken})  # CyRK counts nothing else
     return solution
 
 
@@ -314,8 +411,8 @@ def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:
     return watched
 
 
-def _collect(plant: _Plant, solution: Any, events: list[Event], seconds: float) -> Trajectory:
-    """Return the solution at the output times that it reached, and at the terminal event; it took `seconds`."""
+def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) -> Trajectory:
+    """Return the solution at the output times that it reached, and at the terminal event."""
     model = plant.model
     t, y = np.array(solution.t), np.array(solution.y).T
     found = {event.name: np.array(solution.t_events[k]) for k, event in enumerate(events)}
@@ -332,21 +429,25 @@ def _collect(plant: _Plant, solution: Any, events: list[Event], seconds: float) 
     u = np.empty((len(t), model.nu))
     wrenches: dict[str, Array] = {port: np.empty((len(t), 6)) for port in (*plant.constant, *plant.varying)}
     for k, instant in enumerate(t):
+        if plant.loop is not None:
+            plant.command = plant.loop.command_at(plant, instant, y[k])
         q[k], v[k] = plant.split(instant, y[k])
         a[k], tau[k] = plant.dynamics(instant, q[k], v[k])
         applied = plant.inputs(instant, q[k], v[k])
         u[k] = 0.0 if applied is None else applied
         for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
             wrenches[port][k] = wrench
-    counted = getattr(solution, "statistics", None) or {"steps": solution.steps_taken}  # CyRK counts nothing else
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, found, counted | {"seconds": seconds})
+    history = None if plant.loop is None else plant.loop.history(plant, t, y)
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, found, history, dict(plant.counted))
 
 
-class _ConstantEfforts:
-    def __init__(self, value: Array) -> None:
+class _Constant:
+    """A function of time and state that is always the same."""
+
+    def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def __call__(self, t: float, q: Array, v: Array) -> Any:
         return self.value
 
 
@@ -355,25 +456,20 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
         return lambda t, q, v: read_state("tau", tau(t, q, v), model.coordinate_names)
     values = read_state("tau", np.zeros(model.nv) if tau is None else tau, model.coordinate_names, stacked=True)
     if values.ndim == 1:
-        return _ConstantEfforts(values)
+        return _Constant(values)
     return _sampled(values, times, "tau")
-
-
-def _no_inputs(t: float, q: Array, v: Array) -> None:
-    return None
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, Array], Array | None]:
     if u is None:
-        return _no_inputs
+        return _Constant(None)
     if callable(u):
         return lambda t, q, v: model.inputs.read(u(t, q, v))
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return lambda t, q, v: model.inputs.read({name: x(t, q, v) if callable(x) else x for name, x in u.items()})
     if not isinstance(u, Mapping) and np.ndim(u) == 2:
         return _sampled(read_state("u", u, model.input_names, stacked=True), times, "u")
-    constant = model.inputs.read(u)
-    return lambda t, q, v: constant
+    return _Constant(model.inputs.read(u))
 
 
 def _sampled(values: Array, times: Array, name: str) -> Callable[[float, Array, Array], Array]:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.control_history import ControlHistory
+from titop.solvers.dataset import trajectory_variables
 from titop.solvers.model import Model
+from titop.solvers.outputs import configuration_units
 from titop.solvers.violations import violations
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ class Trajectory:
     wrenches : dict of port name to (n, 6) array
         External wrenches.
     events : dict of name to array of times (s)
+    control : ControlHistory, optional
+        What went through the controller, if there was one.
     statistics : dict of name to number
         What the simulation took, as far as its integrator tells: ``steps``, ``rejected`` steps, ``evaluations`` of the
         equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
@@ -47,7 +52,7 @@ class Trajectory:
     Notes
     -----
     Arguments of the methods are those of `Model`: `port` and `joint` are names, `sequence` names the axes of Euler
-    angles, `name` is an entry of q; `path` is a file's.
+    angles, `name` is an entry of q or a signal; `path` is a file's.
     """
 
     model: Model
@@ -59,6 +64,7 @@ class Trajectory:
     u: Array = field(default_factory=lambda: np.zeros((0, 0)))
     wrenches: dict[str, Array] = field(default_factory=dict)
     events: dict[str, Array] = field(default_factory=dict)
+    control: ControlHistory | None = None
     statistics: dict[str, float] = field(default_factory=dict)
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
@@ -94,6 +100,19 @@ class Trajectory:
     def _states(self) -> Any:
         return zip(self.q, self.v, self.a, strict=True)
 
+    def signal(self, name: str) -> Array:
+        """Return a signal of the control loop (n,) at the times `t`: that of the last sample, if it is sampled.
+
+        Raises
+        ------
+        ModelError
+            If there was no controller, or the name is unknown.
+        """
+        if self.control is None:
+            advice = "simulate with a controller"
+            raise ModelError(Finding("no-controller", "name", name, "a trajectory of a closed loop", advice))
+        return self.control.held(name, self.t)
+
     def coordinate(self, name: str) -> Array:
         """Return one configuration entry (n,) over time.
 
@@ -110,12 +129,12 @@ class Trajectory:
         return self.q[:, self.model.configuration_names.index(name)]
 
     def plot(self, names: str | list[str] | None = None) -> Figure:
-        """Draw configuration entries over time.
+        """Draw configuration entries and signals of the control loop over time.
 
         Parameters
         ----------
         names : str or list of str, optional
-            Entries of q; all by default.
+            Entries of q and signals of `control`; all entries of q by default.
 
         Returns
         -------
@@ -125,7 +144,13 @@ class Trajectory:
 
         units = configuration_units(self.model)
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
-        return plot_over_time(self.t, {f"{name} [{units.get(name, '')}]": self.coordinate(name) for name in shown})
+        signals = {}
+        for name in shown:
+            if self.control is not None and name in self.control.signal_names:
+                signals[f"{name} [{self.control.unit(name)}]"] = self.signal(name)
+            else:
+                signals[f"{name} [{units.get(name, '')}]"] = self.coordinate(name)
+        return plot_over_time(self.t, signals)
 
     def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
         """Write a self-contained HTML file that plays the motion in a browser.
@@ -146,7 +171,10 @@ class Trajectory:
         return write_animation(self, path, visuals, frames_per_second)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return the trajectory as a Dataset over time, with named coordinates.
+        """Return the trajectory as a Dataset over time, with named coordinates and their units.
+
+        Beside the states there are the inputs ``u``, what the sensors read (``outputs``), and in closed loop the controller's
+        signals (``measured``, ``reference``, ``commanded``, ``controller_state``) over their own times ``t_control``.
 
         Raises
         ------
@@ -157,16 +185,7 @@ class Trajectory:
             import xarray
         except ImportError:
             raise ImportError("Trajectory.to_xarray needs xarray: pip install titop[xarray]") from None
-        coordinates = {
-            "t": self.t,
-            "configuration": list(self.model.configuration_names),
-            "coordinate": list(self.model.coordinate_names),
-        }
-        variables: dict[str, Any] = {"q": (("t", "configuration"), self.q)}
-        variables |= {name: (("t", "coordinate"), getattr(self, name)) for name in ("v", "a", "tau")}
-        if self.model.nu:
-            coordinates["input"] = list(self.model.input_names)
-            variables["u"] = (("t", "input"), self.u)
+        variables, coordinates = trajectory_variables(self)
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
     def save(self, path: str | Path) -> None:
@@ -177,6 +196,8 @@ class Trajectory:
         arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
         arrays |= {f"event:{name}": value for name, value in self.events.items()}
         arrays |= {f"statistic:{name}": np.array(value) for name, value in self.statistics.items()}
+        if self.control is not None:
+            arrays |= {f"control:{name}": value for name, value in self.control.to_arrays().items()}
         arrays["format"] = np.array(_FORMAT)
         target = Path(path)
         handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
@@ -228,17 +249,9 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
             raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
     parts = {
         kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
-        for kind in ("wrench:", "event:", "statistic:")
+        for kind in ("wrench:", "event:", "control:", "statistic:")
     }
     t, q, v, a, tau, u = (arrays[name] for name in _ARRAYS)
+    control = ControlHistory.from_arrays(parts["control:"]) if parts["control:"] else None
     counted = {name: value.item() for name, value in parts["statistic:"].items()}
-    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], counted)
-
-
-def configuration_units(model: Model) -> dict[str, str]:
-    """Return the unit of every configuration entry that has one."""
-    units: dict[str, str] = {}
-    for block in model.assembly.blocks_with_coordinates():
-        where = model.assembly.q_slices[block.name]
-        units |= dict(zip(model.configuration_names[where], getattr(block, "configuration_units", ()), strict=False))
-    return units
+    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], control, counted)

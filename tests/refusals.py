@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -31,6 +34,14 @@ def refused(s: tt.System, engine: str = "compiled") -> tt.ModelError:
         with pytest.raises(tt.ModelError) as caught:
             s.resolve(engine)
     return caught.value
+
+
+@contextmanager
+def refusal(code: str, text: str) -> Iterator[None]:
+    """Assert that what is done inside is refused with a code and a message that holds a text."""
+    with pytest.raises(tt.ModelError, match=re.escape(text)) as caught:
+        yield
+    assert caught.value.code == code
 
 
 def assert_says(error: tt.ModelError, code: str, where: str, *words: str) -> None:

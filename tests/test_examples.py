@@ -119,6 +119,24 @@ def test_robot_arm(tmp_path: Path) -> None:
     assert np.abs(exact.q[-1] - goal).max() < 1e-6  # with the right payload feedback has nothing to do
 
 
+def test_pointing_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = script("pointing_control")
+    nominal, samples = example["main"](["--output", str(tmp_path / "figure.png"), "--samples", "6"])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    # noise of 0.05 mrad and 0.02 mrad/s, averaged by a loop that is ten times slower than its samples
+    assert np.sqrt((example["errors"](nominal)[-200:] ** 2).mean()) < 0.05
+    wheels, late = nominal.u[:, :4], nominal.t < example["DELAY"] - 1e-9
+    assert not wheels[late].any()
+    assert np.abs(wheels[~late][0]).max() > 0.1
+    assert nominal.violations() == []
+    changes = nominal.t[1:][(np.diff(wheels, axis=0) != 0).any(axis=1)]  # the delay after every sample, and nowhere else
+    assert (changes - example["DELAY"]) / example["SAMPLE_TIME"] == pytest.approx(np.arange(240), abs=1e-6)
+    assert samples.failures == {}
+    assert samples.statistics("jitter").greatest < 0.05
+    assert samples.statistics("overshoot").greatest < 0.05
+
+
 def test_arm_on_satellite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLES)
     free, held = script("arm_on_satellite")["main"](["--output", str(tmp_path / "figure.png")])
@@ -136,7 +154,7 @@ def test_four_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 coordinates, 5 constraints of which 2 are independent" in printed
     assert "1 degree of freedom" in printed
     model = trajectory.model
-    assert trajectory.coordinate("crank_hinge")[-1] > 4 * np.pi  # the crank turns fully, as Grashof's rule says
+    assert trajectory.coordinate("drive")[-1] > 4 * np.pi  # the crank turns fully, as Grashof's rule says
     energy = trajectory.energy().sum(axis=1)
     assert np.abs(energy - energy[0]).max() < 1e-7  # rtol 1e-10 on energies of 10 J
     # Newton's law of the whole linkage: both fixed hinges carry what its centre of mass is accelerated by
@@ -150,8 +168,8 @@ def test_four_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         spin, about = motion[9:12], motion[3:6]
         at_com = motion[:3] + np.cross(spin, motion[6:9]) + np.cross(about, [lever, 0, 0])
         inertial += mass * (turn @ (at_com + np.cross(spin, np.cross(spin, [lever, 0, 0]))) - [0, -9.81, 0])
-    crank = model.pose("crank", q)[0] @ trajectory.reaction("crank_hinge")[250, :3]
-    rocker = model.pose("rocker", q)[0] @ trajectory.reaction("pin")[250, :3]
+    crank = model.pose("crank", q)[0] @ trajectory.reaction("drive")[250, :3]
+    rocker = model.pose("rocker", q)[0] @ trajectory.reaction("pivot")[250, :3]
     assert np.abs(crank + rocker - inertial).max() < 1e-9  # rounding at forces of 1e2
 
 
@@ -170,3 +188,47 @@ def test_slider_crank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     kinetic = trajectory.energy()[:, 0]
     rate = np.gradient(kinetic, trajectory.t, edge_order=2)
     assert np.abs(power - rate).max() < 0.01 * np.abs(power).max()  # differences of second order over 200 steps
+
+
+def test_cart_double_pendulum(tmp_path: Path) -> None:
+    cart = script("cart_double_pendulum")
+    runs = cart["main"](["--output", str(tmp_path / "figure.png")])
+    for tilt, run in runs.items():
+        # five seconds are six time constants of the slowest closed-loop pole, -1.25 / s
+        assert np.abs(run.q[-1]).max() < 0.02 * max(1.0, tilt / 0.2)
+        assert run.violations() == []
+    model = next(iter(runs.values())).model
+    free = cart["tt"].simulate(model, [0, 1.0], model.configuration({"elbow1": 0.01}), np.zeros(3))
+    assert np.abs(free.q[-1]).max() > 1  # without the controller it falls
+    # second order in the tilt: small motions are the linear model's
+    point, gain, _ = cart["design"](model)
+    t = np.linspace(0, 2, 11)
+    small = cart["balance"](model, point, gain, 1e-3, t)
+    assert np.abs(small.q - cart["predicted"](model, point, gain, 1e-3, t)[:, :3]).max() < 1e-6
+
+
+def test_spinning_arms(tmp_path: Path) -> None:
+    arms = script("spinning_arms")
+    opened, closed = arms["main"](["--output", str(tmp_path / "figure.png")])
+    expected = [arms["opening"](spin) for spin in opened.parameters["shaft.v"]]
+    assert opened.q[:, 2] == pytest.approx(expected, abs=1e-10)  # near the fork the equation's slope is small
+    fast = closed.parameters["shaft.v"] > arms["CRITICAL"]
+    growth = closed.eigenvalues.real.max(axis=1)
+    assert (growth[fast] > 1e-3).all()
+    assert (growth[~fast] < 1e-9).all()
+    assert (opened.eigenvalues.real.max(axis=1) < 1e-9).all()
+
+
+def test_balloon_lpv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    balloon = script("balloon_lpv")
+    family = balloon["main"](["--output", str(tmp_path / "figure.png")])
+    assert {path.name for path in tmp_path.iterdir()} == {"figure.png", "figure_poles.png"}
+    assert family.valid.all()
+    assert len(family.states) == 2 * 9 - 4
+    # horizontal velocities and the turn about the vertical drift; nothing grows
+    assert family.eigenvalues.real.max() < 1e-6
+    # at rest a constant torque holds the payload against its weight: gain 1 / (m g l) without the rest of the chain
+    masses = family.parameters["pendulum2.mass"]
+    still = [family.at({"pendulum2.mass": m})(0.05j)[0, 0].real for m in masses]
+    assert np.array(still) * masses * 9.81 * 1.6 == pytest.approx(np.ones(len(masses)), abs=0.02)

@@ -1,4 +1,4 @@
-"""Inverse dynamics (ID), forward dynamics (FD) and mass matrix (M), one call from Python, beside other engines.
+"""Inverse dynamics (ID), forward dynamics (FD), mass matrix (M) and derivatives (dID, dFD), one call, beside other engines.
 
 Every number comes from several fresh processes. In each, all engines are checked to agree, then timed in turns, and the
 fastest of many repeats counts; ratios are taken within a process, and their median over the processes is reported.
@@ -25,6 +25,8 @@ TURN = 0.005
 #: Columns of the tables.
 NAMES = ("titop", *(peer.name for peer in PEERS))
 BATCH = 10_000
+#: Quantities whose results grow with the square of the number of bodies: left out for the largest model.
+DENSE = ("dID", "dFD")
 
 #: Time (s) of a call by model, quantity and engine.
 Times = dict[str, dict[str, dict[str, float]]]
@@ -45,6 +47,10 @@ GOALS = (
     Goal("7 bodies: FD", 0.8, ("7 bodies", "FD", "titop"), ("7 bodies", "FD", "Pinocchio")),
     Goal("101 bodies: ID", 0.8, ("101 bodies", "ID", "titop"), ("101 bodies", "ID", "Pinocchio")),
     Goal("101 bodies: FD", 0.8, ("101 bodies", "FD", "titop"), ("101 bodies", "FD", "Pinocchio")),
+    Goal("7 bodies: derivatives of ID", 0.9, ("7 bodies", "dID", "titop"), ("7 bodies", "dID", "Pinocchio")),
+    Goal("101 bodies: derivatives of ID", 0.9, ("101 bodies", "dID", "titop"), ("101 bodies", "dID", "Pinocchio")),
+    Goal("7 bodies: derivatives of FD", 1.1, ("7 bodies", "dFD", "titop"), ("7 bodies", "dFD", "Pinocchio")),
+    Goal("101 bodies: derivatives of FD", 0.6, ("101 bodies", "dFD", "titop"), ("101 bodies", "dFD", "Pinocchio")),
     Goal("996 bodies: ID, against 101 bodies", 11.0, ("996 bodies", "ID", "titop"), ("101 bodies", "ID", "titop")),
     Goal("996 bodies: FD, against 101 bodies", 11.0, ("996 bodies", "FD", "titop"), ("101 bodies", "FD", "titop")),
     Goal("batch: ID, against a loop over Pinocchio", 0.5, ("batch", "ID", "titop"), ("batch", "ID", "Pinocchio")),
@@ -77,6 +83,8 @@ def time_calls(model: str, repeats: int) -> dict[str, dict[str, float]]:
     timers = {}
     for engine in engines(tree, peers):
         for quantity, statement in engine.statements.items():
+            if quantity in DENSE and len(tree.bodies) > 200:
+                continue
             timers[quantity, engine.name] = Timer(statement, globals=vars(engine))
         if engine.name == "titop":
             change = f"model.with_parameters({{'{tree.bodies[-1].name}.mass': 0.3}})"

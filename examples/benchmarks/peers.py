@@ -55,11 +55,15 @@ class Titop(Engine):
         "ID without out=": "model.inverse_dynamics(q, v, a)",
         "FD": "model.forward_dynamics(q, v, tau, out=accelerations_out)",
         "M": "model.mass_matrix(q)",
+        "dID": "model.inverse_dynamics_derivatives(q, v, a, out=inverse_slopes)",
+        "dFD": "model.forward_dynamics_derivatives(q, v, tau, out=forward_slopes)",
     }
 
     def __init__(self, tree: Tree) -> None:
         self.model = system(tree).resolve()
-        self.efforts_out, self.accelerations_out = np.empty(self.model.nv), np.empty(self.model.nv)
+        n = self.model.nv
+        self.efforts_out, self.accelerations_out = np.empty(n), np.empty(n)
+        self.inverse_slopes, self.forward_slopes = np.empty((3, n, n)), np.empty((3, n, n))
 
     def load(self, state: State, tau: np.ndarray) -> None:
         """Keep state and efforts as they are."""
@@ -83,6 +87,8 @@ class Pinocchio(Engine):
         "ID": "pin.rnea(model, data, q, v, a)",
         "FD": "pin.aba(model, data, q, v, tau)",
         "M": "pin.crba(model, data, q)",
+        "dID": "pin.computeRNEADerivatives(model, data, q, v, a)",
+        "dFD": "pin.computeABADerivatives(model, data, q, v, tau)",
     }
 
     def __init__(self, tree: Tree) -> None:

@@ -13,9 +13,11 @@ Read in this order:
 - `general`: blocks with own coordinates, given by their law as arrays; `modal`: the laws of flexible bodies;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
-- `passive`: springs, dampers, loads;
+- `passive`: springs, dampers, loads (`rotations`: rotation vectors);
+- `factor`, `closures`, `constrained`: the mass matrix along the tree; loop closures; forward dynamics with rigid ones;
+- `sums`, `derivatives`, `general_derivatives`, `modal_slopes`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
-- `whole`: whole passes; `entries`, `modal_entries`: what Python calls;
+- `whole`: whole passes; `entries`, `modal_entries`, `closure_entries`, `derivative_entries`: what Python calls;
 - `compilation`: compiling, and a cache that notices every edit.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the

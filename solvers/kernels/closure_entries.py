@@ -27,6 +27,8 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
     `room` (2 k x nv) holds the Jacobian of the constraints, and below it what `choose_rows` leaves of it.
     """
     k = loops[0, ROWS]
+    if a.size == 0:
+        return OK
     for j in range(a.size):
         a[j] = 0.0
     inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])

@@ -6,9 +6,7 @@ w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
-import math
-
-from titop.solvers.kernels.algebra import carry_wrench, cross, dot, helper, matrix_of, plus, rotate, six, transport
+from titop.solvers.kernels.algebra import carry_wrench, dot, helper, matrix_of, plus, rotate, six, transport
 from titop.solvers.kernels.general import port_effort, port_gamma, port_twist, subspace_column
 from titop.solvers.kernels.joints import along_joint
 from titop.solvers.kernels.layout import (
@@ -39,10 +37,7 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import product
 from titop.solvers.kernels.pack import times, transposed
-
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
-_SMALL = 0.1
-
+from titop.solvers.kernels.rotations import cross3, dot3, log_rate, log_rate_bias, log_rate_transposed, rotation_log
 
 # -- poses and motions of ports ----------------------------------------------------------------------------------------
 
@@ -91,75 +86,6 @@ def _port_acceleration(ints, floats, law, work, row):
     return transport(floats, row, 0, six(work, i, ACC))
 
 
-# -- rotations -----------------------------------------------------------------------------------------------------------
-
-
-@helper
-def rotation_log(m):
-    """Return the rotation vector of a rotation matrix (Shepperd's method)."""
-    trace = m[0] + m[4] + m[8]
-    if trace >= m[0] and trace >= m[4] and trace >= m[8]:
-        x, y, z, w = m[7] - m[5], m[2] - m[6], m[3] - m[1], 1.0 + trace
-    elif m[0] >= m[4] and m[0] >= m[8]:
-        x, y, z, w = 1.0 - trace + 2.0 * m[0], m[3] + m[1], m[6] + m[2], m[7] - m[5]
-    elif m[4] >= m[8]:
-        x, y, z, w = m[1] + m[3], 1.0 - trace + 2.0 * m[4], m[7] + m[5], m[2] - m[6]
-    else:
-        x, y, z, w = m[2] + m[6], m[5] + m[7], 1.0 - trace + 2.0 * m[8], m[3] - m[1]
-    if w < 0.0:
-        x, y, z, w = -x, -y, -z, -w
-    sine = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < 1e-5 * w else 2.0 * math.atan2(sine, w) / sine
-    return scale * x, scale * y, scale * z
-
-
-@helper
-def _cross(a, b):
-    return cross(a[0], a[1], a[2], b[0], b[1], b[2])
-
-
-@helper
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@helper
-def _half_cotangent(s):
-    """Return ``1/t^2 - cot(t/2)/(2 t)`` and its derivative by s, from ``s = t^2``."""
-    if s < _SMALL:
-        value = 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
-        slope = 1 / 720 + s * (2 / 30240 + s * (3 / 1209600 + s * (4 / 47900160 + s * 5 * 691 / 1307674368000)))
-        return value, slope
-    t = math.sqrt(s)
-    sine, cosine = math.sin(0.5 * t), math.cos(0.5 * t)
-    return 1.0 / s - cosine / (2.0 * t * sine), -1.0 / (s * s) + cosine / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine)
-
-
-@helper
-def _turned(phi, w, sign):
-    """Return ``d log(R)/d(w) w`` for sign 1, its transpose times w for sign -1."""
-    a = _cross(phi, w)
-    b = _cross(phi, a)
-    h, _ = _half_cotangent(_dot(phi, phi))
-    half = 0.5 * sign
-    return w[0] + half * a[0] + h * b[0], w[1] + half * a[1] + h * b[1], w[2] + half * a[2] + h * b[2]
-
-
-@helper
-def _turn_bias(phi, w):
-    """Return the part of the second derivative of log R that comes with the rate of ``d log(R)/d(w)``, times w."""
-    rate = _turned(phi, w, 1.0)
-    h, slope = _half_cotangent(_dot(phi, phi))
-    along = 2.0 * _dot(phi, rate) * slope
-    a, x = _cross(phi, w), _cross(rate, w)
-    ra, px, pa = _cross(rate, a), _cross(phi, x), _cross(phi, a)
-    return (
-        0.5 * x[0] + h * (ra[0] + px[0]) + along * pa[0],
-        0.5 * x[1] + h * (ra[1] + px[1]) + along * pa[1],
-        0.5 * x[2] + h * (ra[2] + px[2]) + along * pa[2],
-    )
-
-
 # -- compliant closures --------------------------------------------------------------------------------------------------
 
 
@@ -184,9 +110,9 @@ def compliant_wrenches(ints, floats, law, v, work, world, row):
     phi = rotation_log(turn)
     V1, V2 = _port_twist(ints, floats, law, work, row, v), _port_twist(ints, floats, law, work, row + 1, v)
     delta = r[0], r[1], r[2], phi[0], phi[1], phi[2]
-    ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), _cross(r, (V1[3], V1[4], V1[5]))
+    ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, (V1[3], V1[4], V1[5]))
     spin = times(transposed(turn), (V1[3], V1[4], V1[5]))
-    about = _turned(phi, (V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]), 1.0)
+    about = log_rate(phi, (V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]))
     rate = (
         ahead[0] - V1[0] + orbit[0],
         ahead[1] - V1[1] + orbit[1],
@@ -200,16 +126,15 @@ def compliant_wrenches(ints, floats, law, v, work, world, row):
         _pull(floats, row + 1, delta, rate),
         _pull(floats, row + 2, delta, rate),
     )
-    torque = _turned(
+    torque = log_rate_transposed(
         phi,
         (
             _pull(floats, row + 3, delta, rate),
             _pull(floats, row + 4, delta, rate),
             _pull(floats, row + 5, delta, rate),
         ),
-        -1.0,
     )
-    back, turned, arm = times(transposed(turn), force), times(turn, torque), _cross(r, force)
+    back, turned, arm = times(transposed(turn), force), times(turn, torque), cross3(r, force)
     at_1 = force[0], force[1], force[2], arm[0] + turned[0], arm[1] + turned[1], arm[2] + turned[2]
     return at_1, (-back[0], -back[1], -back[2], -torque[0], -torque[1], -torque[2])
 
@@ -292,18 +217,18 @@ def _three(floats, row, o):
 @helper
 def _value(floats, row, turn, r, phi):
     """Return ``along . r + about . phi + c . R n - offset``."""
-    value = _dot(_three(floats, row, ALONG), r) + _dot(_three(floats, row, ABOUT), phi)
-    return value + _dot(_three(floats, row, ALIGNED1), times(turn, _three(floats, row, ALIGNED2))) - floats[row, OFFSET]
+    value = dot3(_three(floats, row, ALONG), r) + dot3(_three(floats, row, ABOUT), phi)
+    return value + dot3(_three(floats, row, ALIGNED1), times(turn, _three(floats, row, ALIGNED2))) - floats[row, OFFSET]
 
 
 @helper
 def _gradients(floats, row, turn, r, phi):
     """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``."""
     along, back = _three(floats, row, ALONG), transposed(turn)
-    about = _turned(phi, _three(floats, row, ABOUT), -1.0)
-    aligned = _cross(_three(floats, row, ALIGNED2), times(back, _three(floats, row, ALIGNED1)))
+    about = log_rate_transposed(phi, _three(floats, row, ABOUT))
+    aligned = cross3(_three(floats, row, ALIGNED2), times(back, _three(floats, row, ALIGNED1)))
     angular = about[0] + aligned[0], about[1] + aligned[1], about[2] + aligned[2]
-    arm, at_1, at_2 = _cross(along, r), times(turn, angular), times(back, along)
+    arm, at_1, at_2 = cross3(along, r), times(turn, angular), times(back, along)
     return (
         (-along[0], -along[1], -along[2], arm[0] - at_1[0], arm[1] - at_1[1], arm[2] - at_1[2]),
         (at_2[0], at_2[1], at_2[2], angular[0], angular[1], angular[2]),
@@ -316,13 +241,13 @@ def _bias(floats, row, turn, r, phi, V1, V2, E2):
     w1, back = (V1[3], V1[4], V1[5]), transposed(turn)
     spin = times(back, w1)  # in the frame of port 2
     w = V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]
-    ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), _cross(r, w1)
+    ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1)
     r_rate = ahead[0] - V1[0] + orbit[0], ahead[1] - V1[1] + orbit[1], ahead[2] - V1[2] + orbit[2]
-    swung, carried = times(turn, _cross(w, (V2[0], V2[1], V2[2]))), _cross(r_rate, w1)
+    swung, carried = times(turn, cross3(w, (V2[0], V2[1], V2[2]))), cross3(r_rate, w1)
     along = _three(floats, row, ALONG)
     c, n = times(back, _three(floats, row, ALIGNED1)), _three(floats, row, ALIGNED2)
-    bias = _dot(along, swung) + _dot(along, carried) + _dot(c, _cross(w, _cross(w, n)))
-    return bias + _dot(_three(floats, row, ABOUT), _turn_bias(phi, w)) + _dot((E2[3], E2[4], E2[5]), _cross(w, spin))
+    bias = dot3(along, swung) + dot3(along, carried) + dot3(c, cross3(w, cross3(w, n)))
+    return bias + dot3(_three(floats, row, ABOUT), log_rate_bias(phi, w)) + dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
 
 
 @helper

@@ -13,7 +13,7 @@ from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
 from titop.solvers.kernels.inverse import outward_wrenches
-from titop.solvers.kernels.kinematics import outward_twists
+from titop.solvers.kernels.kinematics import outward_twists, subtract_brackets
 from titop.solvers.kernels.layout import (
     COLUMN_COLUMNS,
     ELEMENTS,
@@ -76,22 +76,57 @@ def inverse_derivatives(ints, floats, paths, q, v, a, result):
     return status_of(result.ravel())
 
 
+@helper
+def _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, sums, columns, changes, a, result):
+    """Accelerations of a rigid system into `a`, derivatives of its forward dynamics into `result`."""
+    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, world, a)
+    if status != OK:
+        return status
+    _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, changes)
+    _to_forward(tree, changes, result)
+    return OK
+
+
 @entry(int64(_I, _F, _I, _I, _X, _X, _X, _T))
 def forward_derivatives(ints, floats, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of a rigid system's forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return WRONG_SIZE
     n, count = ints[0, NV], ints[0, ELEMENTS]
-    work, world, a = np.empty((count, FORWARD_COLUMNS)), np.empty((world_rows(ints), 12)), np.empty(n)
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, world, a)
+    work, world, multi = (
+        np.empty((count, FORWARD_COLUMNS)),
+        np.empty((world_rows(ints), 12)),
+        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
+    )
+    sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
+    a, changes = np.empty(n), np.empty((3, n, n))
+    status = _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, sums, columns, changes, a, result)
+    return status if status != OK else status_of(result.ravel())
+
+
+@entry(int64(_I, _F, _I, _I, _X, _X, _X, _X, _F, _F))
+def linear_matrices(ints, floats, tree, paths, q, v, tau, a, A, B):
+    """Accelerations, and ``A`` (2nv x 2nv) and ``B`` (2nv x nv) of a rigid system's linearisation by q, v and tau."""
+    n, count = ints[0, NV], ints[0, ELEMENTS]
+    if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
+        return WRONG_SIZE
+    work, world, multi = (
+        np.empty((count, FORWARD_COLUMNS)),
+        np.empty((world_rows(ints), 12)),
+        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
+    )
+    sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
+    changes, slopes = np.empty((3, n, n)), np.empty((3, n, n))
+    status = _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, sums, columns, changes, a, slopes)
     if status != OK:
         return status
-    changes = np.empty((3, n, n))
-    sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
-    _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, changes)
-    _to_forward(tree, changes, result)
-    return status_of(result.ravel())
+    for i in range(n):
+        for j in range(n):
+            A[i, j], A[i, n + j], B[i, j] = 0.0, 0.0, 0.0
+            A[n + i, j], A[n + i, n + j], B[n + i, j] = slopes[0, i, j], slopes[1, i, j], slopes[2, i, j]
+        A[i, n + i] = 1.0
+    subtract_brackets(ints, v, A)
+    return status_of(slopes.ravel())
 
 
 @entry(void(_I, _F, _F, _X, _X, _F))

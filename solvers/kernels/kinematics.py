@@ -82,3 +82,27 @@ def _write_quaternion_rate(q, k, v, j, rates):
     rates[k + 1] = 0.5 * (w * v[j + 1] + cy)
     rates[k + 2] = 0.5 * (w * v[j + 2] + cz)
     rates[k + 3] = -0.5 * (x * v[j] + y * v[j + 1] + z * v[j + 2])
+
+
+@helper
+def subtract_brackets(ints, v, A):
+    """Subtract ``ad(v)`` of free and spherical joints from the rows and columns of their coordinates."""
+    for i in range(1, ints[0, ELEMENTS]):
+        j, kind = ints[i, V], ints[i, KIND]
+        if kind == FREE:
+            _subtract_cross(A, j, j, v[j + 3], v[j + 4], v[j + 5])
+            _subtract_cross(A, j, j + 3, v[j], v[j + 1], v[j + 2])
+            _subtract_cross(A, j + 3, j + 3, v[j + 3], v[j + 4], v[j + 5])
+        elif kind == SPHERICAL:
+            _subtract_cross(A, j, j, v[j], v[j + 1], v[j + 2])
+
+
+@helper
+def _subtract_cross(A, i, j, x, y, z):
+    """Subtract the matrix of the cross product with (x, y, z) from the entry (i, j) on."""
+    A[i, j + 1] += z
+    A[i, j + 2] -= y
+    A[i + 1, j] -= z
+    A[i + 1, j + 2] += x
+    A[i + 2, j] += y
+    A[i + 2, j + 1] -= x

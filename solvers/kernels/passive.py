@@ -34,6 +34,7 @@ from titop.solvers.kernels.layout import (
     V,
 )
 from titop.solvers.kernels.observe import world_poses
+from titop.solvers.kernels.rotations import cross3, half_cotangent, log_rate_transposed
 
 #: As in `titop.blocks.spatial`: below this squared angle series are used.
 _SMALL = 0.1
@@ -65,7 +66,7 @@ def add_springs(ints, floats, q, v, tau):
             _row_times(floats, row, 5, n, delta),
         )
         if kind == SPHERICAL:
-            x, y, z = _pull_back_rotation((delta[0], delta[1], delta[2]), (pull[0], pull[1], pull[2]))
+            x, y, z = log_rate_transposed((delta[0], delta[1], delta[2]), (pull[0], pull[1], pull[2]))
             pull = x, y, z, 0.0, 0.0, 0.0
         elif kind == FREE:
             pull = _pull_back_pose(delta, pull)
@@ -155,7 +156,7 @@ def _pose_log(r, phi):
     """Return ``[rho; phi]``, the logarithm of a pose with position r and rotation vector phi."""
     ax, ay, az = cross(phi[0], phi[1], phi[2], r[0], r[1], r[2])
     bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
-    h = _half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
+    h = half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
     return r[0] - 0.5 * ax + h * bx, r[1] - 0.5 * ay + h * by, r[2] - 0.5 * az + h * bz, phi[0], phi[1], phi[2]
 
 
@@ -175,33 +176,15 @@ def _turn(floats, row, o, q, k):
 
 
 @helper
-def _half_cotangent(s):
-    """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
-    if s < _SMALL:
-        return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
-    t = math.sqrt(s)
-    return 1.0 / s - math.cos(0.5 * t) / (2.0 * t * math.sin(0.5 * t))
-
-
-@helper
-def _pull_back_rotation(phi, f):
-    """Return ``J^-T f``, J the right Jacobian of SO(3) at phi."""
-    ax, ay, az = cross(phi[0], phi[1], phi[2], f[0], f[1], f[2])
-    bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
-    h = _half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
-    return f[0] - 0.5 * ax + h * bx, f[1] - 0.5 * ay + h * by, f[2] - 0.5 * az + h * bz
-
-
-@helper
 def _pull_back_pose(delta, f):
     """Return ``J^-T f``, J the right Jacobian of SE(3) at delta.
 
     With j SO(3)'s right Jacobian and c the coupling, ``J^-1 = [[j^-1, -j^-1 c j^-1], [0, j^-1]]``.
     """
     phi = delta[3], delta[4], delta[5]
-    force = _pull_back_rotation(phi, (f[0], f[1], f[2]))
+    force = log_rate_transposed(phi, (f[0], f[1], f[2]))
     coupled = _coupling_transposed((delta[0], delta[1], delta[2]), phi, force)
-    torque = _pull_back_rotation(phi, (f[3] - coupled[0], f[4] - coupled[1], f[5] - coupled[2]))
+    torque = log_rate_transposed(phi, (f[3] - coupled[0], f[4] - coupled[1], f[5] - coupled[2]))
     return force[0], force[1], force[2], torque[0], torque[1], torque[2]
 
 
@@ -218,20 +201,15 @@ def _coupling_transposed(rho, phi, f):
         c1 = (t - math.sin(t)) / (s * t)
         c2 = (s + 2 * math.cos(t) - 2) / (2 * s * s)
         c3 = (2 * t - 3 * math.sin(t) + t * math.cos(t)) / (2 * s * s * t)
-    x, p = _cross(rho, f), _cross(phi, f)
-    xp, px, pp = _cross(rho, p), _cross(phi, x), _cross(phi, p)
-    pxp, xpp, ppx = _cross(phi, xp), _cross(rho, pp), _cross(phi, px)
-    pxpp, ppxp = _cross(phi, xpp), _cross(phi, pxp)
+    x, p = cross3(rho, f), cross3(phi, f)
+    xp, px, pp = cross3(rho, p), cross3(phi, x), cross3(phi, p)
+    pxp, xpp, ppx = cross3(phi, xp), cross3(rho, pp), cross3(phi, px)
+    pxpp, ppxp = cross3(phi, xpp), cross3(phi, pxp)
     return (
         0.5 * x[0] + c1 * (xp[0] + px[0] + pxp[0]) + c2 * (xpp[0] + ppx[0] - 3.0 * pxp[0]) + c3 * (ppxp[0] + pxpp[0]),
         0.5 * x[1] + c1 * (xp[1] + px[1] + pxp[1]) + c2 * (xpp[1] + ppx[1] - 3.0 * pxp[1]) + c3 * (ppxp[1] + pxpp[1]),
         0.5 * x[2] + c1 * (xp[2] + px[2] + pxp[2]) + c2 * (xpp[2] + ppx[2] - 3.0 * pxp[2]) + c3 * (ppxp[2] + pxpp[2]),
     )
-
-
-@helper
-def _cross(a, b):
-    return cross(a[0], a[1], a[2], b[0], b[1], b[2])
 
 
 @helper

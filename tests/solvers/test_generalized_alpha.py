@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import control
 import numpy as np
 import pytest
 import titop as tt
@@ -181,7 +182,7 @@ def test_fast_vibrations_are_damped_by_the_spectral_radius(radius):
 
 def solver_at_start(model, q, v, step):
     """Return the scheme at the start of a simulation."""
-    plant = _Plant(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None)
+    plant = _Plant(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
     plant.held_rank = model.closure_rank if model.is_constrained else None
     state = np.concatenate([q, v])
     return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, rtol=1e-8, atol=1e-10, max_step=np.inf)
@@ -356,3 +357,19 @@ def test_giving_up_says_when_and_what_to_try(step, advice):
     arguments = {"tau": lambda t, q, v: 18.0 * q**3, "method": tt.GeneralizedAlpha(step=step), "rtol": 1e-5}
     with pytest.raises(tt.ConvergenceError, match=rf"after t = 0\.\d+ s of 1 s .*try {advice}"):
         tt.simulate(s.resolve(), [0, 1], [1.0], [0.0], **arguments)
+
+
+def test_sampled_controllers_only():
+    """A sampled damper moves as with the default integrator; a continuous one, which has states of its own, is refused."""
+    model, times = oscillator(3.0), np.linspace(0, 1, 11)
+    damper = tt.Controller(lambda t, x, y, r: (x, -2.0 * y), [], inputs=["x.v"], outputs=["x"], sample_time=0.1)
+    expected, run = (
+        tt.simulate(model, times, [1.0], [0.0], controller=damper, method=method, rtol=1e-6, atol=1e-6)
+        for method in ("DOP853", "generalized-alpha")
+    )
+    assert run.q == pytest.approx(expected.q, abs=1e-4)  # a hundred times the tolerance: second order
+    assert np.abs(run.control.u).max() > 1.0
+    assert run.statistics["steps"] > 10
+    filtered = control.tf([-2.0], [0.1, 1.0], inputs=["x_v"], outputs=["x"])
+    with pytest.raises(tt.ModelError, match=r"generalized-alpha for a continuous controller.*give a sample_time"):
+        tt.simulate(model, times, [1.0], [0.0], controller=control.ss(filtered), method="generalized-alpha")

@@ -10,6 +10,9 @@ import pytest
 import sympy
 import titop as tt
 from numpy.typing import NDArray
+from titop.solvers import closed_dynamics
+from titop.solvers.parameters import perturbed_assembly
+from titop.solvers.reference import ReferenceModel
 
 from tests.closed_systems import bricard, four_bar, slider_crank
 
@@ -139,3 +142,31 @@ def test_slider_crank_against_its_lagrangian() -> None:
         by_tau[0, 0],
     ]
     assert found == pytest.approx(expected, rel=1e-11)  # rounding on both sides
+
+
+@pytest.mark.parametrize("name", ["padded", "oblique", "four-bar"])
+def test_sensitivities_against_differences_of_the_reference(name: str) -> None:
+    """Every parameter of the closures and some others; sixth-order differences with a step of 1e-3, good to about 1e-9."""
+    case = Case(name)
+    model, q, v, tau = case.model, case.q, case.v, case.tau
+    names = [n for n in model.parameters() if n.split(".")[0] in ("pin", "pad")]
+    names += ["coupler.mass", "coupler.com.x", "coupler.end.position.x", "q1.stiffness", "q2.axis.x", "gravity.y"]
+    found = model.forward_dynamics_sensitivities(q, v, tau, [*names, "coupler.end"], wrenches=case.wrenches)
+    nothing, free = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+
+    def accelerations(parameter: str, change: float) -> Array:
+        values = {parameter: model.parameters()[parameter][0] + change}
+        changed = ReferenceModel(perturbed_assembly(model.assembly, values))
+        pushes = changed.external_pushes(case.wrenches)
+        return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, model.closure_rank)[0]
+
+    for parameter in names:
+        step = 1e-3 * max(abs(model.parameters()[parameter][0]), 1.0)
+        weights = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+        parts = [w * (accelerations(parameter, k * step) - accelerations(parameter, -k * step)) for k, w in weights]
+        expected = sum(parts) / step
+        assert np.abs(found[parameter] - expected).max() < 1e-8 * max(1.0, np.abs(expected).max()), parameter
+    port = {"coupler.end": np.array([0, 0, 1.0, 0, 0, 0])}
+    pushed = {key: case.wrenches.get(key, 0) + port.get(key, 0) for key in {*case.wrenches, *port}}
+    difference = model.forward_dynamics(q, v, tau, pushed) - model.forward_dynamics(q, v, tau, case.wrenches)
+    assert found["coupler.end"][:, 2] == pytest.approx(difference, rel=1e-9, abs=1e-9)  # accelerations are affine in wrenches

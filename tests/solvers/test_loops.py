@@ -332,6 +332,34 @@ def test_parameters_of_closures_and_bodies_reach_the_solvers():
     fast = {"coupler.mass": 3.0, "pad.stiffness.x.y": 1.0, "world.ground.position.x": 0.95}  # packed, nothing built again
     found, expected = (m.with_parameters(fast).forward_dynamics(q, np.zeros(3), np.zeros(3)) for m in (model, reference))
     assert found == pytest.approx(expected, abs=1e-10)
+    assert found != pytest.approx(model.forward_dynamics(q, np.zeros(3), np.zeros(3)), abs=1e-3)
+    for quantity in ("passive_efforts", "energy"):
+        of_both = [np.asarray(getattr(m.with_parameters(fast), quantity)(q, np.ones(3))) for m in (model, reference)]
+        assert of_both[0] == pytest.approx(of_both[1], abs=1e-11), quantity
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loop_without_coordinates(engine):
+    s = tt.System("held")
+    body = tt.RigidBody("body", 1.0, inertia=1.0)
+    s.connect("world", body, tt.Weld("weld"))
+    s.close_loop("world", body, tt.RigidClosure("pin"))
+    model = s.resolve(engine)
+    nothing = np.zeros(0)
+    assert model.closure_rank == 0
+    assert model.forward_dynamics(nothing, nothing, nothing).shape == (0,)
+    assert not model.reaction("pin", nothing, nothing, nothing).any()
+    assert model.reaction("weld", nothing, nothing, nothing)[2] == pytest.approx(9.81)
+
+
+def test_sensors_of_closures():
+    s = four_bar()
+    s.add_sensor(tt.ReactionSensor("load_cell", "pin"))
+    model = s.resolve()
+    q = model.assemble([0.5, 0.5, -1.5], fixed=["q1"])
+    tau = np.array([1.0, 0, 0])
+    a = model.forward_dynamics(q, np.zeros(3), tau)
+    assert model.outputs(q, np.zeros(3), a, tau=tau) == pytest.approx(model.reaction("pin", q, np.zeros(3), a, tau=tau))
 
 
 # -- what is refused ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,99 @@
+"""What went through a control loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.spatial import Array
+
+#: Kinds of signals and the arrays that hold them.
+KINDS = {"outputs": "y", "references": "r", "commands": "u", "states": "x"}
+
+
+@dataclass(frozen=True)
+class ControlHistory:
+    """The signals of a control loop: at the samples of a sampled controller, at the output times of a continuous one.
+
+    Attributes
+    ----------
+    t : (n,) array, s
+    y : (n, ny) array
+        Measured outputs, with noise.
+    r : (n, nr) array
+        References.
+    u : (n, nc) array
+        What the controller commands, before delay and limits; trims included.
+    x : (n, nx) array
+        States of the controller when it is called.
+    names : dict of kind (``"outputs"``, ``"references"``, ``"commands"``, ``"states"``) to tuple of str
+        References are named ``r_<output>``, states ``controller.<state>``.
+    units : dict of kind to tuple of str
+    sampled : bool
+        Whether commands are held between the times.
+
+    Notes
+    -----
+    Arguments of the methods: `name`, of a signal; `times`, an array (s).
+    """
+
+    t: Array
+    y: Array
+    r: Array
+    u: Array
+    x: Array
+    names: dict[str, tuple[str, ...]]
+    units: dict[str, tuple[str, ...]]
+    sampled: bool
+
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        """Names of all signals."""
+        return tuple(name for kind in KINDS for name in self.names[kind])
+
+    def signal(self, name: str) -> Array:
+        """Return one signal (n,) at the times `t`.
+
+        Raises
+        ------
+        ModelError
+            If the name is unknown.
+        """
+        for kind, array in KINDS.items():
+            if name in self.names[kind]:
+                column: Array = getattr(self, array)[:, self.names[kind].index(name)]
+                return column
+        raise ModelError(Finding("unknown-signal", "name", name, "a signal of the loop", did_you_mean(name, self.signal_names)))
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a signal."""
+        return {n: u for kind in KINDS for n, u in zip(self.names[kind], self.units[kind], strict=True)}[name]
+
+    def held(self, name: str, times: Array) -> Array:
+        """Return one signal at other times: that of the last sample, or linear between the times of a continuous loop."""
+        if not self.sampled:
+            return np.interp(times, self.t, self.signal(name))
+        return self.signal(name)[last_before(self.t, times)]
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return arrays that hold everything."""
+        arrays = {name: getattr(self, name) for name in ("t", *KINDS.values())}
+        arrays |= {f"{kind}.names": np.array(self.names[kind], dtype=np.str_) for kind in KINDS}
+        arrays |= {f"{kind}.units": np.array(self.units[kind], dtype=np.str_) for kind in KINDS}
+        return arrays | {"sampled": np.array(self.sampled)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> ControlHistory:
+        """Return the history that `to_arrays` put into `arrays`."""
+        names, units = ({kind: tuple(arrays[f"{kind}.{part}"].tolist()) for kind in KINDS} for part in ("names", "units"))
+        t, y, r, u, x = (arrays[name] for name in ("t", *KINDS.values()))
+        return cls(t, y, r, u, x, names, units, bool(arrays["sampled"]))
+
+
+def last_before(instants: Array, times: Any) -> Any:
+    """Return the index of the last of increasing instants at or before each time, rounding errors forgiven."""
+    margin = 1e-9 * (instants[1] - instants[0]) if len(instants) > 1 else 0.0
+    return np.maximum(np.searchsorted(instants, np.asarray(times) + margin, side="right") - 1, 0)

@@ -1,0 +1,107 @@
+"""The names of the signals that a controller exchanges with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+
+if TYPE_CHECKING:
+    from titop.solvers.model import Model
+
+#: Parts of a port's motion vector: where they stand in it, and their units.
+PORT_PARTS = {
+    "dv": (0, "m/s^2"),
+    "dw": (3, "rad/s^2"),
+    "v": (6, "m/s"),
+    "w": (9, "rad/s"),
+    "r": (12, "m"),
+    "theta": (15, "rad"),
+}
+
+
+class SignalTable:
+    """Signals by name, in titop's spelling (``hub.P.w[0]``) and in python-control's (``hub_P_w[0]``).
+
+    Parameters
+    ----------
+    kind : str
+        What the signals are, for messages.
+    names : iterable of str
+        In titop's spelling.
+    aliases : mapping of str to str, optional
+        Other names for some of them.
+    """
+
+    def __init__(self, kind: str, names: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
+        self.kind = kind
+        self.names = tuple(names)
+        self._spellings: dict[str, list[str]] = {}
+        for alias, name in ({name: name for name in self.names} | dict(aliases or {})).items():
+            for spelling in {alias, exported(alias)}:
+                self._spellings.setdefault(spelling, []).append(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._spellings
+
+    def find(self, where: str, name: str) -> str:
+        """Return a signal's name in titop's spelling.
+
+        Parameters
+        ----------
+        where : str
+            Argument in which the name stands.
+        name : str
+            In either spelling.
+
+        Raises
+        ------
+        ModelError
+            If it is unknown, or the spelling of two signals.
+        """
+        found = self._spellings.get(name, [])
+        if len(found) == 1:
+            return found[0]
+        if found:
+            advice = f"it stands for {' and '.join(found)}: rename a block"
+            raise ModelError(Finding("ambiguous-signal", where, name, "the name of one signal", advice))
+        advice = did_you_mean(name, [*self._spellings])
+        raise ModelError(Finding("unknown-signal", where, name, self.kind, advice))
+
+
+def exported(name: str) -> str:
+    """Return a signal's name in python-control's spelling, which knows no dots."""
+    return name.replace(".", "_")
+
+
+def measured_signals(model: Model) -> SignalTable:
+    """Return what a controller can measure: sensors, then coordinates (``.q``, ``.v``), then the motion of ports."""
+    return SignalTable("an output of the model", _measured(model))
+
+
+def _measured(model: Model) -> Iterator[str]:
+    yield from model.output_names
+    yield from (f"{name}.q" for name in dict.fromkeys((*model.coordinate_names, *model.configuration_names)))
+    yield from (f"{name}.v" for name in model.coordinate_names)
+    for port in model.port_names:
+        yield from (f"{port}.{part}[{k}]" for part in PORT_PARTS for k in range(3))
+
+
+def commanded_signals(model: Model) -> SignalTable:
+    """Return what a controller can command: the actuators' inputs, then efforts of joints (``hinge`` or ``hinge.tau``)."""
+    efforts = {name: f"{name}.tau" for name in model.coordinate_names}
+    return SignalTable("an input of the model", (*model.input_names, *efforts.values()), efforts)
+
+
+def check_names(where: str, names: Sequence[str]) -> None:
+    """Refuse names of which two are the same.
+
+    Raises
+    ------
+    ModelError
+        With the names.
+    """
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ModelError(Finding("duplicate-name", where, ", ".join(twice), "every signal once", "rename or remove one"))

@@ -1,0 +1,77 @@
+"""Roots of equations that may determine their unknowns partly, with bounds: the one near the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from titop.blocks.spatial import Array
+
+#: Singular values below this part of the largest one count as zero: their directions stay as they are.
+_RANK = 1e-10
+
+#: A step that does not reduce the residual is halved so often before it is given up.
+_HALVINGS = 6
+
+Function = Callable[[Array], Array]
+
+
+def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, Array], reach: Array, iterations: int) -> Array:
+    """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
+
+    Parameters
+    ----------
+    residual : callable
+        From x (n) to the equations' residuals, infinite where they cannot be evaluated.
+    slopes : callable
+        From x to their derivatives.
+    x : (n,) array
+        Within the bounds.
+    bounds : (n,) arrays
+    reach : (n,) array
+        Longest change of each unknown in one step.
+    iterations : int
+    """
+    values = residual(x)
+    for _ in range(iterations):
+        step = least_step(slopes(x), values, x, bounds)
+        step = step / max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
+        for halving in range(_HALVINGS):
+            trial = np.clip(x + step / 2**halving, *bounds)
+            found = residual(trial)
+            if found @ found < values @ values:
+                break
+        else:
+            return x
+        x, values = trial, found
+        if not values.any():
+            return x
+    return x
+
+
+def least_step(slopes: Array, values: Array, x: Array, bounds: tuple[Array, Array]) -> Array:
+    """Return the shortest step that solves the linearised equations best within the bounds."""
+    lower, upper = bounds
+    step, fixed = np.zeros(len(x)), np.zeros(len(x), dtype=bool)
+    while not fixed.all():
+        left = values + slopes[:, fixed] @ step[fixed]
+        step[~fixed] = -np.linalg.lstsq(slopes[:, ~fixed], left, rcond=_RANK)[0]
+        beyond = ~fixed & ((x + step < lower) | (x + step > upper))
+        if not beyond.any():
+            break
+        step[beyond] = (np.clip(x + step, lower, upper) - x)[beyond]
+        fixed |= beyond
+    return step
+
+
+def trust_region(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, Array], evaluations: int) -> Array:
+    """Return the minimum of the residual that scipy's trust-region method finds from x."""
+    from scipy.optimize import least_squares
+
+    lower, upper = bounds
+    margin = 1e-6 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+    inside = np.clip(x, lower + margin, upper - margin)
+    found: Array = least_squares(
+        residual, inside, slopes, (lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=evaluations
+    ).x
+    return found
