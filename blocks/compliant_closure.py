@@ -43,8 +43,13 @@ class CompliantClosure(Closure):
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
         """Return the wrenches (6) on both ports, each in its port's frame, at the twists `V1` and `V2`."""
         J1, J2 = displacement_jacobians(R, r)
-        force = self.stiffness @ displacement(R, r) + self.damping @ (J1 @ V1 + J2 @ V2)
+        force = self.force(R, r, V1, V2)
         return -J1.T @ force, -J2.T @ force
+
+    def force(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
+        """Return ``K delta + D d delta/dt`` (6), to which the wrenches belong."""
+        J1, J2 = displacement_jacobians(R, r)
+        return self.stiffness @ displacement(R, r) + self.damping @ (J1 @ V1 + J2 @ V2)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the closure and what is suspicious."""

@@ -9,6 +9,7 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `laws`, `kernels`: the same in compiled code, for users;
 - `closed_loops`, `assembling`, `multipliers`, `closed_dynamics`, `constrained_integration`: rigid closures;
+- `generalized_alpha` (with `implicit_dynamics`): the integrator for stiff systems;
 - `derivatives`, `loop_derivatives`, `sensitivities`: derivatives by the state, through loops, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`, `prescribed`, `trajectory`, `dataset`, `violations`, `plotting`, `animation` (with `scene`): simulations
@@ -30,6 +31,7 @@ from titop.solvers.channels import invert_channels
 from titop.solvers.continuation import trim_along
 from titop.solvers.control_history import ControlHistory
 from titop.solvers.controller import Controller
+from titop.solvers.generalized_alpha import GeneralizedAlpha
 from titop.solvers.linearize import linear_matrices, linearize
 from titop.solvers.lpv import lpv
 from titop.solvers.lpv_model import LPVModel
@@ -47,6 +49,7 @@ __all__ = [
     "ControlHistory",
     "Controller",
     "Event",
+    "GeneralizedAlpha",
     "LPVModel",
     "Model",
     "OperatingPoint",

@@ -1,4 +1,4 @@
-"""Integrating systems with rigid closures in time.
+"""Integrating systems with rigid closures in time, step by step.
 
 Accelerations keep the loops closed to second order only (index 1), so that errors of the integrator would open them. After
 every step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.assembling import open_loops, project_configuration, project_velocity, refuse_flipped
+from titop.solvers.inputs import Push
 from titop.solvers.model import Model
 from titop.solvers.multipliers import independent_rows
 
@@ -40,12 +41,45 @@ class Plant(Protocol):
     model: Model
     motion: Any
     held_rank: int | None
+    feedback: bool
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""
 
     def rate(self, t: float, y: Array) -> Array:
         """Return dy/dt."""
+
+    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return accelerations and efforts."""
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
+        """Return efforts (nv), the motors' included, and what acts on ports; functions of the state if `feedback` is true."""
+
+
+class Stepper(Protocol):
+    """An integrator as `integrate_steps` sees it: time t (s) and state y that it has reached."""
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def y(self) -> Array: ...
+
+    @property
+    def status(self) -> str:
+        """``"running"`` until the end is reached."""
+
+    def step(self) -> None:
+        """Make a step, or raise a `ConvergenceError`."""
+
+    def dense_output(self) -> Callable[[float], Array]:
+        """Return the state within the last step as a function of time."""
+
+    def go_on(self, state: Array) -> None:
+        """Go on from the state on the closures that belongs to y."""
+
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted; see `Trajectory`."""
 
 
 def require_method(method: str) -> type[OdeSolver]:
@@ -57,7 +91,8 @@ def require_method(method: str) -> type[OdeSolver]:
         If it cannot keep loops closed.
     """
     if method not in METHODS:
-        expected, advice = " or ".join(METHODS), 'with rigid closures take "Radau" for stiff systems, "DOP853" for others'
+        expected = " or ".join((*METHODS, "generalized-alpha"))
+        advice = 'with rigid closures take "Radau" for stiff systems, "DOP853" for others'
         raise ModelError(Finding("unknown-method", "method", method, expected, advice))
     return METHODS[method]
 
@@ -92,14 +127,73 @@ def rank_of_free(model: Model, q: Array, fixed: Array) -> int:
     return len(independent_rows(weighted[:, ~fixed], model.closure_rank))
 
 
-def integrate_constrained(
-    plant: Plant,
-    times: Array,
-    y0: Array,
-    events: Sequence[Watched],
-    integrator: type[OdeSolver],
-    advance: Callable[[float], None],
-    **tolerances: float,
+class Projected:
+    """An integrator of scipy's that goes on from projected states.
+
+    Parameters
+    ----------
+    plant : Plant
+    integrator : subclass of scipy.integrate.OdeSolver
+    start, end : float, s
+    y0 : array
+        On the closures.
+    **tolerances
+        ``rtol``, ``atol`` and ``max_step`` of the integrator.
+    """
+
+    def __init__(
+        self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **tolerances: float
+    ) -> None:
+        self._solver = integrator(_right_hand_side(plant), start, y0, end, **tolerances)
+        self._steps = 0
+
+    @property
+    def t(self) -> float:
+        """Time (s) that is reached."""
+        return float(self._solver.t)
+
+    @property
+    def y(self) -> Array:
+        """State that is reached."""
+        return self._solver.y
+
+    @property
+    def status(self) -> str:
+        """``"running"`` until the end is reached."""
+        return str(self._solver.status)
+
+    def step(self) -> None:
+        """Make a step.
+
+        Raises
+        ------
+        ConvergenceError
+            If the integrator gives up.
+        """
+        before, message = self.t, self._solver.step()
+        if self.status == "failed":
+            raise ConvergenceError(
+                f"{type(self._solver).__name__} gave up after t = {before:.6g} s of {self._solver.t_bound:.6g} s ({message}); "
+                "perhaps a stiff system, looser tolerances, or a singular configuration"
+            )
+        self._steps += 1
+
+    def dense_output(self) -> DenseOutput:
+        """Return the state within the last step as a function of time."""
+        return self._solver.dense_output()
+
+    def go_on(self, state: Array) -> None:
+        """Go on from a state."""
+        self._solver.y = state
+        self._solver.f = self._solver.fun(self.t, state)  # both kinds of integrator keep it for the next step
+
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted."""
+        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": self._solver.njev}
+
+
+def integrate_steps(
+    plant: Plant, times: Array, y0: Array, events: Sequence[Watched], solver: Stepper, advance: Callable[[float], None]
 ) -> SimpleNamespace:
     """Return the states at the output times, and those at events, as CyRK does.
 
@@ -110,28 +204,20 @@ def integrate_constrained(
     y0 : array
         On the closures.
     events : sequence of callable
-    integrator : scipy.integrate.OdeSolver
+    solver : Stepper
     advance : callable
         Is told the time after every step.
-    **tolerances
-        ``rtol``, ``atol`` and ``max_step`` of the integrator.
 
     Returns
     -------
     SimpleNamespace
-        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event).
+        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event), ``event_terminated``.
     """
-    solver = integrator(plant.rate, float(times[0]), y0, float(times[-1]), **tolerances)
     outputs, found, ended = [y0], [_Found() for _ in events], False
     values = [event(solver.t, y0) for event in events]
     while solver.status == "running":
         before = solver.t
-        message = solver.step()
-        if solver.status == "failed":
-            raise ConvergenceError(
-                f"{integrator.__name__} gave up after t = {before:.6g} s of {times[-1]:.6g} s ({message}); "
-                "perhaps a stiff system, looser tolerances, or a singular configuration"
-            )
+        solver.step()
         state = _project(plant, solver.t, solver.y)
         step = _Step(plant, before, solver, state, values)
         end = step.find(events, found)
@@ -141,8 +227,7 @@ def integrate_constrained(
         if ended:
             break
         values = step.values
-        solver.y = state
-        solver.f = solver.fun(solver.t, state)  # both kinds of integrator keep it for the next step
+        solver.go_on(state)
         advance(solver.t)
     return SimpleNamespace(
         t=times[: len(outputs)],
@@ -153,10 +238,28 @@ def integrate_constrained(
     )
 
 
+def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
+    """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
+
+    def derivative(t: float, y: Array) -> Array:
+        if not np.isfinite(y).all():
+            return np.full(len(y), np.nan)
+        try:
+            return plant.rate(t, y)
+        except ModelError as error:
+            if (error.code, error.where) != ("not-finite", "result"):
+                raise
+            return np.full(len(y), np.nan)
+
+    return derivative
+
+
 def _project(plant: Plant, t: float, y: Array) -> Array:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
     model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank or 0
     q, v = plant.split(t, y)
+    if not model.is_constrained:
+        return np.concatenate([q, v, y[model.nq + model.nv :]])
     try:
         q = project_configuration(model, q, fixed, rank)
         return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
@@ -175,10 +278,10 @@ class _Found:
 class _Step:
     """A step of the integrator: states within it, and events."""
 
-    def __init__(self, plant: Plant, before: float, solver: OdeSolver, state: Array, values: list[float]) -> None:
+    def __init__(self, plant: Plant, before: float, solver: Stepper, state: Array, values: list[float]) -> None:
         self.plant, self.before, self.solver, self.last, self.values = plant, before, solver, state, values
         self.after = solver.t
-        self._dense: DenseOutput | None = None
+        self._dense: Callable[[float], Array] | None = None
 
     def state(self, t: float) -> Array:
         """Return the state at a time within the step, on the closures."""

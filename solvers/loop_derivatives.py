@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from titop.blocks.block import complex_step
-from titop.blocks.closure import relative_pose
+from titop.blocks.closure import displacement_jacobians, relative_pose
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.spatial import Array, rotation_exp
+from titop.blocks.spatial import Array, rotation_exp, twist_transport
 from titop.graph.system import Loop
 from titop.solvers.inputs import Push
 from titop.solvers.multipliers import independent_rows
@@ -59,12 +59,12 @@ def port_pairs(model: Model, q: Array, v: Array, a: Array) -> list[PortPair]:
 def by_small_twists(pair: PortPair, function: Callable[[Array, Array], Array]) -> Array:
     """Return the derivatives of ``function(R, r)`` by small twists of both ports (12), stacked along the last axis."""
 
-    def at(twists: Array) -> Array:
-        one = rotation_exp(twists[3:6]), twists[:3]
-        two = pair.rotation @ rotation_exp(twists[9:]), pair.position + pair.rotation @ twists[6:9]
-        return function(*relative_pose(one, two))
+    def at(twist: Array) -> Array:
+        return function(pair.rotation @ rotation_exp(twist[3:]), pair.position + pair.rotation @ twist[:3])
 
-    return complex_step(at, np.zeros(12))
+    # a twist of the first port moves the second in it as the opposite one of the second port does
+    by_second = complex_step(at, np.zeros(6))
+    return np.concatenate([-by_second @ twist_transport(pair.rotation, pair.position), by_second], axis=-1)
 
 
 def by_motion(pair: PortPair, function: Callable[[Array, Array, Array], Array]) -> tuple[Array, Array]:
@@ -73,21 +73,27 @@ def by_motion(pair: PortPair, function: Callable[[Array, Array, Array], Array]) 
     return by_pose, complex_step(lambda V: function(pair.rotation, pair.position, V), pair.twists)
 
 
-def inverse_derivatives(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> Array:
+def inverse_derivatives(
+    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array, forces: list[Array] | None = None
+) -> Array:
     """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all closures acting on it.
 
-    `multipliers` (k) of all constraints are held as they are.
+    `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
+    those at the state act on their ports in place of these; they change with the state all the same.
     """
     pairs = port_pairs(model, q, v, a)
     acting = list(pushes)
     change_q, change_v = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
-    row = 0
+    row, held = 0, None if forces is None else iter(forces)
     for pair in pairs:
         closure = pair.loop.closure
         if isinstance(closure, CompliantClosure):
-            compliant = _compliant(closure)
-            wrenches = compliant(pair.rotation, pair.position, pair.twists)
-            by_pose, by_twist = by_motion(pair, compliant)
+            law = _force(closure, pair.twists)
+            force = law(pair.rotation, pair.position) if held is None else next(held)
+            rates = np.hstack(displacement_jacobians(pair.rotation, pair.position))
+            wrenches = -rates.T @ force
+            by_pose = by_small_twists(pair, _wrenches(force)) - rates.T @ by_small_twists(pair, law)
+            by_twist = -rates.T @ closure.damping @ rates
             change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
             change_v += pair.S.T @ by_twist @ pair.S
         else:
@@ -104,8 +110,23 @@ def inverse_derivatives(model: Model, q: Array, v: Array, a: Array, pushes: list
     return result
 
 
-def _compliant(closure: CompliantClosure) -> Callable[[Array, Array, Array], Array]:
-    return lambda R, r, V: np.concatenate(closure.wrenches(R, r, V[:6], V[6:]))
+def compliant_forces(model: Model, q: Array, v: Array) -> list[Array]:
+    """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
+    nothing, forces = np.zeros(model.nv), []
+    for loop in model.assembly.loops:
+        if isinstance(loop.closure, CompliantClosure):
+            one, two = (model.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
+            pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+            forces.append(loop.closure.force(*pose, one.twist, two.twist))
+    return forces
+
+
+def _force(closure: CompliantClosure, twists: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: closure.force(R, r, twists[:6], twists[6:])
+
+
+def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: np.concatenate([-rates.T @ force for rates in displacement_jacobians(R, r)])
 
 
 def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:

@@ -1,7 +1,8 @@
-"""Simulation: integrating a model's motion in time with CyRK's adaptive integrators, or scipy's with rigid closures."""
+"""Simulation: integrating a model's motion in time with CyRK's integrators, scipy's with rigid closures, or an own one."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -14,8 +15,17 @@ from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state, read_wrenches
 from titop.solvers.commands import Command
 from titop.solvers.compiled import CompiledModel
-from titop.solvers.constrained_integration import closed_start, integrate_constrained, rank_of_free, require_method
+from titop.solvers.constrained_integration import (
+    Projected,
+    Stepper,
+    closed_start,
+    integrate_steps,
+    rank_of_free,
+    require_method,
+)
 from titop.solvers.control_loop import ContinuousLoop, ControlLoop
+from titop.solvers.generalized_alpha import AlphaSolver, GeneralizedAlpha
+from titop.solvers.inputs import Push
 from titop.solvers.loop_arguments import LoopArguments, read_loop
 from titop.solvers.measurements import Measurements
 from titop.solvers.model import Model
@@ -23,7 +33,7 @@ from titop.solvers.prescribed import PrescribedMotion
 from titop.solvers.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
-METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau")
+METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
 
 #: A simulation that takes longer than this (s) shows a progress bar.
 _SHOW_PROGRESS_AFTER = 1.0
@@ -64,7 +74,7 @@ def simulate(
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Callable[[float], Any]] | None = None,
     events: Event | Sequence[Event] = (),
-    method: str = "DOP853",
+    method: str | GeneralizedAlpha = "DOP853",
     rtol: float = 1e-8,
     atol: float = 1e-10,
     max_step: float = np.inf,
@@ -96,9 +106,10 @@ def simulate(
         ``f(t)`` returns position, velocity and acceleration of the prescribed motion (each a number, or one per
         coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
     events : Event or sequence of Event
-    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"}
+    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
         The default suits smooth systems; take "Radau" or "BDF" for stiff ones. With rigid closures "LSODA" and "BDF" cannot
-        be had; states are then projected onto the closures after every step.
+        be had; states are then projected onto the closures after every step. "generalized-alpha" is of second order, for
+        stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its damping and step.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
@@ -155,8 +166,7 @@ def simulate(
     if not isinstance(model, Model):
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     times = _read_times(t)
-    if method not in METHODS:
-        raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
+    scheme = _read_method(method)
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
@@ -164,9 +174,13 @@ def simulate(
     loop = read_loop(
         model, times, q, v, LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed)
     )
+    if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
+        expected, advice = "a sampled controller, or none", 'give a sample_time, or take method="Radau"'
+        raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
     plant = _Plant(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
-        require_method(method)
+        if isinstance(scheme, str):
+            require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
         plant.held_rank = rank_of_free(model, q, motion.mask)
     watched = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
@@ -176,20 +190,21 @@ def simulate(
     y0 = np.concatenate([q, v, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
-    names = [event.name for event in watched]
+    begin, names = time.perf_counter(), [event.name for event in watched]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
     if model.nv == 0:
         solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), t_events=[[]] * len(watched), y_events=[])
     elif loop is None:
-        solution = _integrate(plant, times, y0, watched, method, rtol, atol, max_step, progress)
+        solution = _integrate(plant, times, y0, watched, scheme, rtol, atol, max_step, progress)
     else:
         shown = progress and not loop.sampled
 
         def integrate(span: Array, state: Array) -> Any:
-            return _integrate(plant, span, state, watched, method, rtol, atol, max_step, shown)
+            return _integrate(plant, span, state, watched, scheme, rtol, atol, max_step, shown)
 
         solution = loop.run(plant, times, y0, integrate, progress)
+    plant.count({"seconds": time.perf_counter() - begin})
     return _collect(plant, times, solution, watched)
 
 
@@ -218,8 +233,17 @@ class _Plant:
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.model = model
         self._inputs = _read_inputs(model, times, u)
+        functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
+        #: Whether what acts is a function that may depend on the state.
+        self.feedback = any(callable(function) for function in functions)
+        #: What the integrator counted.
+        self.counted: dict[str, float] = {}
         #: How many constraints stay independent where motions are prescribed.
         self.held_rank: int | None = None
+
+    def count(self, numbers: Mapping[str, float]) -> None:
+        """Add to what is counted."""
+        self.counted |= {name: self.counted.get(name, 0) + number for name, number in numbers.items()}
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
@@ -245,6 +269,12 @@ class _Plant:
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return all external wrenches."""
         return self.constant | {port: np.asarray(value(t, q, v), dtype=float) for port, value in self.varying.items()}
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
+        """Return applied efforts, the motors' included, and all that acts on ports."""
+        tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
+        pushes = [Push(port, False, value) for port, value in read_wrenches(self.wrenches(t, q, v), self.model.ports).items()]
+        return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and applied efforts."""
@@ -282,7 +312,7 @@ def _integrate(
     times: Array,
     y0: Array,
     events: list[Event],
-    method: str,
+    method: str | GeneralizedAlpha,
     rtol: float,
     atol: float,
     max_step: float,
@@ -291,14 +321,21 @@ def _integrate(
     from CyRK import pysolve_ivp
     from tqdm import tqdm
 
-    span = times[-1] - times[0]
+    length = times[-1] - times[0]
     watched = tuple(_watch(plant, event) for event in events)
-    with tqdm(total=float(span), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
-        if plant.model.is_constrained:
-            integrator, tolerances = require_method(method), {"rtol": rtol, "atol": atol, "max_step": max_step}
-            return integrate_constrained(
-                plant, times, y0, watched, integrator, lambda t: _show(bar, t - times[0]), **tolerances
-            )
+    with tqdm(
+        total=float(length), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False
+    ) as bar:
+        if plant.model.is_constrained or isinstance(method, GeneralizedAlpha):
+            span, tolerances = (float(times[0]), float(times[-1])), {"rtol": rtol, "atol": atol, "max_step": max_step}
+            solver: Stepper
+            if isinstance(method, GeneralizedAlpha):
+                solver = AlphaSolver(plant, method, *span, y0, **tolerances)
+            else:
+                solver = Projected(plant, require_method(method), *span, y0, **tolerances)
+            solution = integrate_steps(plant, times, y0, watched, solver, lambda t: _show(bar, t - times[0]))
+            plant.count(solver.statistics())
+            return solution
         derivative, arguments = plant.derivative()
         if not bar.disable:
             derivative = _with_progress(derivative, bar, times[0])
@@ -324,6 +361,7 @@ def _integrate(
         raise ConvergenceError(
             f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}"
         )
+    plant.count({"steps": solution.steps_taken})  # CyRK counts nothing else
     return solution
 
 
@@ -400,7 +438,7 @@ def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) ->
         for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
             wrenches[port][k] = wrench
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, found, history)
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, found, history, dict(plant.counted))
 
 
 class _Constant:
@@ -440,6 +478,14 @@ def _sampled(values: Array, times: Array, name: str) -> Callable[[float, Array, 
         expected = f"one for each of the {len(times)} output times"
         raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
     return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
+
+
+def _read_method(method: Any) -> str | GeneralizedAlpha:
+    if isinstance(method, GeneralizedAlpha):
+        return method
+    if method not in METHODS:
+        raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
+    return GeneralizedAlpha() if method == "generalized-alpha" else str(method)
 
 
 def _read_positive(name: str, value: Any) -> float:

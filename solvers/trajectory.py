@@ -45,6 +45,9 @@ class Trajectory:
     events : dict of name to array of times (s)
     control : ControlHistory, optional
         What went through the controller, if there was one.
+    statistics : dict of name to number
+        What the simulation took, as far as its integrator tells: ``steps``, ``rejected`` steps, ``evaluations`` of the
+        equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
 
     Notes
     -----
@@ -62,6 +65,7 @@ class Trajectory:
     wrenches: dict[str, Array] = field(default_factory=dict)
     events: dict[str, Array] = field(default_factory=dict)
     control: ControlHistory | None = None
+    statistics: dict[str, float] = field(default_factory=dict)
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
         """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
@@ -191,6 +195,7 @@ class Trajectory:
         arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
         arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
         arrays |= {f"event:{name}": value for name, value in self.events.items()}
+        arrays |= {f"statistic:{name}": np.array(value) for name, value in self.statistics.items()}
         if self.control is not None:
             arrays |= {f"control:{name}": value for name, value in self.control.to_arrays().items()}
         arrays["format"] = np.array(_FORMAT)
@@ -244,8 +249,9 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
             raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
     parts = {
         kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
-        for kind in ("wrench:", "event:", "control:")
+        for kind in ("wrench:", "event:", "control:", "statistic:")
     }
     t, q, v, a, tau, u = (arrays[name] for name in _ARRAYS)
     control = ControlHistory.from_arrays(parts["control:"]) if parts["control:"] else None
-    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], control)
+    counted = {name: value.item() for name, value in parts["statistic:"].items()}
+    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], control, counted)

@@ -208,3 +208,15 @@ def test_reference_resolver_simulates_too():
     reference, _, _ = closed_four_bar(engine="reference")
     found = [tt.simulate(m, [0, 0.05], q, v, rtol=1e-6).q[-1] for m in (compiled, reference)]
     assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
+def test_a_trial_step_that_overflows_is_made_shorter():
+    """A damper of 1e5 rad/s: products of velocities square what a first trial step amplifies, stage by stage."""
+    s = four_bar()
+    s.connect(s["rocker"], tt.RigidBody("flap", 1.0, [0.1, 0, 0], 0.01), tt.Revolute("flutter", stiffness=1e7, damping=1e3))
+    model = s.resolve()
+    q = model.assemble([0.5, 0.5, -1.5, 0.0], fixed=["q1"])
+    v = model.assemble_velocity(q, [2.0, 0, 0, 0], fixed=["q1"])
+    run = tt.simulate(model, [0, 0.01], q, v, rtol=1e-4, atol=1e-4)
+    # held by the spring against torques of 1e2 N m; one over its stiffness, and the tolerance
+    assert np.abs(run.q[-1, 3]) < 1e-4
