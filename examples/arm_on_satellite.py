@@ -14,7 +14,7 @@ import robot_arm
 import satellite
 import titop as tt
 from titop.blocks.spatial import Array, quaternion_log
-from titop.solvers.plotting import plot_over_time
+from titop.solvers.simulation.plotting import plot_over_time
 
 
 def build() -> tt.System:

@@ -15,7 +15,7 @@ import numpy as np
 import titop as tt
 from scipy.spatial.transform import Rotation
 from titop.blocks.spatial import Array, quaternion_log
-from titop.solvers.plotting import plot_over_time
+from titop.solvers.simulation.plotting import plot_over_time
 
 ANGLE = np.deg2rad(60)  # of the slew, about the hub's x axis
 DURATION = 30.0  # s, of the slew

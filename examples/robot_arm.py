@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import titop as tt
 from titop.blocks.spatial import Array
-from titop.solvers.plotting import plot_over_time
+from titop.solvers.simulation.plotting import plot_over_time
 
 URDF = Path(__file__).parent / "models" / "arm.urdf"
 START = np.array([0.0, -1.2, 1.0, -1.3, -1.5, 0.0])

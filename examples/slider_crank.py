@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 import titop as tt
 from titop.blocks.spatial import Array
-from titop.solvers.plotting import plot_over_time
+from titop.solvers.simulation.plotting import plot_over_time
 
 #: Crank radius and rod length (m), and the crank's speed (rad/s): 1500 turns a minute.
 RADIUS, ROD, SPEED = 0.04, 0.14, 50 * np.pi

@@ -17,7 +17,7 @@ from titop.blocks.errors import ConvergenceError, ModelError, ModelWarning
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.urdf import from_urdf
-from titop.solvers.simulation import METHODS, simulate
+from titop.solvers.simulation.simulate import METHODS, simulate
 
 #: Options of ``sim`` that give a number by name, any number of times.
 _ASSIGNMENTS = {

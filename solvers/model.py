@@ -12,17 +12,17 @@ from titop.blocks.closure import relative_pose
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array, skew
 from titop.graph.system import Loop
-from titop.solvers import closed_dynamics, loop_derivatives
 from titop.solvers.arguments import check_stacks, coordinate_mask, read_wrenches, store
-from titop.solvers.closed_loops import ClosedLoops
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import Inputs, Push
+from titop.solvers.loops import closed_dynamics, loop_derivatives
+from titop.solvers.loops.closed_loops import ClosedLoops
 from titop.solvers.outputs import read_sensor, sensor_units
 from titop.solvers.sensitivities import Sensitivities
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
-    from titop.solvers.operating_point import OperatingPoint
+    from titop.solvers.equilibrium.operating_point import OperatingPoint
 
 
 class Energy(NamedTuple):
@@ -503,7 +503,7 @@ class Model(ClosedLoops, ABC):
         ModelError
             For unknown names.
         """
-        from titop.solvers.nlsys import nonlinear_system
+        from titop.solvers.linear.nlsys import nonlinear_system
 
         return nonlinear_system(self, inputs, outputs, point)
 

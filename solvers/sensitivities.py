@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
-from titop.solvers import closed_dynamics
-from titop.solvers.multipliers import share_efforts
+from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.multipliers import share_efforts
 from titop.solvers.parameters import perturbed_assembly
 
 if TYPE_CHECKING:

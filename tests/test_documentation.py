@@ -139,4 +139,4 @@ def test_examples_run(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert {"titop.graph.system.System", "titop.solvers.simulation.simulate"} <= set(EXAMPLES)
+    assert {"titop.graph.system.System", "titop.solvers.simulation.simulate.simulate"} <= set(EXAMPLES)

@@ -2,7 +2,7 @@
 
 ``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
 ``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them are
-independent is held (see `titop.solvers.multipliers`).
+independent is held (see `titop.solvers.loops.multipliers`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.layout import ELEMENTS, KIND, LAW, NV, OK, OWN, OWN_V, SINGULAR, V
 
-#: As in `titop.solvers.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
+#: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
 
 

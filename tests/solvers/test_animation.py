@@ -17,8 +17,8 @@ import pytest
 import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from titop.solvers.animation import SIZE_LIMIT, configurations, write_animation
-from titop.solvers.scene import Scene, ellipsoid
+from titop.solvers.simulation.animation import SIZE_LIMIT, configurations, write_animation
+from titop.solvers.simulation.scene import Scene, ellipsoid
 
 from tests.systems import KINDS, random_tree
 

@@ -6,10 +6,10 @@ import control
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.generalized_alpha import AlphaSolver, Step, tangent
-from titop.solvers.implicit_dynamics import ImplicitDynamics, Slopes
-from titop.solvers.prescribed import PrescribedMotion
-from titop.solvers.simulation import METHODS, _Plant
+from titop.solvers.simulation.generalized_alpha import AlphaSolver, Step, tangent
+from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
+from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.simulation.simulate import METHODS, _Plant
 
 from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
 from tests.solvers.test_constrained_integration import opening, start_of_bricard

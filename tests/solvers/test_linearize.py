@@ -9,11 +9,11 @@ import pytest
 import sympy
 import titop as tt
 from numpy.typing import NDArray
-from titop.solvers.drives import Drives
+from titop.solvers.linear.drives import Drives
+from titop.solvers.linear.readings import read_outputs
+from titop.solvers.linear.reduction import null_space
+from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
-from titop.solvers.readings import read_outputs
-from titop.solvers.reduction import null_space
-from titop.solvers.variation import Snapshot
 
 from tests.closed_systems import slider_crank
 from tests.refusals import refusal

@@ -10,7 +10,7 @@ import pytest
 import sympy
 import titop as tt
 from numpy.typing import NDArray
-from titop.solvers import closed_dynamics
+from titop.solvers.loops import closed_dynamics
 from titop.solvers.parameters import perturbed_assembly
 from titop.solvers.reference import ReferenceModel
 

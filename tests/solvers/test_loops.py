@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.multipliers import independent_rows, least_solution, redundant_rows
+from titop.solvers.loops.multipliers import independent_rows, least_solution, redundant_rows
 
 from tests.closed_systems import accelerating, bricard, closed_four_bar, four_bar, random_closed_tree, slider_crank
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import titop as tt
-import titop.solvers.simulation
+import titop.solvers.simulation.simulate
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.interpolate import make_interp_spline
@@ -483,7 +483,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(titop.solvers.simulation, "_SHOW_PROGRESS_AFTER", 0.0)
+    monkeypatch.setattr(titop.solvers.simulation.simulate, "_SHOW_PROGRESS_AFTER", 0.0)
     arguments = pendulum().resolve(), [0, 10, 20], [2.5], [0]
     shown, plain = Terminal(), io.StringIO()
     for stream, progress, visible in ((shown, True, True), (shown, False, False), (plain, True, False)):

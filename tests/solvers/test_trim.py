@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import titop as tt
 from scipy.optimize import brentq
-from titop.solvers.equilibrium import difference_slopes, equation_slopes
-from titop.solvers.unknowns import Unknowns
+from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
+from titop.solvers.equilibrium.unknowns import Unknowns
 
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite

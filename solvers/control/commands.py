@@ -1,0 +1,68 @@
+"""What a controller commands: inputs of actuators and efforts of joints, by name and within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from titop.blocks.spatial import Array
+from titop.solvers.model import Model
+from titop.solvers.outputs import coordinate_units
+
+#: Unit of the effort on a coordinate, by the coordinate's.
+EFFORT_UNITS = {"m": "N", "rad": "N m"}
+
+
+class Command(NamedTuple):
+    """Inputs (nu) and efforts (nv) added to what acts on the model otherwise."""
+
+    u: Array
+    tau: Array
+
+
+class Commands:
+    """Where the outputs of a controller go.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+        In titop's spelling; see `titop.solvers.control.loop_signals.commanded_signals`.
+    saturate : bool
+        Whether inputs keep to the actuators' ranges.
+
+    Attributes
+    ----------
+    units : tuple of str
+    """
+
+    def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
+        self.names = tuple(names)
+        inputs, coordinates = model.inputs, coordinate_units(model)
+        self._to_u, self._to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
+        units = []
+        for k, name in enumerate(self.names):
+            if name in inputs.names:
+                row = inputs.names.index(name)
+                self._to_u[row, k] = 1.0
+                units.append(inputs.units[row])
+            else:
+                row = model.coordinate_names.index(name.removesuffix(".tau"))
+                self._to_tau[row, k] = 1.0
+                units.append(EFFORT_UNITS.get(coordinates.get(model.coordinate_names[row], ""), "1"))
+        self.units = tuple(units)
+        self._lower = inputs.lower if saturate else np.full(model.nu, -np.inf)
+        self._upper = inputs.upper if saturate else np.full(model.nu, np.inf)
+
+    def send(self, values: Array) -> Command:
+        """Return what commanded values (one a name) add to inputs and efforts."""
+        return Command(self._to_u @ values, self._to_tau @ values)
+
+    def values(self, command: Command) -> Array:
+        """Return the values (one a name) in a command."""
+        return self._to_u.T @ command.u + self._to_tau.T @ command.tau
+
+    def within_limits(self, u: Array) -> Array:
+        """Return inputs (nu) cut to the actuators' ranges."""
+        return np.clip(u, self._lower, self._upper)

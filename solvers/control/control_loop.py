@@ -1,0 +1,265 @@
+"""Control loops around a model: what is measured, compared and commanded, and the integration in time with it.
+
+A sampled controller works at ``t[0] + k T``. At each sample the outputs are read with the commands that acted until then (so
+that accelerometers make no algebraic loop), the controller is called, and its commands act from the sample on, or after the
+delay, and are held. The integrator stops and starts at every change of the commands.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.control.commands import Command, Commands
+from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
+from titop.solvers.control.linear_controller import REFERENCE
+from titop.solvers.control.loop_signals import check_names, measured_signals
+from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.operating_values import OperatingValues
+from titop.solvers.control.references import References
+from titop.solvers.model import Model
+from titop.solvers.simulation.solution_pieces import ROUNDING, SolutionPieces
+
+#: ``f(times, y0) -> solution``: integrate from the first to the last time with constant commands.
+Integrate = Callable[[Array, Array], Any]
+
+
+class Plant(Protocol):
+    """What a loop needs of the model and of what acts on it; `command` is what the loop adds."""
+
+    model: Model
+    command: Command | None
+
+    def split(self, t: float, y: Array) -> tuple[Array, Array]: ...
+
+    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]: ...
+
+    def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array: ...
+
+
+class ControlLoop(ABC):
+    """Common part of the loops.
+
+    Parameters
+    ----------
+    model : Model
+    names : tuple of four tuples of str
+        Measured outputs, references, commands and states of the controller.
+    reference : see `References`
+    operating : OperatingValues
+    times : (n,) array, s
+    saturate : bool
+        Whether commands keep to the actuators' ranges.
+
+    Attributes
+    ----------
+    initial_state : (nx,) array
+        States that are integrated with the model's.
+    """
+
+    initial_state: Array
+    sampled: bool
+
+    def __init__(
+        self,
+        model: Model,
+        names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+        reference: Any,
+        operating: OperatingValues,
+        times: Array,
+        saturate: bool,
+    ) -> None:
+        inputs, references, outputs, states = names
+        known = measured_signals(model)
+        self.measurements = Measurements(model, inputs, operating.origin)
+        self.commands = Commands(model, outputs, saturate)
+        self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
+        self.references = References(references, reference, times, self.r_trim)
+        self.resting = operating.command
+        self._names = {
+            "outputs": inputs,
+            "references": tuple(f"{REFERENCE}{name}" if name in known else name for name in references),
+            "commands": outputs,
+            "states": tuple(f"controller.{name}" for name in states),
+        }
+        check_names("controller", [name for names in self._names.values() for name in names])
+        units = dict(zip(inputs, self.measurements.units, strict=True))
+        self._units = {
+            "outputs": self.measurements.units,
+            "references": tuple(units.get(name, "1") for name in references),
+            "commands": self.commands.units,
+            "states": ("1",) * len(states),
+        }
+
+    def send(self, values: Array) -> Command:
+        """Return the whole command for the outputs of the controller, as deviations from the operating point."""
+        command = self.commands.send(values)
+        return Command(self.resting.u + command.u, self.resting.tau + command.tau)
+
+    def rows(self, t: Array, y: Any, r: Any, commands: list[Command], x: Any) -> ControlHistory:
+        """Return what went through the loop at times t (n,)."""
+        rows = (y, r, [self.commands.values(command) for command in commands], x)
+        columns = (len(names) for names in self._names.values())
+        arrays = [np.array(part, dtype=float).reshape(len(t), n) for part, n in zip(rows, columns, strict=True)]
+        return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, self.sampled)
+
+    @abstractmethod
+    def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
+        """Return the solution at the output times from the state y0."""
+
+    @abstractmethod
+    def command_at(self, plant: Plant, t: float, y: Array) -> Command:
+        """Return what is commanded at an output time of the solution, where its state is y."""
+
+    @abstractmethod
+    def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
+        """Return what went through the loop of a solution."""
+
+
+class ContinuousLoop(ControlLoop):
+    """A loop whose controller's states are integrated with the model's: ``y = [q, v, x]``."""
+
+    sampled = False
+
+    def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
+        wiring, self._K = law.wiring, law.K
+        super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
+        self._from_y, self._from_r = wiring.from_y, wiring.from_r
+        self.initial_state = np.zeros(law.K.nstates)
+        through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
+        if len(through):
+            raise ModelError([self._algebraic_loop(*pair) for pair in through.tolist()])
+
+    def _algebraic_loop(self, command: int, output: int) -> Finding:
+        y, u = self._names["outputs"][output], self._names["commands"][command]
+        hops = f"{y} -> controller (direct feedthrough) -> {u} -> accelerations of the model -> {y}"
+        advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
+        return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
+
+    def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
+        return integrate(times, y0)
+
+    def rates(self, plant: Plant, t: float, y: Array) -> tuple[Array, Array, Array, Array]:
+        """Return q, v, the accelerations and the rates of the controller's states."""
+        q, v = plant.split(t, y)
+        plant.command = self.command_at(plant, t, y)
+        a, _ = plant.dynamics(t, q, v)
+        outputs = plant.measure(self.measurements, t, q, v, a) if self.measurements.dynamic.any() else None
+        return q, v, a, self._K.A @ self._own(plant, y) + self._K.B @ self._error(t, q, v, outputs)
+
+    def command_at(self, plant: Plant, t: float, y: Array) -> Command:
+        q, v = plant.split(t, y)
+        return self.send(self._K.C @ self._own(plant, y) + self._K.D @ self._error(t, q, v))
+
+    def _own(self, plant: Plant, y: Array) -> Array:
+        return y[plant.model.nq + plant.model.nv :]
+
+    def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
+        """Return the inputs of the controller; without `outputs`, those from accelerations are meaningless."""
+        outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
+        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t) - self.r_trim)
+
+    def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
+        outputs, references, commands, states = [], [], [], []
+        for instant, state in zip(t, y, strict=True):
+            q, v, a, _ = self.rates(plant, instant, state)
+            outputs.append(plant.measure(self.measurements, instant, q, v, a))
+            references.append(self.references.read(instant))
+            commands.append(self.command_at(plant, instant, state))
+            states.append(self._own(plant, state))
+        return self.rows(t, outputs, references, commands, states)
+
+
+class _Instant(NamedTuple):
+    """A time at which a sample is taken, or the commands of the sample number `applied` begin to act, or both."""
+
+    time: float
+    sample: bool
+    applied: int
+
+
+class SampledLoop(ControlLoop):
+    """A loop with sample and hold.
+
+    Parameters
+    ----------
+    delay : float, s
+        From a sample to the commands.
+    noise : (ny,) array
+        Standard deviations of the outputs at the samples.
+    rng : numpy.random.Generator
+    """
+
+    sampled = True
+    initial_state = np.zeros(0)
+
+    def __init__(self, model: Model, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
+        super().__init__(model, (law.inputs, law.references, law.outputs, law.states), *rest)
+        self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
+        self._samples: list[tuple[float, Array, Array, Array]] = []
+        self._issued: list[Command] = []
+        self._instants: list[float] = []
+        self._acting: list[Command] = []
+
+    def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
+        from tqdm import tqdm
+
+        x, y, pieces = self._law.initial_state.copy(), y0, SolutionPieces(times)
+        self._act(plant, float(times[0]), self.resting)
+        instants = list(self._plan(float(times[0]), float(times[-1])))
+        ends = [instant.time for instant in instants[1:]] + [float(times[-1])]
+        with tqdm(total=ends[-1] - times[0], unit="s", delay=1.0, disable=None if progress else True, leave=False) as bar:
+            for instant, end in zip(instants, ends, strict=True):
+                if instant.sample:
+                    x = self._sample(plant, instant.time, y, x)
+                if instant.applied >= 0:
+                    self._act(plant, instant.time, self._issued[instant.applied])
+                if end - instant.time > ROUNDING * self._law.sample_time:
+                    y = pieces.add(integrate(pieces.within(instant.time, end), y))
+                bar.update(end - instant.time)
+                if pieces.ended:
+                    break
+        return pieces.joined()
+
+    def _plan(self, begin: float, end: float) -> Iterator[_Instant]:
+        step = self._law.sample_time
+        whole = int(np.floor(self._delay + ROUNDING))
+        part = self._delay - whole if self._delay - whole > ROUNDING else 0.0
+        for k in range(int((end - begin) / step + ROUNDING) + 1):
+            yield _Instant(begin + k * step, True, -1 if part else k - whole)
+            late = begin + (k + part) * step
+            if part and k >= whole and late <= end + ROUNDING * step:
+                yield _Instant(late, False, k - whole)
+
+    def _act(self, plant: Plant, t: float, command: Command) -> None:
+        self._instants.append(t)
+        self._acting.append(command)
+        plant.command = command
+
+    def _sample(self, plant: Plant, t: float, state: Array, x: Array) -> Array:
+        """Take a sample, call the controller, keep its commands, and return its next states."""
+        q, v = plant.split(t, state)
+        a = plant.dynamics(t, q, v)[0] if self.measurements.dynamic.any() else np.zeros(plant.model.nv)
+        measured = plant.measure(self.measurements, t, q, v, a)
+        measured = measured + self._noise * self._rng.standard_normal(len(measured))
+        r = self.references.read(t)
+        x_next, u = self._law.update(t, x, measured - self.trim, r - self.r_trim, measured)
+        if not (np.isfinite(x_next).all() and np.isfinite(u).all()):
+            advice = "the loop is unstable, or the controller's numbers are wrong"
+            raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
+        self._samples.append((t, measured, r, x))
+        self._issued.append(self.send(u))
+        return x_next
+
+    def command_at(self, plant: Plant, t: float, y: Array) -> Command:
+        return self._acting[bisect_right(self._instants, t + ROUNDING * self._law.sample_time) - 1]
+
+    def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
+        instants, outputs, references, states = ([row[k] for row in self._samples] for k in range(4))
+        return self.rows(np.array(instants), outputs, references, self._issued, states)

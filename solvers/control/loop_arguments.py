@@ -1,0 +1,130 @@
+"""Reading what `simulate` is told about a control loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from titop.blocks.checks import real_array
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law
+from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop, SampledLoop
+from titop.solvers.control.controller import Controller, read_duration
+from titop.solvers.control.linear_controller import is_state_space, wire
+from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
+from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.operating_values import OperatingValues
+from titop.solvers.control.scheduled_controller import ScheduledController
+from titop.solvers.model import Model
+
+
+@dataclass(frozen=True)
+class LoopArguments:
+    """The arguments of `simulate` about a control loop, as given there."""
+
+    controller: Any = None
+    reference: Any = None
+    sample_time: Any = None
+    delay: Any = 0.0
+    operating_point: Any = None
+    noise: Any = None
+    saturate: bool = True
+    seed: Any = 0
+
+
+def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArguments) -> ControlLoop | None:
+    """Return the control loop of a simulation that starts at q, v, if there is one.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and for an algebraic loop.
+    """
+    if given.controller is None:
+        _refuse_without_controller(given)
+        return None
+    if not model.nv:
+        raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
+    operating = OperatingValues(model, given.operating_point)
+    law = _read_law(model, q, v, given, operating.origin)
+    rest = (given.reference, operating, times, given.saturate)
+    delay = read_duration("delay", given.delay, zero=True)
+    if isinstance(law, SampledLaw):
+        noise = _read_noise(given.noise, law.inputs)
+        return SampledLoop(model, law, delay, noise, np.random.default_rng(given.seed), *rest)
+    if delay:
+        advice = "give a sample_time, or put a Pade approximation into the controller"
+        raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
+    if given.noise is not None:
+        advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
+        raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
+    return ContinuousLoop(model, law, *rest)
+
+
+def _refuse_without_controller(given: LoopArguments) -> None:
+    default = LoopArguments()
+    for name in ("reference", "sample_time", "delay", "operating_point", "noise"):
+        value = getattr(given, name)
+        if value is not getattr(default, name) and not (name == "delay" and value == 0):
+            raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
+
+
+def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
+    measured, commanded = measured_signals(model), commanded_signals(model)
+    K, step = given.controller, given.sample_time
+    exogenous = [str(name) for name in given.reference] if isinstance(given.reference, Mapping) else []
+    own = K.sample_time if isinstance(K, Controller | ScheduledController) else None
+    if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=1e-9, atol=0):
+        expected = f"the controller's {own:g} s"
+        raise ModelError(Finding("other-sample-time", "sample_time", step, expected, "leave sample_time out"))
+    if isinstance(K, Controller):
+        inputs = _found("controller.inputs", K.inputs, measured)
+        return controller_law(K, inputs, _found("controller.outputs", K.outputs, commanded))
+    if isinstance(K, ScheduledController):
+        schedule = dict(zip(K.schedule, _found("schedule", tuple(K.schedule.values()), measured), strict=True))
+        first = K.at(_parameters_at(model, schedule, q, v, origin))
+        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
+    if not is_state_space(K):
+        advice = "use control.ss(K) with names for its inputs and outputs, or tt.Controller for a function"
+        expected = "a control.StateSpace, tt.Controller or tt.ScheduledController"
+        raise ModelError(Finding("wrong-type", "controller", K, expected, advice))
+    wiring = wire(K, measured, commanded, exogenous)
+    if step is None and K.dt is True:
+        advice = "its time base is discrete without a step"
+        raise ModelError(Finding("no-sample-time", "sample_time", step, "the controller's sample time", advice))
+    if step is None and not K.dt:
+        return ContinuousLaw(wiring, K)
+    return state_space_law(K, wiring, read_duration("sample_time", K.dt if step is None else step))
+
+
+def _found(where: str, names: tuple[str, ...], table: SignalTable) -> tuple[str, ...]:
+    return tuple(table.find(where, name) for name in names)
+
+
+def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array, origin: Array) -> dict[str, float]:
+    """Return the scheduling parameters at a state."""
+    measurements = Measurements(model, tuple(schedule.values()), origin)
+    for name, output in schedule.items():
+        if measurements.dynamic[list(schedule).index(name)]:
+            advice = "schedule by positions and velocities"
+            raise ModelError(Finding("dynamic-schedule", f"schedule[{name!r}]", output, "no accelerations or forces", advice))
+    return dict(zip(schedule, measurements.read_kinematic(q, v).tolist(), strict=True))
+
+
+def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
+    """Return standard deviations (ny) from a number, numbers (ny), or numbers by name."""
+    if noise is None:
+        return np.zeros(len(names))
+    if isinstance(noise, Mapping):
+        table = SignalTable("an output that the controller measures", names)
+        by_name = {table.find("noise", str(name)): value for name, value in noise.items()}
+        noise = [by_name.get(name, 0.0) for name in names]
+    deviations = real_array(noise)
+    deviations = np.full(len(names), deviations) if deviations is not None and deviations.shape == () else deviations
+    if deviations is None or deviations.shape != (len(names),) or not (deviations >= 0).all() or np.isinf(deviations).any():
+        expected = f"standard deviations, zero or more, of {', '.join(names)}"
+        raise ModelError(Finding("bad-noise", "noise", noise, expected, "give a number, one each, or a mapping"))
+    return deviations

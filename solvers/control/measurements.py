@@ -1,0 +1,93 @@
+"""Reading chosen outputs of a model by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from titop.blocks.sensors import Accelerometer, ReactionSensor
+from titop.blocks.spatial import Array
+from titop.solvers.control.loop_signals import PORT_PARTS
+from titop.solvers.model import Model
+from titop.solvers.outputs import configuration_units, coordinate_units, read_sensor, sensor_units
+
+
+class _Source(NamedTuple):
+    """Where an output comes from: `read` gives an array, known by `key`, of which it is an entry.
+
+    It is `dynamic` if it depends on accelerations.
+    """
+
+    key: str
+    read: Callable[[Any, Any, Any, Any, Any, Any], Array]
+    entry: int
+    unit: str
+    dynamic: bool
+
+
+class Measurements:
+    """Some of the outputs of a model: of sensors, coordinates and ports.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+        In titop's spelling; see `titop.solvers.control.loop_signals.measured_signals`.
+    origin : (nq,) array
+        From which the coordinates of free and spherical joints are displacements (tangent vectors), as in linear models.
+
+    Attributes
+    ----------
+    units : tuple of str
+    dynamic : (ny,) bool array
+        Which depend on accelerations and so, at once, on what is commanded.
+    """
+
+    def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
+        self.names = tuple(names)
+        self._zero = np.zeros(model.nv)
+        self._sources = [_source(model, name, origin) for name in self.names]
+        self._reads = {source.key: source for source in self._sources}
+        self.units = tuple(source.unit for source in self._sources)
+        self.dynamic = np.array([source.dynamic for source in self._sources], dtype=bool)
+
+    def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
+        """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
+        values = {key: source.read(q, v, a, wrenches, u, tau) for key, source in self._reads.items()}
+        return np.array([values[source.key][source.entry] for source in self._sources])
+
+    def read_kinematic(self, q: Array, v: Array) -> Array:
+        """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
+        reads = ((key, source) for key, source in self._reads.items() if not source.dynamic)
+        values = {key: source.read(q, v, self._zero, None, None, None) for key, source in reads}
+        return np.array([0.0 if source.dynamic else values[source.key][source.entry] for source in self._sources])
+
+
+def _source(model: Model, name: str, origin: Array) -> _Source:
+    for sensor in model.assembly.sensors:
+        if name in sensor.output_names:
+            entry = sensor.output_names.index(name)
+            dynamic = isinstance(sensor, Accelerometer | ReactionSensor)
+            unit = sensor_units(model, sensor)[entry]
+            return _Source(sensor.name, lambda *state, sensor=sensor: read_sensor(model, sensor, *state), entry, unit, dynamic)
+    target, _, part = name.rpartition(".")
+    if part == "q" and target in model.coordinate_names and not _is_plain(model, target):
+        entry, unit = model.coordinate_names.index(target), coordinate_units(model).get(target, "1")
+        return _Source("displacement", lambda q, *_: model.difference(origin, q), entry, unit, False)
+    if part == "q":
+        unit = configuration_units(model).get(target, "1")
+        return _Source("q", lambda q, *_: q, model.configuration_names.index(target), unit, False)
+    if part == "v":
+        unit = f"{coordinate_units(model).get(target, '1')}/s"
+        return _Source("v", lambda q, v, *_: v, model.coordinate_names.index(target), unit, False)
+    start, unit = PORT_PARTS[part[:-3]]
+    key = f"{target} dynamic" if start < 6 else target
+    return _Source(key, lambda q, v, a, *_: model.motion(target, q, v, a), start + int(part[-2]), unit, start < 6)
+
+
+def _is_plain(model: Model, coordinate: str) -> bool:
+    """Return whether a coordinate is an entry of q."""
+    k = model.coordinate_names.index(coordinate)
+    block = next(b for b in model.assembly.blocks_with_coordinates() if k < model.assembly.v_slices[b.name].stop)
+    return block.configuration_names == block.coordinates

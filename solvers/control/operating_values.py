@@ -1,0 +1,93 @@
+"""The operating point about which a controller was designed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_state
+from titop.solvers.control.commands import Command
+from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
+from titop.solvers.control.measurements import Measurements
+from titop.solvers.model import Model
+
+
+class OperatingValues:
+    """Outputs and commands at an operating point; zero where nothing is said.
+
+    Parameters
+    ----------
+    model : Model
+    given : mapping of name to number, or object, optional
+        Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; and
+        inputs ``u``, efforts ``tau``, accelerations ``a`` where they are not zero. ``y`` and ``u`` may be mappings.
+
+    Attributes
+    ----------
+    origin : (nq,) array
+        The configuration, neutral if it is not known.
+    command : Command
+
+    Raises
+    ------
+    ModelError
+        For unknown names and unusable values.
+    """
+
+    def __init__(self, model: Model, given: Any) -> None:
+        self._model = model
+        self.origin = model.neutral()
+        self._state: tuple[Array, Array, Array] | None = None
+        self._outputs: dict[str, float] = {}
+        u, tau = np.zeros(model.nu), np.zeros(model.nv)
+        measured, commanded = measured_signals(model), commanded_signals(model)
+        if isinstance(given, Mapping):
+            for name, value in given.items():
+                number = float(read_state(f"operating_point[{name!r}]", [value], (str(name),))[0])
+                if name in measured:
+                    self._outputs[measured.find("operating_point", name)] = number
+                    continue
+                table = SignalTable("an output or input of the model", (*measured.names, *commanded.names))
+                entry = commanded.names.index(table.find("operating_point", str(name)))
+                (u if entry < model.nu else tau)[entry if entry < model.nu else entry - model.nu] = number
+        elif given is not None:
+            u, tau = self._read_object(given, measured)
+        self.command = Command(u, tau)
+
+    def _read_object(self, given: Any, measured: SignalTable) -> tuple[Array, Array]:
+        model = self._model
+        zero = np.zeros(model.nv)
+        if hasattr(given, "q"):
+            parts = (getattr(given, name, None) for name in ("v", "a"))
+            v, a = (
+                zero if part is None else read_state(f"operating_point.{name}", part, model.coordinate_names)
+                for name, part in zip("va", parts, strict=True)
+            )
+            self.origin = read_state("operating_point.q", given.q, model.configuration_names)
+            self._state = self.origin, v, a
+        elif isinstance(getattr(given, "y", None), Mapping):
+            self._outputs = {measured.find("operating_point.y", name): float(value) for name, value in given.y.items()}
+        elif hasattr(given, "y"):
+            y = read_state("operating_point.y", given.y, model.output_names)
+            self._outputs = dict(zip(model.output_names, y.tolist(), strict=True))
+        else:
+            advice = "give a mapping of signal names to numbers"
+            raise ModelError(Finding("wrong-type", "operating_point", given, "an object with q and u, or y and u", advice))
+        u, tau = getattr(given, "u", None), getattr(given, "tau", None)
+        return (
+            np.zeros(model.nu) if u is None else model.inputs.read(u),
+            zero if tau is None else read_state("operating_point.tau", tau, model.coordinate_names),
+        )
+
+    def outputs(self, names: Sequence[str]) -> Array:
+        """Return the outputs with these names (titop's spelling); zero for names of none."""
+        if self._state is None:
+            return np.array([self._outputs.get(name, 0.0) for name in names])
+        known = measured_signals(self._model)
+        kept = [name for name in names if name in known]
+        read = Measurements(self._model, kept, self.origin).read(*self._state, {}, self.command.u, self.command.tau)
+        values = dict(zip(kept, read, strict=True))
+        return np.array([values.get(name, 0.0) for name in names])

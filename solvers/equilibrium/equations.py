@@ -1,0 +1,92 @@
+"""The equations of equilibria, at rest and moving.
+
+At a relative equilibrium the accelerations vanish, ``a(q, v) = 0``, and go on doing so while the configuration moves with v:
+``a_q v = 0``. Coordinates on which the accelerations do not depend may move at any rate. A closed loop stays closed:
+``closure_error(q) = 0`` and ``J v = 0``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.unknowns import Unknowns
+
+#: Step of central differences, in the unknowns' scale.
+_STEP = 1e-5
+
+
+class Equations(NamedTuple):
+    """Residuals of the equilibrium's equations, and what they are about."""
+
+    values: Array
+    names: tuple[str, ...]
+
+
+def equations(point: OperatingPoint, moving: bool) -> Equations:
+    """Return the residuals: accelerations, then how they change along the motion if the point moves, then closures."""
+    model = point.model
+    a, A, _ = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    values, names = [a], [*model.coordinate_names]
+    if moving:
+        values.append(A[model.nv :, : model.nv] @ point.v)
+        names += [f"{name} while it moves" for name in model.coordinate_names]
+    closures = _closures(point)
+    return Equations(np.concatenate([*values, closures]), (*names, *(f"closure[{k}]" for k in range(len(closures)))))
+
+
+def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
+    """Return the derivatives of the residuals by x: exact where `exact_slopes` has them, else by central differences."""
+    point = unknowns.at(x)
+    model, nv = point.model, point.model.nv
+    by_x = difference_slopes(unknowns, x, moving)
+    _, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
+    positions, _ = unknowns.select("coordinate")
+    if positions:
+        by_x[:nv, positions] = by_q @ unknowns.chart(x)
+    for kind, matrix in (("rate", by_v), ("effort", by_tau)):
+        positions, indices = unknowns.select(kind)
+        by_x[:nv, positions] = matrix[:, indices]
+    positions, indices = unknowns.select("input")
+    if positions:
+        by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices]
+    return by_x
+
+
+def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
+    """Return the derivatives of the residuals by x from central differences of exact functions.
+
+    They stand for those by parameters, those along the motion (second derivatives of the dynamics) and those of closures,
+    until there are exact ones; an error here slows the search down, and changes no equilibrium.
+    """
+    first = equations(unknowns.at(x), moving)
+    result = np.zeros((len(first.values), len(x)))
+    exact = len(first.values) == unknowns.guess.model.nv
+    for k, entry in enumerate(unknowns.entries):
+        if entry.kind == "parameter" or not exact:
+            step = _STEP * np.eye(len(x))[k]
+            ahead, behind = (equations(unknowns.at(x + sign * step), moving).values for sign in (1, -1))
+            result[:, k] = (ahead - behind) / (2 * _STEP)
+    return result
+
+
+def accelerations_along(point: OperatingPoint) -> Array:
+    """Return the accelerations (3, nv) at three instants of a point's motion, up to a few metres or radians away."""
+    model, largest = point.model, float(np.abs(point.v).max(initial=0.0))
+    if not largest:
+        return np.zeros((0, model.nv))
+    instants = np.array([0.7, 1.9, 3.7]) / largest
+    moved = [model.integrate(point.q, t * point.v) for t in instants]
+    return np.array([model.forward_dynamics(q, point.v, point.tau, point.wrenches or None, u=point.u) for q in moved])
+
+
+def _closures(point: OperatingPoint) -> Array:
+    """Return how far rigid closures are from closed, in position and velocity; nothing for a tree."""
+    error_of = getattr(point.model, "closure_error", None)
+    if error_of is None:
+        return np.zeros(0)
+    jacobian = np.asarray(point.model.closure_jacobian(point.q))  # type: ignore[attr-defined]
+    return np.concatenate([np.asarray(error_of(point.q)), jacobian @ point.v])

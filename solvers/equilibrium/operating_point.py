@@ -1,0 +1,177 @@
+"""Operating points: states about which a system is linearised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import check_quaternions, read_state, read_wrenches
+from titop.solvers.linear.reduction import reduction
+from titop.solvers.linear.signals import state_signals
+from titop.solvers.model import Model
+
+#: Eigenvalues whose real part is below this part of the largest one count as on the axis: those of drifting coordinates are
+#: defective zeros, which rounding moves by its square root.
+_NEUTRAL = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A state with all that acts on it. `trim` returns those that are equilibria; any other may be made directly.
+
+    About a point with velocities, states are measured from the moving reference ``integrate(q, v t)``.
+
+    Parameters
+    ----------
+    model : Model
+        With the point's parameters.
+    q : array_like (nq,)
+    v, tau : array_like (nv,), optional
+        Zero by default.
+    u : array_like (nu,) or mapping of input name to number, optional
+    wrenches : mapping of port name to (6,), optional
+        External wrenches in the ports' frames.
+    parameters : mapping of name to number, optional
+        Those that were changed to find the point, or given with it.
+    unknowns : tuple of str
+        What was searched for.
+    rank : int
+        Number of unknowns that the equilibrium determines.
+    free : tuple of str
+        Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
+    overdetermined : tuple of str
+        Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
+
+    Notes
+    -----
+    Arguments of `deviation`: `q` and `v` a state, `system` a linear model whose states are wanted, `t` the time (s) since the
+    reference was at the point.
+    """
+
+    model: Model
+    q: Array
+    v: Array = None  # type: ignore[assignment]
+    tau: Array = None  # type: ignore[assignment]
+    u: Array | None = None
+    wrenches: Mapping[str, Array] | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    unknowns: tuple[str, ...] = ()
+    rank: int = 0
+    free: tuple[str, ...] = ()
+    overdetermined: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        model = self.model
+        if not isinstance(model, Model):
+            raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+        q = read_state("q", self.q, model.configuration_names)
+        check_quaternions(q, model._quaternions, model.configuration_names)
+        values: dict[str, Any] = {"q": model.unit_configuration(q)}
+        for name in ("v", "tau"):
+            given = getattr(self, name)
+            values[name] = np.zeros(model.nv) if given is None else read_state(name, given, model.coordinate_names)
+        values["u"] = None if self.u is None else model.inputs.read(self.u)
+        if self.wrenches is not None:
+            object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def residual(self) -> Array:
+        """Accelerations (nv) at the point: zero at an equilibrium, also a moving one."""
+        return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
+
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """Eigenvalues (rad/s) of the linearisation, inputs held constant; the least damped first."""
+        _, A, _ = self.model._linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
+        reduced = reduction(self.model, self.q, self.v, np.zeros(self.model.nv, dtype=bool))
+        values = np.linalg.eigvals(reduced.rows(reduced.columns(A)))
+        return values[np.lexsort((values.imag, -values.real))]
+
+    @property
+    def stability(self) -> str:
+        """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open."""
+        size = _NEUTRAL * max(1.0, float(np.abs(self.eigenvalues).max(initial=0.0)))
+        largest = float(self.eigenvalues.real.max(initial=-np.inf))
+        return "unstable" if largest > size else "neutral" if largest > -size else "stable"
+
+    @property
+    def drifting(self) -> tuple[str, ...]:
+        """Coordinates that move at a constant rate."""
+        return tuple(name for name, rate in zip(self.model.coordinate_names, self.v, strict=True) if rate)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Exported names of the 2 nv states of a linear model, in its order."""
+        return tuple(signal.name for signal in state_signals(self.model))
+
+    def deviation(self, q: Any, v: Any, system: Any = None, t: float = 0.0) -> Array:
+        """Return the state (2 nv) of the linear model that stands for a state of the nonlinear one.
+
+        With `system` a linear model made about this point, only its states, in its order. `q` and `v` are the nonlinear
+        state, `t` the time (s) since a moving reference was at the point.
+
+        Raises
+        ------
+        ModelError
+            If the system has states that this model has not.
+        """
+        reference = self.model.integrate(self.q, float(t) * self.v)
+        rates = read_state("v", v, self.model.coordinate_names)
+        whole = np.concatenate([self.model.difference(reference, q), rates - self.v])
+        if system is None:
+            return whole
+        names = self.state_names
+        unknown = [label for label in system.state_labels if label not in names]
+        if unknown:
+            raise ModelError(
+                Finding("unknown-state", "system", unknown[0], "a state of the model", did_you_mean(unknown[0], names))
+            )
+        return whole[[names.index(label) for label in system.state_labels]]
+
+    def __str__(self) -> str:
+        lines = [
+            f"operating point of {self.model.name!r}: {self.stability}, residual {np.abs(self.residual).max(initial=0.0):.1e}"
+        ]
+        lines += [f"  {name} = {value:.6g}" for name, value in zip(self.model.configuration_names, self.q, strict=True)]
+        lines += [f"  {name}.v = {x:.6g}" for name, x in zip(self.model.coordinate_names, self.v, strict=True) if x]
+        lines += [f"  {name}.tau = {x:.6g}" for name, x in zip(self.model.coordinate_names, self.tau, strict=True) if x]
+        if self.u is not None:
+            lines += [f"  {name} = {x:.6g}" for name, x in zip(self.model.input_names, self.u, strict=True)]
+        lines += [f"  {name} = {x:.6g}" for name, x in self.parameters.items()]
+        for what, names in (("free", self.free), ("overdetermined", self.overdetermined)):
+            lines += [f"  {what}: {', '.join(names)}"] if names else []
+        return "\n".join(lines)
+
+
+def read_point(model: Any, point: Any) -> OperatingPoint:
+    """Return an operating point of a model given as such, as ``(q, v)`` or ``(q, v, tau)``, or as a configuration at rest.
+
+    Raises
+    ------
+    ModelError
+        If it is none, or of a model with other coordinates.
+    """
+    if not isinstance(model, Model):
+        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    if isinstance(point, OperatingPoint):
+        if point.model.coordinate_names != model.coordinate_names:
+            found = f"a point of {point.model.name!r}"
+            raise ModelError(Finding("other-model", "point", found, f"a point of {model.name!r}", "trim this model"))
+        changed = model.with_parameters(point.parameters) if point.parameters and point.model is not model else model
+        if changed is point.model:
+            return point
+        return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters)
+    if isinstance(point, tuple | list) and len(point) in (2, 3) and all(np.ndim(part) == 1 for part in point):
+        return OperatingPoint(model, *point)
+    if np.ndim(point) == 1:
+        return OperatingPoint(model, point)
+    raise ModelError(
+        Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")
+    )

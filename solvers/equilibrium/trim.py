@@ -1,0 +1,249 @@
+"""Equilibria, at rest and moving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from titop.blocks.checks import real_array
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_mapping
+from titop.solvers.equilibrium.equations import Equations, accelerations_along, equation_slopes, equations
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.root_search import newton, trust_region
+from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.model import Model
+
+#: Singular values below this part of the largest one count as zero.
+_RANK = 1e-8
+
+#: Entries of null spaces below this are rounding.
+_ENTRY = 1e-6
+
+#: Longest step of a coordinate (m, rad), or of a parameter in parts of its guess: longer ones lead to far equilibria.
+_REACH = 0.5
+
+#: An unknown as close to its bound as this is said to be at it.
+_AT_BOUND = 1e-6
+
+#: How much less exactly than at the point the equations hold a few metres or radians later.
+_LATER = 1e3
+
+
+def trim(
+    model: Model,
+    unknowns: Sequence[str] | str | None = None,
+    q: Any = None,
+    v: Any = None,
+    tau: Any = None,
+    u: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+) -> OperatingPoint:
+    """Find an equilibrium: a state that lasts, at rest or moving at constant rates.
+
+    At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
+    constant), and remain so while the configuration moves: steady spin, uniform motion, steady turns. What does not influence
+    the dynamics may drift.
+
+    Parameters
+    ----------
+    model : Model
+    unknowns : sequence of str, optional
+        What may change: coordinates ``"hinge"`` (a joint's name stands for all of its own), rates ``"hinge.v"``, efforts
+        ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. The rest stays.
+    q : (nq,) array or mapping of joint or coordinate name to value, optional
+        Guess of the unknown and values of the fixed coordinates; neutral by default.
+    v : (nv,) array or mapping, optional
+        The same for rates.
+    tau : (nv,) array or mapping of joint or coordinate name to number, optional
+        The same for efforts.
+    u : (nu,) array or mapping of input name to number, optional
+        The same for inputs of actuators.
+    wrenches : mapping of port name to (6,), optional
+        External wrenches, in the ports' frames.
+    parameters : mapping of name to number, optional
+        Parameters to change before: values, and guesses of the unknown ones.
+    bounds : mapping of unknown to (lower, upper), optional
+        Inputs stay in their actuators' ranges when nothing else is said.
+    tolerance : float
+        How exactly the equations hold, in parts of what the unknowns' own size (at least 1) contributes to them.
+    max_iterations : int
+        Evaluations of the equations at most.
+
+    Returns
+    -------
+    OperatingPoint
+        Says also which unknowns are free and which conditions do not depend on them. With more unknowns than the equations
+        determine, the equilibrium near the guess is returned.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, unusable values and bounds.
+    ConvergenceError
+        When there is no equilibrium near the guess: with the smallest residual found, and where it is left.
+
+    Notes
+    -----
+    Each iteration costs one linearisation; parameters, and the condition along the motion, some evaluations of the dynamics for
+    each unknown.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> m = s.resolve()
+    >>> tt.trim(m, q={"hinge": 3.0}).stability
+    'unstable'
+    >>> hanging = tt.trim(m, ["hinge.tau"], q={"hinge": 0.5})
+    >>> round(float(hanging.tau[0]), 6)  # 2 kg * 9.81 m/s^2 * sin(0.5) m
+    9.406329
+    """
+    guess = read_guess(model, q, v, tau, u, wrenches, parameters)
+    tolerance = _read_tolerance(tolerance)
+    searched = Unknowns(guess, list(model.coordinate_names) if unknowns is None else unknowns)
+    return search(searched, searched.bounds(bounds), tolerance, max_iterations)
+
+
+def search(
+    unknowns: Unknowns,
+    bounds: tuple[Array, Array],
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+    start: Array | None = None,
+) -> OperatingPoint:
+    """Return the equilibrium found from a start (that of the guess by default).
+
+    Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over.
+
+    Raises
+    ------
+    ConvergenceError
+        When there is none.
+    """
+    moving = bool(unknowns.guess.v.any()) or bool(unknowns.select("rate")[0])
+    x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
+    size = len(equations(unknowns.at(x), moving).values)
+
+    def residual(x: Array) -> Array:
+        try:
+            return equations(unknowns.at(x), moving).values
+        except ModelError:  # parameters or configurations that cannot be
+            return np.full(size, np.inf)
+
+    def slopes(x: Array) -> Array:
+        return equation_slopes(unknowns, x, moving)
+
+    def excess(x: Array, by_x: Array) -> Array:
+        """Return the residuals in parts of what is allowed."""
+        result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(1.0, np.abs(x))))
+        return result
+
+    reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
+    if len(x):
+        x = newton(residual, slopes, x, bounds, reach, max_iterations)
+        if (excess(x, slopes(x)) > 1).any():
+            wider = trust_region(residual, slopes, x, bounds, max_iterations)
+            x = newton(residual, slopes, wider, bounds, reach, max_iterations)
+    point, by_x = unknowns.at(x), slopes(x)
+    _refuse_residual(point, equations(point, moving), excess(x, by_x), unknowns, x, bounds)
+    _refuse_passing(point, by_x, tolerance)
+    return _described(point, by_x, unknowns)
+
+
+def _refuse_residual(
+    point: OperatingPoint, found: Equations, excess: Array, unknowns: Unknowns, x: Array, bounds: tuple[Array, Array]
+) -> None:
+    """Refuse to call something an equilibrium that is none."""
+    if not (excess > 1).any():
+        return
+    worst = int(excess.argmax())
+    room = np.minimum(x - bounds[0], bounds[1] - x)
+    at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
+    hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
+    raise ConvergenceError(
+        f"no equilibrium near the guess: acceleration {found.values[worst]:.3g} of {found.names[worst]} is left at "
+        f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
+    )
+
+
+def _refuse_passing(point: OperatingPoint, slopes: Array, tolerance: float) -> None:
+    """Refuse a state whose accelerations vanish only in passing."""
+    allowed = _LATER * tolerance * (1.0 + np.abs(slopes[: point.model.nv]).sum(axis=1))
+    later = np.abs(accelerations_along(point)).max(axis=0, initial=0.0) / allowed
+    if (later > 1).any():
+        name = point.model.coordinate_names[int(later.argmax())]
+        raise ConvergenceError(
+            f"no equilibrium: the accelerations vanish, but not while the system moves ({name}); "
+            "let only coordinates move on which nothing depends"
+        )
+
+
+def _values(point: OperatingPoint, unknowns: Unknowns) -> str:
+    """Return the unknowns' values as text."""
+    values = Unknowns(point, unknowns.names[:8]).values()
+    shown = [f"{name} = {value:.6g}" for name, value in zip(unknowns.names, values, strict=False) if not np.isnan(value)]
+    return ", ".join(shown) + (", ..." if len(unknowns.entries) > 8 else "")
+
+
+def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> OperatingPoint:
+    """Return the point with what its equations say of the unknowns."""
+    nv = point.model.nv
+    left, sizes, _ = np.linalg.svd(slopes[:nv])
+    lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
+    _, sizes, right = np.linalg.svd(slopes)
+    rank = _rank(sizes)
+    free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
+    names = point.model.coordinate_names
+    return OperatingPoint(
+        point.model,
+        point.q,
+        point.v,
+        point.tau,
+        point.u,
+        point.wrenches,
+        point.parameters,
+        unknowns.names,
+        rank,
+        tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
+        tuple(name for name, is_lost in zip(names, lost, strict=True) if is_lost),
+    )
+
+
+def _rank(sizes: Array) -> int:
+    return int((sizes > _RANK * max(1.0, sizes.max(initial=0.0))).sum())
+
+
+def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any) -> OperatingPoint:
+    """Return the point from which a search starts.
+
+    Raises
+    ------
+    ModelError
+        For unusable values.
+    """
+    if not isinstance(model, Model):
+        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    changes = dict(read_mapping("parameters", parameters or {}))
+    if changes:
+        model = model.with_parameters(changes)
+    q = model.neutral() if q is None else model.configuration(q) if isinstance(q, Mapping) else q
+    v = model.velocity(v) if isinstance(v, Mapping) else v
+    tau = model.velocity(tau) if isinstance(tau, Mapping) else tau
+    return OperatingPoint(model, q, v, tau, u, wrenches, changes)
+
+
+def _read_tolerance(tolerance: Any) -> float:
+    number = real_array(tolerance)
+    if number is None or number.shape != () or not 0 < number < 1:
+        raise ModelError(
+            Finding("bad-tolerance", "tolerance", tolerance, "a number between 0 and 1", "1e-9 suits most systems")
+        )
+    return float(number)

@@ -1,0 +1,181 @@
+"""What an equilibrium is searched over: coordinates, rates, efforts, inputs and parameters, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from titop.blocks.checks import real_array
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_mapping
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
+from titop.solvers.model import Model
+
+#: Ending of a name, and what it stands for.
+_KINDS = {"q": "coordinate", "v": "rate", "tau": "effort"}
+
+
+class Unknown(NamedTuple):
+    """One unknown.
+
+    Attributes
+    ----------
+    kind : {"coordinate", "rate", "effort", "input", "parameter"}
+    name : str
+    number : int
+        In v, tau or u; -1 for a parameter.
+    """
+
+    kind: str
+    name: str
+    number: int = -1
+
+
+class Unknowns:
+    """The unknowns of a search, as numbers x that are zero at the guess.
+
+    Coordinates are measured along their tangent directions from the guess; parameters in parts of their guess.
+
+    Parameters
+    ----------
+    guess : OperatingPoint
+    names : sequence of str
+        ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its own), ``"hinge.v"`` its rate,
+        ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a parameter.
+
+    Attributes
+    ----------
+    entries : tuple of Unknown
+
+    Raises
+    ------
+    ModelError
+        For unknown names, and names given twice.
+    """
+
+    def __init__(self, guess: OperatingPoint, names: Any) -> None:
+        self.guess = guess
+        model = guess.model
+        self._numbers = model.parameters() if any("." in str(name) for name in read_names("unknowns", names)) else {}
+        self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name, self._numbers))
+        for k, entry in enumerate(self.entries):
+            if entry in self.entries[:k]:
+                advice = f"{entry.name!r} is there already"
+                raise ModelError(Finding("duplicate-unknown", "unknowns", entry.name, "each unknown once", advice))
+        self.scales = np.array([abs(self._numbers[e.name][0]) or 1.0 if e.kind == "parameter" else 1.0 for e in self.entries])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return tuple(entry.name for entry in self.entries)
+
+    def select(self, kind: str) -> tuple[list[int], list[int]]:
+        """Return positions in x, and indices in v, tau or u, of the unknowns of a kind."""
+        found = [(k, entry.number) for k, entry in enumerate(self.entries) if entry.kind == kind]
+        return [k for k, _ in found], [index for _, index in found]
+
+    def at(self, x: Array) -> OperatingPoint:
+        """Return the operating point that x stands for.
+
+        Raises
+        ------
+        ModelError
+            For parameters that a block refuses.
+        """
+        guess, model = self.guess, self.guess.model
+        dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
+        for target, kind in ((dq, "coordinate"), (v, "rate"), (tau, "effort")):
+            positions, indices = self.select(kind)
+            target[indices] += x[positions]
+        positions, indices = self.select("input")
+        if positions:
+            u = np.zeros(model.nu) if u is None else u.copy()
+            u[indices] += x[positions]
+        changes = {
+            entry.name: self._numbers[entry.name][0] + float(x[k] * self.scales[k])
+            for k, entry in enumerate(self.entries)
+            if entry.kind == "parameter"
+        }
+        if changes:
+            model = model.with_parameters(changes)
+        return OperatingPoint(model, model.integrate(guess.q, dq), v, tau, u, guess.wrenches, {**guess.parameters, **changes})
+
+    def chart(self, x: Array) -> Array:
+        """Return the derivative (nv, coordinates among x) of the configuration's tangent by x."""
+        model = self.guess.model
+        positions, indices = self.select("coordinate")
+        dq = np.zeros(model.nv)
+        dq[indices] = x[positions]
+        return np.linalg.inv(model.difference_slopes(dq))[:, indices]
+
+    def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
+        """Return lower and upper bounds of x; inputs stay in their actuators' ranges when nothing else is said.
+
+        Raises
+        ------
+        ModelError
+            For bounds of what is no unknown or has no plain number, and for bounds that are no pair with room between.
+        """
+        inputs = self.guess.model.inputs
+        values = self.values()
+        lower, upper = np.full((2, len(values)), [[-np.inf], [np.inf]])
+        for k, entry in enumerate(self.entries):
+            if entry.kind == "input":
+                lower[k], upper[k] = inputs.lower[entry.number], inputs.upper[entry.number]
+        for name, pair in read_mapping("bounds", bounds or {}).items():
+            if name not in self.names:
+                raise unknown_name("bound", name, "one of the unknowns", self.names)
+            k = self.names.index(name)
+            if np.isnan(values[k]):
+                advice = "bound joints with plain coordinates"
+                raise ModelError(Finding("no-number", f"bounds[{name!r}]", pair, "an unknown that is a plain number", advice))
+            lower[k], upper[k] = _read_pair(name, pair)
+        known = np.nan_to_num(values)
+        return (lower - known) / self.scales, (upper - known) / self.scales
+
+    def values(self) -> Array:
+        """Return the guess's values; NaN for coordinates of free and spherical joints."""
+        guess, model = self.guess, self.guess.model
+        values = np.empty(len(self.entries))
+        for k, (kind, name, index) in enumerate(self.entries):
+            if kind == "coordinate":
+                plain = model.coordinate_names[index] in model.configuration_names and model.has_plain_coordinates(index)
+                values[k] = guess.q[model.configuration_names.index(model.coordinate_names[index])] if plain else np.nan
+            elif kind == "input":
+                values[k] = 0.0 if guess.u is None else guess.u[index]
+            else:
+                values[k] = {"rate": guess.v, "effort": guess.tau}[kind][index] if index >= 0 else self._numbers[name][0]
+        return values
+
+
+def _read(model: Model, name: Any, numbers: Mapping[str, Any]) -> list[Unknown]:
+    if isinstance(name, str):
+        where = coordinates_of(model, name)
+        if where is not None:
+            return [Unknown("coordinate", model.coordinate_names[k], k) for k in where]
+        base, _, part = name.rpartition(".")
+        where = coordinates_of(model, base)
+        if where is not None and part in _KINDS:
+            suffix = "" if part == "q" else f".{part}"
+            return [Unknown(_KINDS[part], f"{model.coordinate_names[k]}{suffix}", k) for k in where]
+        if name in model.input_names:
+            return [Unknown("input", name, model.input_names.index(name))]
+        actuators = [actuator for actuator in model.assembly.actuators if actuator.name == name]
+        if actuators:
+            return [Unknown("input", entry, model.input_names.index(entry)) for entry in actuators[0].input_names]
+        if name in numbers:
+            return [Unknown("parameter", name)]
+    joints = [*model.assembly.v_slices, *model.coordinate_names]
+    known = [*joints, *(f"{joint}.{part}" for joint in joints for part in ("v", "tau")), *model.input_names, *numbers]
+    raise unknown_name("unknown", name, "a coordinate, rate, effort, input or parameter", known)
+
+
+def _read_pair(name: str, pair: Any) -> tuple[float, float]:
+    numbers = real_array(pair)
+    if numbers is None or numbers.shape != (2,) or np.isnan(numbers).any() or not numbers[0] < numbers[1]:
+        advice = f'write {{"{name}": (lower, upper)}}; leave out what is fixed'
+        raise ModelError(Finding("bad-bounds", f"bounds[{name!r}]", pair, "two numbers, the second larger", advice))
+    return float(numbers[0]), float(numbers[1])

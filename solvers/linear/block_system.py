@@ -1,0 +1,250 @@
+"""A block's own linear TITOP model: accelerations and wrenches exchanged at its ports.
+
+About an operating point, with ``xi`` the small displacement of the parent port P, ``B = [Ad(g)^-1 S]`` of a child port C, and
+W_C the wrench that the block applies there::
+
+    d(xi)/dt = V - ad(V0) xi                       dV/dt = A_P                        (as small changes)
+    [W_P; tau] = M [A_P - G; a] + h(q, v, V_P) - [0; passive] + sum_C B^T W_C
+    A_C = Ad(g)^-1 A_P + S a + gamma
+
+Motions are imposed on the block and wrenches returned, its own coordinates included; `invert_channels` turns that round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from titop.blocks.block import PARENT_PORT, Block, complex_step
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.rigid_body import PortedBlock
+from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
+from titop.solvers.equilibrium.operating_point import read_point
+from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.signals import Signal, coordinate_units, effort_unit
+from titop.solvers.reference import Node, ReferenceModel, State
+
+if TYPE_CHECKING:
+    from control import StateSpace
+    from titop.solvers.model import Model
+
+_WRENCH, _ACCELERATION = ("N",) * 3 + ("N m",) * 3, ("m/s^2",) * 3 + ("rad/s^2",) * 3
+_TWIST, _DISPLACEMENT = ("m/s",) * 3 + ("rad/s",) * 3, ("m",) * 3 + ("rad",) * 3
+
+
+class Port(NamedTuple):
+    """A child port at the operating point.
+
+    Attributes
+    ----------
+    onto, subspace : (6, 6), (6, n) arrays
+        ``Ad(g)^-1`` and S.
+    bends : (n, 6, n) array
+        dS/dq.
+    rate_by_q, rate_by_v : (6, n) arrays
+        Derivatives of ``dS/dt v``.
+    wrench : (6,) array
+        That the block applies there, less external ones.
+    turning : (6,) array
+        External wrench that keeps its inertial direction.
+    """
+
+    onto: Array
+    subspace: Array
+    bends: Array
+    rate_by_q: Array
+    rate_by_v: Array
+    wrench: Array
+    turning: Array
+
+
+def block_system(model: Model, point: Any, name: str) -> StateSpace:
+    """Return the linear TITOP model of one block about an operating point of the system.
+
+    Inputs are the acceleration of the parent port ``arm.P.dV``, the wrench that is applied to the block at each child port
+    ``arm.C.W``, and the accelerations of own coordinates ``hinge.a``; outputs the wrench that the block applies to its parent
+    ``arm.P.W``, the accelerations of child ports ``arm.C.dV`` and the efforts ``hinge.tau`` (key A's ``W_{A/.,P}`` and
+    ``W_{./A,C}``). Each block integrates twist and displacement of its parent port: a chain of them has states more than once.
+
+    Parameters
+    ----------
+    model : Model
+    point : OperatingPoint, (q, v, tau), (q, v) or q
+    name : str
+        A body, or a joint. The parent port is the port of the parent on which the block hangs, with its frame; child ports are
+        all others.
+
+    Returns
+    -------
+    control.StateSpace
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("swing")
+    >>> bob = tt.RigidBody("bob", mass=2.0, inertia=0.1, ports={"tip": [0, 0, -1]})
+    >>> s.connect("world", bob, joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> m = s.resolve()
+    >>> system = tt.block_system(m, m.neutral(), "bob")
+    >>> system.input_labels[0], system.output_labels[0], float(system.D[0, 0])
+    ('bob_P_dV[0]', 'bob_P_W[0]', -2.0)
+    """
+    at = read_point(model, point)
+    reference = ReferenceModel(at.model.assembly)
+    names = [node.block.name for node in reference.nodes]
+    if name not in names[1:]:
+        raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
+    k = names.index(name)
+    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.u)
+    _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
+    node, state = reference.nodes[k], states[k]
+    own = at.q[node.q], at.v[node.v], at.residual[node.v]
+    exchanged = _child_ports(reference, node)
+    others = [None, *(port for port in node.block.ports if port not in exchanged)]
+    ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
+    matrices = _matrices(node, state, ports, loaded, own, state.rotation.T @ reference.gravity)
+    return named_system(matrices, *_signals(at.model, node, exchanged), name)
+
+
+def _child_ports(reference: ReferenceModel, node: Node) -> list[str]:
+    """Return the names of a block's ports without the one on which it hangs."""
+    hangs = next((c.child.name for c in reference.assembly.connections if c.child.block.name == node.block.name), None)
+    return [port for port in node.block.ports if port != hangs]
+
+
+def _port(reference: ReferenceModel, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> Port:
+    node, (q, v, _), n = reference.nodes[k], own, reference.nodes[k].block.nv
+    block = node.block
+    pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
+    subspace, slopes = np.zeros((6, n)), (np.zeros((n, 6, n)), np.zeros((6, n)), np.zeros((6, n)))
+    if isinstance(block, PortedBlock):
+        pose = block.pose(port)
+    elif port not in (None, PARENT_PORT):
+        pose = block.pose(port, q)
+        if n:
+            subspace, slopes = block.motion_subspace(port, q), block.subspace_slopes(port, q, v)
+    wrench = np.zeros(6)
+    for child, state in zip(reference.nodes, states, strict=True):
+        if child.parent == k and child.port == port:
+            wrench += twist_transport(*child.mount).T @ (state.MA @ state.A + state.pA)
+    path = block.name if port is None else f"{block.name}.{port}"
+    external, turning = _external(reference, path, states[k].rotation @ pose[0], pushes)
+    return Port(twist_transport(*pose), subspace, *slopes, wrench - external, turning)
+
+
+def _external(reference: ReferenceModel, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
+    """Return the external wrench at a port, in its frame, and the part of it that keeps its inertial direction."""
+    total, turning = np.zeros(6), np.zeros(6)
+    for load in reference.assembly.loads:
+        if str(load.target) == path:
+            total += load.wrench(rotation)
+            turning += load.wrench(rotation) if load.frame == "world" else 0.0
+    for push in pushes:
+        if push.port == path:
+            wrench = (
+                np.concatenate([rotation.T @ push.wrench[:3], rotation.T @ push.wrench[3:]]) if push.inertial else push.wrench
+            )
+            total += wrench
+            turning += wrench if push.inertial else 0.0
+    return total, turning
+
+
+def _matrices(
+    node: Node, state: State, ports: list[Port], loaded: list[Port], own: Any, gravity: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return A, B, C and D, computed in the block's own frame and moved to the parent's port at the end.
+
+    `ports` exchange wrenches and accelerations, `loaded` ones carry loads alone.
+    """
+    block, (q, v, a), n = node.block, own, node.block.nv
+    width = 12 + 2 * n + 6 + 6 * len(ports) + n  # of z = [xi, V, q, v; A_P, W of each port, a]
+    z = np.eye(width)
+    edges = np.cumsum([6, 6, n, n, 6, *([6] * len(ports))])
+    xi, twist, dq, dv, acceleration, *wrenches, da = np.split(z, edges)
+    weightless = acceleration.copy()
+    weightless[:3] -= skew(gravity) @ xi[3:]
+    by_q, by_v, by_twist = _law_slopes(block, q, v, state, a)
+    law = state.M @ np.vstack([weightless, da]) + by_q @ dq + by_v @ dv + by_twist @ twist
+    outputs = []
+    own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
+    for port in (*ports, *loaded):
+        turned = _turned(port.turning, port.onto @ xi + port.subspace @ dq)
+        law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_slopes(port, port.wrench) @ dq
+    for port, applied in zip(ports, wrenches, strict=True):
+        law -= np.hstack([port.onto, port.subspace]).T @ applied
+        outputs.append(_port_acceleration(port, state.V, own_acceleration, (v, a), (acceleration, da), (twist, dq, dv)))
+    bracket = twist_cross(state.V)
+    rates = [twist - bracket @ xi, acceleration, dv - block.bracket(v) @ dq, da]
+    transport = twist_transport(*node.mount)
+    rows, result = np.vstack(rates), np.vstack([-transport.T @ law[:6], *outputs, law[6:]])
+    # states and acceleration of P as those of the parent's port
+    change = np.eye(width)
+    for start in (0, 6, 12 + 2 * n):
+        change[start : start + 6, start : start + 6] = transport
+    rows, result = rows @ change, result @ change
+    back = np.linalg.inv(transport)
+    rows[:6], rows[6:12] = back @ rows[:6], back @ rows[6:12]
+    x = 12 + 2 * n
+    return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
+
+
+def _law_slopes(block: Block, q: Array, v: Array, state: State, a: Array) -> tuple[Array, Array, Array]:
+    """Return the derivatives of the block's law by q, v and the twist of its parent port."""
+    if block.nv:
+        return block.law_slopes(q, v, state.V, np.concatenate([state.A, a]))
+    return np.zeros((6, 0)), np.zeros((6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
+
+
+def _transport_slopes(port: Port, wrench: Array) -> Array:
+    """Return the derivative (6 + n, n) of ``B^T W`` by q, W constant."""
+    columns = []
+    for j in range(port.subspace.shape[1]):
+        turned = -twist_cross(port.subspace[:, j]) @ port.onto
+        columns.append(np.concatenate([turned.T @ wrench, port.bends[j].T @ wrench]))
+    return np.array(columns).reshape(len(columns), 6 + len(columns)).T
+
+
+def _turned(wrench: Array, moved: Array) -> Array:
+    """Return the change of minus an external wrench of inertial direction, in the port's frame, when the port moves."""
+    return -np.vstack([skew(wrench[:3]) @ moved[3:], skew(wrench[3:]) @ moved[3:]])
+
+
+def _port_acceleration(port: Port, V: Array, A: Array, own: Any, accelerations: Any, changes: Any) -> Array:
+    """Return the change of ``A_C = Ad(g)^-1 A_P + S a + dS/dt v + ad(V_C) S v``."""
+    (v, a), (dA, da), (twist, dq, dv) = own, accelerations, changes
+    relative = port.subspace @ v
+    at_child = twist_cross(port.onto @ V + relative)
+    bent_v = np.moveaxis(port.bends, 0, -1).transpose(0, 2, 1) @ v if len(v) else np.zeros((6, 0))
+    bent_a = np.moveaxis(port.bends, 0, -1).transpose(0, 2, 1) @ a if len(a) else np.zeros((6, 0))
+    carried_A = np.array([-twist_cross(s) @ port.onto @ A for s in port.subspace.T]).reshape(-1, 6).T
+    carried_V = np.array([-twist_cross(s) @ port.onto @ V for s in port.subspace.T]).reshape(-1, 6).T
+    twist_change = port.onto @ twist + (carried_V + bent_v) @ dq + port.subspace @ dv
+    relative_change = bent_v @ dq + port.subspace @ dv
+    gamma = port.rate_by_q @ dq + port.rate_by_v @ dv - twist_cross(relative) @ twist_change + at_child @ relative_change
+    result: Array = port.onto @ dA + port.subspace @ da + (carried_A + bent_a) @ dq + gamma
+    return result
+
+
+def _signals(model: Model, node: Node, ports: list[str]) -> tuple[list[Signal], list[Signal], list[Signal]]:
+    name, parent = node.block.name, PARENT_PORT if PARENT_PORT not in ports else "parent"
+    coordinates = model.coordinate_names[node.v]
+    units = coordinate_units(model)[node.v]
+    states = _six(f"{name}.{parent}.xi", _DISPLACEMENT) + _six(f"{name}.{parent}.V", _TWIST)
+    states += [Signal(f"{c}.q", unit) for c, unit in zip(coordinates, units, strict=True)]
+    states += [Signal(f"{c}.v", f"{unit}/s") for c, unit in zip(coordinates, units, strict=True)]
+    inputs, outputs = _six(f"{name}.{parent}.dV", _ACCELERATION), _six(f"{name}.{parent}.W", _WRENCH)
+    for port in ports:
+        inputs += _six(f"{name}.{port}.W", _WRENCH)
+        outputs += _six(f"{name}.{port}.dV", _ACCELERATION)
+    inputs += [Signal(f"{c}.a", f"{unit}/s^2") for c, unit in zip(coordinates, units, strict=True)]
+    outputs += [Signal(f"{c}.tau", effort_unit(unit)) for c, unit in zip(coordinates, units, strict=True)]
+    return states, inputs, outputs
+
+
+def _six(path: str, units: tuple[str, ...]) -> list[Signal]:
+    return [Signal(f"{path}[{k}]", unit) for k, unit in enumerate(units)]

@@ -1,0 +1,197 @@
+"""The linear equations of stacked operating points: what `linearize` and `lpv` share.
+
+With ``x = [dq; dv]`` the displacements from a reference that moves with the point's velocities::
+
+    d(dq)/dt = dv - ad(v0) dq          d(dv)/dt = da        da = a_q dq + a_v dv + a_w w
+
+where w are the inputs and ``ad`` acts on free and spherical coordinates. The states are x, reduced to independent coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.linear.drives import Drives
+from titop.solvers.linear.readings import Reading
+from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
+from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.model import Model
+
+#: A part of a row below which an entry counts as zero, where things must not depend on each other.
+_NOTHING = 1e-9
+
+
+class Points(NamedTuple):
+    """Stacked operating points.
+
+    Attributes
+    ----------
+    models : sequence of Model
+        One for each point; they may be the same.
+    q : (n, nq) array
+    v, tau : (n, nv) arrays
+    u : (n, nu) array or None
+    wrenches : mapping of port name to (n, 6) array, or None
+    a : (n, nv) array or None
+        Accelerations of prescribed coordinates, zero without.
+    """
+
+    models: Sequence[Model]
+    q: Array
+    v: Array
+    tau: Array
+    u: Array | None = None
+    wrenches: Mapping[str, Array] | None = None
+    a: Array | None = None
+
+    def inputs(self, k: int) -> Array | None:
+        """Return the k-th actuators' inputs."""
+        return None if self.u is None else self.u[k]
+
+    def loads(self, k: int) -> dict[str, Array] | None:
+        """Return the k-th external wrenches."""
+        return None if not self.wrenches else {port: values[k] for port, values in self.wrenches.items()}
+
+    def one(self, k: int) -> Points:
+        """Return the k-th point, stacked alone."""
+        wrenches = None if not self.wrenches else {port: values[k : k + 1] for port, values in self.wrenches.items()}
+        u = None if self.u is None else self.u[k : k + 1]
+        a = None if self.a is None else self.a[k : k + 1]
+        return Points([self.models[k]], self.q[k : k + 1], self.v[k : k + 1], self.tau[k : k + 1], u, wrenches, a)
+
+
+class Motion(NamedTuple):
+    """Accelerations and efforts (n, nv) at stacked points, and all coordinates' linear equations."""
+
+    a: Array
+    tau: Array
+    by_state: Array
+    by_input: Array
+    effort_by_state: Array
+    effort_by_input: Array
+
+
+class Linearisation(NamedTuple):
+    """Stacked linear equations.
+
+    Attributes
+    ----------
+    A, B, C, D : (n, ., .) arrays
+    a, tau : (n, nv) arrays
+        Accelerations and efforts at the points.
+    drift : (n, nv) array
+        How the accelerations change while the reference moves: zero where it does so steadily.
+    states : (x,) int array
+        Entries of ``[dq; dv]``.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    a: Array
+    tau: Array
+    drift: Array
+    states: Array
+
+
+def linearise(
+    points: Points, drives: Drives, readings: Sequence[Reading], independent: Sequence[str] | None = None
+) -> Linearisation:
+    """Return the linear equations of stacked points.
+
+    Raises
+    ------
+    ModelError
+        If held coordinates move.
+    """
+    model, q, v = points.models[0], points.q[0], points.v[0]
+    if len(points.q) > 1 and closure_slopes(model, q, v) is not None:
+        parts = [linearise(points.one(k), drives, readings, independent) for k in range(len(points.q))]
+        return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), parts[0].states])
+    motion = motions(points, drives)
+    reduced = reduction(model, q, v, drives.held, independent)
+    _refuse_moving(model, points.v, motion.by_state, drives, reduced)
+    change = Variation(reduced, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
+    outputs = [_outputs(points, motion, reading, change) for reading in readings]
+    A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
+    y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
+    drift = (motion.by_state[:, model.nv :, : model.nv] @ points.v[:, :, None])[..., 0]
+    return Linearisation(A, B, y[..., : A.shape[1]], y[..., A.shape[1] :], motion.a, motion.tau, drift, reduced.states)
+
+
+def motions(points: Points, drives: Drives) -> Motion:
+    """Return accelerations, efforts and all coordinates' linear equations at stacked points."""
+    return _hybrid_motions(points, drives) if drives.prescribed.any() else _forward_motions(points, drives)
+
+
+def _forward_motions(points: Points, drives: Drives) -> Motion:
+    n, nv = points.v.shape
+    a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
+    simple = points.u is None and not points.wrenches
+    for k, model in enumerate(points.models):
+        acting = () if simple else (points.loads(k), points.inputs(k))
+        a[k], A[k], B[k] = model._linear_matrices(points.q[k], points.v[k], points.tau[k], *acting)
+    applied = drives.applied(nv)
+    if drives.depend_on_attitude:
+        by_input = B @ np.array([drives.efforts(model, q) for model, q in zip(points.models, points.q, strict=True)])
+    else:
+        by_input = B[:, :, [drive.entry for drive in drives.channels]]
+    return Motion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
+
+
+def _hybrid_motions(points: Points, drives: Drives) -> Motion:
+    rows = [_hybrid_motion(points, k, drives) for k in range(len(points.q))]
+    return Motion(*(np.array(field) for field in zip(*rows, strict=True)))
+
+
+def _hybrid_motion(points: Points, k: int, drives: Drives) -> Motion:
+    """Return the equations at one point."""
+    model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
+    nv, names = model.nv, drives.imposed_names
+    imposed = np.zeros(nv) if points.a is None else points.a[k]
+    a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
+    slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
+    efforts, motions, applied = drives.efforts(model, q), drives.motions(nv), drives.applied(nv)
+    A = np.block([[-model._bracket(v), np.eye(nv)], [slopes.da_dq, slopes.da_dv]])
+    B = np.vstack([np.zeros_like(efforts), slopes.da_dtau @ efforts + slopes.da_da @ motions])
+    by_input = slopes.dtau_dtau @ efforts + slopes.dtau_da @ motions - (efforts - applied)
+    return Motion(a, tau, A, B, np.hstack([slopes.dtau_dq, slopes.dtau_dv]), by_input)
+
+
+def _outputs(points: Points, motion: Motion, reading: Reading, change: Variation) -> Array:
+    """Return ``[C D]`` (n, outputs, states + inputs) of a reading."""
+    n = len(points.q)
+    if reading.selects:
+        rows = reading.slopes(None, change)
+        return np.broadcast_to(rows, (n, *rows.shape[-2:]))
+    return np.array([reading.slopes(snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n)])
+
+
+def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:
+    """Return the k-th point with its accelerations and efforts."""
+    q = points.q[k]
+    return Snapshot(points.models[k], q, points.v[k], a, tau, points.inputs(k), points.loads(k), q)
+
+
+def _refuse_moving(model: Model, v: Array, by_state: Array, drives: Drives, reduced: Reduction) -> None:
+    """Refuse held coordinates that move at the points, or that turn with others that do."""
+    held = np.flatnonzero(drives.held)
+    moving = np.abs(v[:, held]).max(axis=0, initial=0.0) > 0
+    turning = np.abs(reduced.columns(by_state)[:, held]).max(axis=(0, 2), initial=0.0) > _NOTHING
+    for k, moves, turns in zip(held, moving, turning, strict=True):
+        name = model.coordinate_names[k]
+        if moves:
+            found, advice = (
+                f"{name} moves",
+                f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]",
+            )
+        elif turns:
+            found, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
+        else:
+            continue
+        raise ModelError(Finding("held-moves", "hold", found, "coordinates at rest", advice))

@@ -1,0 +1,168 @@
+"""Linear models of systems about operating points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from titop.blocks.errors import Finding, warn
+from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.linear.drives import Drives
+from titop.solvers.linear.linearisation import Linearisation, Points, linearise
+from titop.solvers.linear.omission import kept_states, read_omitted
+from titop.solvers.linear.readings import Reading, read_outputs
+from titop.solvers.linear.signals import Signal, exported, state_signals, table_of
+from titop.solvers.model import Model
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: Accelerations (m/s^2, rad/s^2) from which on a point is said not to be an equilibrium.
+_AT_REST = 1e-6
+
+
+def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
+    """Return A and B of the linearisation by all efforts, fast: one call of a compiled kernel, python-control left out.
+
+    Parameters
+    ----------
+    model : Model
+    point : OperatingPoint, (q, v, tau), (q, v) or q
+        Not checked to be an equilibrium.
+
+    Returns
+    -------
+    A : (2nv, 2nv) array
+        For ``x = [dq; dv]``, tangent displacements and rates; about a moving point, from the reference that moves with it.
+    B : (2nv, nv) array
+        By the efforts ``tau``.
+
+    Raises
+    ------
+    ModelError
+        For an unusable point.
+
+    Notes
+    -----
+    Costs a product of six numbers for each pair of coordinates on one path to the world, and the solution with the mass matrix.
+    In a system with rigid closures the states are all coordinates, which only together obey the closures: use `linearize`.
+    """
+    if not isinstance(point, OperatingPoint) or point.model is not model:
+        point = read_point(model, point)
+    _, A, B = point.model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    return A, B
+
+
+def linearize(
+    model: Model,
+    point: Any,
+    inputs: Sequence[str] | str = (),
+    outputs: Sequence[Any] | str = (),
+    omit: Sequence[str] | str = (),
+    hold: Sequence[str] | str = (),
+    independent: Sequence[str] | None = None,
+) -> StateSpace:
+    """Return the linear model of a system about an operating point, with named states, inputs and outputs.
+
+    States are the displacements ``joint.q`` of the coordinates along their tangent directions, then their rates ``joint.v``,
+    from a reference that moves with the point's velocities: ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so
+    that the model is right about spinning bodies too. All derivatives are exact to rounding.
+
+    Parameters
+    ----------
+    model : Model
+    point : OperatingPoint, (q, v, tau), (q, v) or q
+        What `trim` returns, or any state; away from an equilibrium a warning gives the acceleration.
+    inputs : sequence of str
+        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
+        inputs; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the
+        acceleration of a joint, whose effort then follows (a channel inverted).
+    outputs : sequence of str, callable or (name, callable)
+        ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
+        outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
+        ``"hinge.reaction"``; functions ``f(q, v, a, u)`` of numbers or vectors, u the actuators' inputs.
+        ``"hub.C.w[0]"`` is one component.
+    omit : sequence of str
+        Coordinates on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle.
+    hold : sequence of str
+        Joints or coordinates frozen where they are.
+    independent : sequence of str, optional
+        In systems with closures, the coordinates to take as states.
+
+    Returns
+    -------
+    control.StateSpace
+        Dots in names replaced by underscores, vector components indexed: ``hub_C_w[0]``; `signal_table` gives paths and units.
+
+    Raises
+    ------
+    ModelError
+        For unknown names and unusable points; when something depends on what was to be omitted; when a held joint moves.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> m = s.resolve()
+    >>> system = tt.linearize(m, tt.trim(m), inputs=["hinge"], outputs=["hinge.q", "bob.dv"])
+    >>> system.state_labels, system.output_labels
+    (['hinge_q', 'hinge_v'], ['hinge_q', 'bob_dv[0]', 'bob_dv[1]', 'bob_dv[2]'])
+    >>> system.A.round(6) + 0.0
+    array([[ 0.  ,  1.  ],
+           [-9.81,  0.  ]])
+    """
+    at = read_point(model, point)
+    drives = Drives(at.model, inputs, hold)
+    readings = read_outputs(at.model, outputs, drives)
+    omitted = read_omitted(at.model, omit)
+    wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
+    points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if at.u is None else at.u[None], wrenches)
+    linear = linearise(points, drives, readings, independent)
+    states = state_signals(at.model)
+    kept = kept_states(linear.states, linear.A, linear.C, states, omitted, readings)
+    _warn_away_from_equilibrium(at.model, linear, linear.states[kept], drives)
+    A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
+    return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], drives, readings, at.model.name)
+
+
+def state_space(
+    matrices: Sequence[Array], states: Sequence[Signal], drives: Drives, readings: Sequence[Reading], name: str
+) -> StateSpace:
+    """Return matrices as a named system that carries its table of signals."""
+    return named_system(matrices, states, drives.signals, [s for reading in readings for s in reading.signals], name)
+
+
+def named_system(
+    matrices: Sequence[Array], states: Sequence[Signal], inputs: Sequence[Signal], outputs: Sequence[Signal], name: str
+) -> StateSpace:
+    """Return matrices as a named system that carries its table of signals."""
+    import control
+
+    system = control.StateSpace(
+        *(matrix + 0.0 for matrix in matrices),  # no negative zeros
+        states=[signal.name for signal in states] or 0,
+        inputs=[signal.name for signal in inputs] or 0,
+        outputs=[signal.name for signal in outputs] or 0,
+        name=exported(name),
+        remove_useless_states=False,
+    )
+    system.signals = table_of(states, inputs, outputs)
+    return system
+
+
+def _warn_away_from_equilibrium(model: Model, linear: Linearisation, states: Array, drives: Drives) -> None:
+    """Warn when coordinates that remain are accelerated, now or while the reference moves."""
+    rates = states[states >= model.nv] - model.nv
+    rates = rates[~drives.prescribed[rates]]
+    if not rates.size:
+        return
+    for what, values in (("accelerated", linear.a[0, rates]), ("accelerated ever more", linear.drift[0, rates])):
+        worst = int(np.abs(values).argmax())
+        if abs(values[worst]) > _AT_REST * max(1.0, float(np.abs(linear.A[0]).max())):
+            name, found = model.coordinate_names[rates[worst]], f"{what} by {values[worst]:.3g}"
+            advice = "find an equilibrium with tt.trim; this model holds for short times only"
+            warn([Finding("no-equilibrium", f"point: {name}", found, "no acceleration", advice)], stacklevel=4)
+            return

@@ -1,0 +1,248 @@
+"""Families of linear models over parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from titop.blocks.checks import real_array
+from titop.blocks.errors import Finding, ModelError, warn
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_mapping
+from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.trim import read_guess
+from titop.solvers.linear.drives import Drives
+from titop.solvers.linear.family import Family, Recipe, Results
+from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.omission import kept_states, read_omitted
+from titop.solvers.linear.readings import read_outputs
+from titop.solvers.linear.signals import state_signals
+from titop.solvers.model import Model
+
+#: Accelerations (m/s^2, rad/s^2) from which on a given point is said not to be an equilibrium.
+_AT_REST = 1e-6
+
+#: How far a given point's value may be from the parameter's, in parts of the largest.
+_SAME = 1e-9
+
+
+def lpv(
+    model: Model,
+    parameters: Mapping[str, Any],
+    points: Sequence[OperatingPoint] | None = None,
+    inputs: Sequence[str] | str = (),
+    outputs: Sequence[Any] | str = (),
+    unknowns: Sequence[str] | str | None = None,
+    q: Any = None,
+    v: Any = None,
+    tau: Any = None,
+    u: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    omit: Sequence[str] | str = (),
+    hold: Sequence[str] | str = (),
+    independent: Sequence[str] | None = None,
+    grid: bool = True,
+    tolerance: float = 1e-9,
+    workers: int = 1,
+    progress: bool = True,
+) -> LPVModel:
+    """Return the family of a system's linear models over parameters and operating points.
+
+    At each point of the grid an equilibrium is found by continuation from its neighbours, in the order in which the values are
+    given, and the system linearised there in the same state coordinates. Points without one are kept out, and marked.
+
+    The parameters are frozen: each member is right while they rest. Along a changing parameter ``rho(t)`` the states are
+    deviations from trims that change too; the terms in the parameter's rate, ``-d(trim)/d(rho) d(rho)/dt``, are left out. The
+    trims of states, inputs and outputs are stored, so that they can be added.
+
+    Parameters
+    ----------
+    model : Model
+    parameters : mapping of name to array_like (n,)
+        The values of each: parameters ``"payload.mass"``, coordinates ``"hinge.q"``, rates ``"shaft.v"``, efforts
+        ``"hinge.tau"`` and inputs of actuators. They span a grid, the last one varying fastest.
+    points : sequence of OperatingPoint, optional
+        Given operating points, one for each point of the grid: nothing is trimmed.
+    inputs, outputs, omit, hold, independent
+        As in `linearize`.
+    unknowns, q, v, tau, u, wrenches, bounds, tolerance
+        As in `trim`; the guess is one for the first point. By default all coordinates are unknown but those that are
+        parameters.
+    grid : bool
+        False takes the values as a list of points: as many of each parameter.
+    workers : int
+        Processes. A script that uses several has to guard its start with ``if __name__ == "__main__":``.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
+
+    Returns
+    -------
+    LPVModel
+
+    Raises
+    ------
+    ModelError
+        For unknown names and unusable values; when something depends, anywhere, on what was to be omitted.
+    ConvergenceError
+        When no point has an equilibrium.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> family = tt.lpv(s.resolve(), {"hinge.q": [0.0, 0.5, 1.0]}, unknowns=["hinge.tau"], inputs=["hinge"])
+    >>> family.at(hinge_q=0.5).A.round(3).tolist()
+    [[0.0, 1.0], [-8.609, 0.0]]
+    """
+    guess = read_guess(model, q, v, tau, u, wrenches, None)
+    axes = _read_parameters(guess, parameters, grid)
+    targets = _targets(axes, grid)
+    if unknowns is None:
+        names = {name.removesuffix(".q") for name in axes}
+        unknowns = [name for name in model.coordinate_names if name not in names]
+    recipe = Recipe(tuple(axes), inputs, outputs, hold, independent, unknowns, bounds, tolerance)
+    family = Family(guess, recipe)
+    lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
+    if points is None:
+        results = family.trimmed(targets, lines, _read_workers(workers), progress)
+    else:
+        points = _read_points(model, points, len(targets))
+        _refuse_other_values(points, axes, targets)
+        results = family.given(points, _read_workers(workers), progress)
+    return _assembled(guess.model, axes, grid, results, recipe, omit, points is not None)
+
+
+def _assembled(
+    model: Model, axes: dict[str, Array], grid: bool, results: Results, recipe: Recipe, omit: Any, given: bool
+) -> LPVModel:
+    """Return the family's model: states left out, arrays in the grid's shape."""
+    drives = Drives(model, recipe.inputs, recipe.hold)
+    readings = read_outputs(model, recipe.outputs, drives)
+    signals, valid = state_signals(model), results.valid
+    kept = np.arange(len(results.states))
+    omitted = read_omitted(model, omit)
+    A, B, C = results.A, results.B, results.C
+    if omitted.size:
+        kept = kept_states(results.states, A[valid], C[valid], signals, omitted, readings)
+        A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
+    if given:
+        _warn_away_from_equilibria(model, results, results.states[kept])
+    shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
+
+    def shaped(array: Array) -> Array:
+        return array.reshape(*shape, *array.shape[1:])
+
+    return LPVModel(
+        name=model.name,
+        parameters=axes,
+        units={name: unit_of(model, name) for name in axes},
+        is_grid=grid,
+        states=tuple(signals[k] for k in results.states[kept]),
+        inputs=drives.signals,
+        outputs=tuple(signal for reading in readings for signal in reading.signals),
+        A=shaped(A),
+        B=shaped(B),
+        C=shaped(C),
+        D=shaped(results.D),
+        q=shaped(results.q),
+        v=shaped(results.v),
+        tau=shaped(results.tau),
+        u=shaped(results.u),
+        y=shaped(results.y),
+        valid=shaped(valid),
+        configuration_names=model.configuration_names,
+        coordinate_names=model.coordinate_names,
+        input_names=model.input_names,
+    )
+
+
+def _warn_away_from_equilibria(model: Model, results: Results, states: Array) -> None:
+    rates = states[states >= model.nv] - model.nv
+    left = np.abs(results.residual[:, rates])
+    away = int((left.max(axis=1, initial=0.0) > _AT_REST).sum())
+    if away:
+        row, column = np.unravel_index(int(left.argmax()), left.shape)
+        found = f"{away} of {len(left)}; the worst, points[{row}], with {left[row, column]:.3g}"
+        where = f"points: {model.coordinate_names[rates[column]]}"
+        advice = "trim them: leave points= out"
+        warn([Finding("no-equilibrium", where, found, "points without acceleration", advice)], stacklevel=4)
+
+
+def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict[str, Array]:
+    axes: dict[str, Array] = {}
+    for name, values in read_mapping("parameters", parameters).items():
+        value_of(guess, name)
+        numbers = real_array(values)
+        if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
+            advice = "such as np.linspace(0, 10, 51)"
+            raise ModelError(Finding("wrong-type", f"parameters[{name!r}]", values, "a list of finite numbers", advice))
+        if grid and not ((np.diff(numbers) > 0).all() or (np.diff(numbers) < 0).all()):
+            raise ModelError(Finding("not-sorted", f"parameters[{name!r}]", values, "rising or falling values", "sort them"))
+        axes[name] = numbers
+    if not axes:
+        raise ModelError(
+            Finding("no-parameter", "parameters", parameters, "one parameter at least", "use tt.linearize for none")
+        )
+    if not grid and len({len(values) for values in axes.values()}) > 1:
+        lengths = ", ".join(f"{name}: {len(values)}" for name, values in axes.items())
+        raise ModelError(Finding("wrong-length", "parameters", lengths, "as many values of each", "or a grid: grid=True"))
+    return axes
+
+
+def _targets(axes: dict[str, Array], grid: bool) -> Array:
+    """Return the values (points, parameters)."""
+    columns = np.meshgrid(*axes.values(), indexing="ij") if grid else list(axes.values())
+    return np.stack([column.ravel() for column in columns], axis=1)
+
+
+def _lines(targets: Array, shape: tuple[int, ...]) -> list[tuple[int, Array]]:
+    """Return the lines along the last parameter: the line that precedes each one (-1 for the first), and its points.
+
+    Each line follows from its first point, and that one from the first point of a neighbouring line, whatever the number of
+    processes: the results are the same bits.
+    """
+    lines = np.arange(len(targets)).reshape(-1, shape[-1])
+    before = np.full(len(lines), -1)
+    for k, index in enumerate(np.ndindex(shape[:-1])):
+        moved = next((axis for axis in reversed(range(len(index))) if index[axis]), None)
+        if moved is not None:
+            neighbour = list(index)
+            neighbour[moved] -= 1
+            before[k] = np.ravel_multi_index(neighbour, shape[:-1])
+    return list(zip(before.tolist(), lines, strict=True))
+
+
+def _read_points(model: Model, points: Any, expected: int) -> Sequence[OperatingPoint]:
+    if not isinstance(points, Sequence) or not all(isinstance(point, OperatingPoint) for point in points):
+        found = type(points).__name__
+        raise ModelError(Finding("wrong-type", "points", found, "a list of tt.OperatingPoint", "pass what tt.trim returns"))
+    if len(points) != expected:
+        advice = "the last parameter varies fastest"
+        raise ModelError(Finding("wrong-length", "points", f"{len(points)} points", f"{expected}, one for each value", advice))
+    for k, point in enumerate(points):
+        if point.model.coordinate_names != model.coordinate_names:
+            found = f"a point of {point.model.name!r}"
+            raise ModelError(Finding("other-model", f"points[{k}]", found, f"points of {model.name!r}", "trim this model"))
+    return points
+
+
+def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array], targets: Array) -> None:
+    """Refuse given points that have not the parameters' values."""
+    for column, name in enumerate(axes):
+        values = values_of(points, name)
+        error = np.abs(values - targets[:, column])
+        worst = int(error.argmax())
+        if error[worst] > _SAME * max(1.0, float(np.abs(targets[:, column]).max())):
+            expected = f"{name} = {targets[worst, column]:.9g}"
+            advice = "give points and values in the same order, the last parameter fastest"
+            raise ModelError(Finding("other-value", f"points[{worst}]", f"{values[worst]:.9g}", expected, advice))
+
+
+def _read_workers(workers: Any) -> int:
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise ModelError(Finding("wrong-type", "workers", workers, "a number of processes, 1 or more", "leave it out for one"))
+    return workers

@@ -1,0 +1,338 @@
+"""Families of linear models, as what they are used for: members, pictures, files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.spatial import Array
+from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.signals import Signal, exported
+
+if TYPE_CHECKING:
+    import xarray
+    from control import StateSpace
+    from matplotlib.figure import Figure
+
+_MATRICES = ("A", "B", "C", "D")
+_TRIMS = ("q", "v", "tau", "u", "y")
+_SIGNALS = ("states", "inputs", "outputs")
+_NAMES = ("configuration_names", "coordinate_names", "input_names")
+_FORMAT = 1
+
+#: What a file holds besides the parameters.
+_ENTRIES = ("format", "name", "is_grid", "parameter_units", "valid", *_MATRICES, *_TRIMS, *_SIGNALS, *_NAMES)
+
+
+@dataclass(frozen=True, eq=False)
+class LPVModel:
+    """A family of linear models over frozen parameters; made by `lpv`.
+
+    Attributes
+    ----------
+    name : str
+    parameters : dict of name to (n,) array
+        Values along each axis of the grid, or of each point of a list.
+    units : dict of name to str
+        Units of the parameters.
+    is_grid : bool
+        Whether the points are a grid; `shape` is that of the grid, or the number of points.
+    states, inputs, outputs : tuple of Signal
+        Paths and units.
+    A, B, C, D : (\\*shape, ., .) arrays
+    q, v, tau, u, y : (\\*shape, .) arrays
+        The trims: configuration, rates, efforts, inputs of actuators, outputs (displacements from the neutral configuration).
+    valid : (\\*shape) bool array
+        Where there is an equilibrium; elsewhere the numbers are NaN.
+    configuration_names, coordinate_names, input_names : tuple of str
+        Of the entries of q, of v and tau, and of u.
+
+    Notes
+    -----
+    Arguments of the methods: `rho` values by parameter name, also as keywords `values` with underscores for dots; `input` and
+    `output` names of signals; `path` a file's.
+    """
+
+    name: str
+    parameters: dict[str, Array]
+    units: dict[str, str]
+    is_grid: bool
+    states: tuple[Signal, ...]
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    q: Array
+    v: Array
+    tau: Array
+    u: Array
+    y: Array
+    valid: Array
+    configuration_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    input_names: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the grid, or number of points."""
+        return self.valid.shape
+
+    # -- members -------------------------------------------------------------------------------------------------------
+
+    def at(self, rho: Mapping[str, float] | None = None, **values: float) -> StateSpace:
+        """Return the member at some values of the parameters, linearly interpolated between the points.
+
+        Write ``family.at({"shaft.v": 3.0})`` or ``family.at(shaft_v=3.0)``.
+
+        Raises
+        ------
+        ModelError
+            For unknown or missing parameters, outside the points, and where a neighbouring point has no equilibrium.
+        """
+        numbers = self._interpolated(rho, values)
+        return named_system([numbers[name] for name in _MATRICES], self.states, self.inputs, self.outputs, self.name)
+
+    def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
+        """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
+
+        Between points a trim is one but to the interpolation's error; quaternions are divided by no norm.
+
+        Raises
+        ------
+        ModelError
+            As `at`.
+        """
+        numbers = self._interpolated(rho, values)
+        return {name: numbers[name] for name in _TRIMS}
+
+    def _interpolated(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
+        point = self._read_values({**(rho or {}), **values})
+        row = self._interpolator(point[None])[0]
+        if not np.isfinite(row).all():
+            shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.parameters, point, strict=True))
+            advice = "see .valid, or .parameters for the values that are covered"
+            raise ModelError(Finding("outside", "at", shown, "values between points that have an equilibrium", advice))
+        result, start = {}, 0
+        for name in (*_MATRICES, *_TRIMS):
+            shape = getattr(self, name).shape[len(self.shape) :]
+            size = int(np.prod(shape))
+            result[name] = row[start : start + size].reshape(shape)
+            start += size
+        return result
+
+    @cached_property
+    def _interpolator(self) -> Any:
+        """The interpolation of all numbers of a point, flattened."""
+        from scipy.interpolate import LinearNDInterpolator, RegularGridInterpolator
+
+        d, n = len(self.shape), int(np.prod(self.shape))
+        table = np.concatenate([getattr(self, name).reshape(n, -1) for name in (*_MATRICES, *_TRIMS)], axis=1)
+        if self.is_grid:
+            axes = list(self.parameters.values())
+            if any(len(axis) == 1 for axis in axes):
+                return _OnlyValues(axes, table.reshape(*self.shape, -1))
+            return RegularGridInterpolator(axes, table.reshape(*self.shape, -1), bounds_error=False)
+        points = np.stack(list(self.parameters.values()), axis=1)[self.valid]
+        if d == 1 and len(self.parameters) == 1:
+            order = np.argsort(points[:, 0])
+            return RegularGridInterpolator([points[order, 0]], table[self.valid][order], bounds_error=False)
+        return LinearNDInterpolator(points, table[self.valid], rescale=True)
+
+    def _read_values(self, given: Mapping[str, float]) -> Array:
+        known = {name: name for name in self.parameters} | {exported(name): name for name in self.parameters}
+        values: dict[str, float] = {}
+        for name, value in given.items():
+            if name not in known:
+                advice = did_you_mean(name, self.parameters)
+                raise ModelError(Finding("unknown-parameter", "at", name, "a parameter of the family", advice))
+            try:
+                values[known[name]] = float(value)
+            except (TypeError, ValueError):
+                raise ModelError(Finding("wrong-type", f"at: {name}", value, "a number", "give one value of each")) from None
+        missing = [name for name in self.parameters if name not in values]
+        if missing:
+            raise ModelError(Finding("no-parameter", "at", f"no {', '.join(missing)}", "a value of every parameter", "give it"))
+        return np.array([values[name] for name in self.parameters])
+
+    # -- pictures ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """Poles (\\*shape, states) of all members (rad/s), those of neighbours along the last parameter in the same order."""
+        flat = np.full((int(np.prod(self.shape)), len(self.states)), np.nan, dtype=complex)
+        flat[self.valid.ravel()] = np.linalg.eigvals(self.A.reshape(len(flat), *self.A.shape[-2:])[self.valid.ravel()])
+        lines = flat.reshape(-1, self.shape[-1], len(self.states))
+        for line in lines:
+            _order_along(line)
+        return lines.reshape(*self.shape, -1)
+
+    def poles(self) -> Figure:
+        """Draw the poles in the complex plane, coloured by the last parameter; small damping looks to the left of the axis.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from titop.solvers.linear.lpv_plots import draw_poles
+
+        return draw_poles(self)
+
+    def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
+        """Draw gain and phase of all members, coloured by the last parameter.
+
+        Parameters
+        ----------
+        input, output : str, optional
+            The first ones by default.
+        omega : array_like, optional, rad/s
+            Frequencies; chosen around the poles by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            For unknown signals.
+        """
+        from titop.solvers.linear.lpv_plots import draw_bode
+
+        return draw_bode(self, _position("input", input, self.inputs), _position("output", output, self.outputs), omega)
+
+    # -- exchange ------------------------------------------------------------------------------------------------------
+
+    @property
+    def grid(self) -> xarray.Dataset:
+        """Matrices, trims and mask as an xarray Dataset over the parameters.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed (``pip install titop[xarray]``).
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise ImportError("LPVModel.grid needs xarray: pip install titop[xarray]") from None
+        over = tuple(self.parameters) if self.is_grid else ("point",)
+        coordinates: dict[str, Any] = {
+            name: (name if self.is_grid else "point", values) for name, values in self.parameters.items()
+        }
+        x, w, y = ([signal.name for signal in getattr(self, name)] for name in _SIGNALS)
+        coordinates |= {"state": x, "to_state": x, "input": w, "output": y}
+        coordinates |= {"configuration": list(self.configuration_names), "coordinate": list(self.coordinate_names)}
+        coordinates |= {"actuator": list(self.input_names)}
+        ends: dict[str, tuple[str, ...]] = {"A": ("to_state", "state"), "B": ("to_state", "input")}
+        ends |= {"C": ("output", "state"), "D": ("output", "input")}
+        ends |= {"q": ("configuration",), "v": ("coordinate",), "tau": ("coordinate",), "u": ("actuator",), "y": ("output",)}
+        variables = {name: ((*over, *dims), getattr(self, name)) for name, dims in ends.items()}
+        units = self.units | {signal.name: signal.unit for name in _SIGNALS for signal in getattr(self, name)}
+        attributes = {"system": self.name, **{f"unit of {name}": unit for name, unit in units.items()}}
+        return xarray.Dataset({**variables, "valid": (over, self.valid)}, coordinates, attributes)
+
+    def save(self, path: str | Path) -> None:
+        """Write the family to a ``.npz`` file, whole or not at all; `load` reads it."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS, "valid")}
+        arrays |= {f"parameter:{name}": values for name, values in self.parameters.items()}
+        arrays |= {"parameter_units": np.array(list(self.units.items()), dtype=np.str_)}
+        arrays |= {name: np.array(getattr(self, name), dtype=np.str_).reshape(-1, 2) for name in _SIGNALS}
+        arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
+        arrays |= {"name": np.array(self.name), "is_grid": np.array(self.is_grid), "format": np.array(_FORMAT)}
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, **arrays)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @classmethod
+    def load(cls, path: str | Path) -> LPVModel:
+        """Read a family that `save` wrote; nothing in the file is executed.
+
+        Raises
+        ------
+        ModelError
+            If the file is of another format.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+            missing = set(_ENTRIES) - set(arrays)
+        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            advice = "the file is damaged or another's"
+            raise ModelError(Finding("wrong-format", str(path), error, "a file of LPVModel.save", advice)) from None
+        if missing or int(arrays["format"]) != _FORMAT:
+            found = f"no {sorted(missing)}" if missing else f"format {arrays['format']}"
+            raise ModelError(
+                Finding("wrong-format", str(path), found, f"a file of LPVModel.save, format {_FORMAT}", "check the path")
+            )
+        fields: dict[str, Any] = {name: tuple(Signal(*map(str, row)) for row in arrays[name]) for name in _SIGNALS}
+        fields |= {name: tuple(arrays[name].tolist()) for name in _NAMES}
+        fields |= {name: arrays[name] for name in (*_MATRICES, *_TRIMS, "valid")}
+        fields["units"] = {str(name): str(unit) for name, unit in arrays["parameter_units"]}
+        parameters = {name: arrays[f"parameter:{name}"] for name in fields["units"]}
+        return cls(name=str(arrays["name"]), parameters=parameters, is_grid=bool(arrays["is_grid"]), **fields)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
+        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"
+
+
+class _OnlyValues:
+    """Interpolation on a grid of which some axes have a single value: along these only that value is known."""
+
+    def __init__(self, axes: list[Array], table: Array) -> None:
+        from scipy.interpolate import RegularGridInterpolator
+
+        self._single = np.array([len(axis) == 1 for axis in axes])
+        self._only = np.array([axis[0] for axis in axes])
+        rest = [axis for axis in axes if len(axis) > 1]
+        table = table.reshape(*(len(axis) for axis in rest), table.shape[-1])
+        self._rest = RegularGridInterpolator(rest, table, bounds_error=False) if rest else lambda points: table[None]
+
+    def __call__(self, points: Array) -> Array:
+        if (points[:, self._single] != self._only[self._single]).any():
+            return np.full((1, 1), np.nan)
+        result: Array = self._rest(points[:, ~self._single])
+        return result
+
+
+def _order_along(line: Array) -> None:
+    """Order the poles of each row of a line as those of the row before, the nearest ones together."""
+    from scipy.optimize import linear_sum_assignment
+
+    before = None
+    for row in line:
+        if not np.isfinite(row).all():
+            continue
+        if before is None:
+            row[:] = row[np.lexsort((row.imag, row.real))]
+        else:
+            row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row[None]))[1]]
+        before = row
+
+
+def _position(role: str, name: str | None, signals: tuple[Signal, ...]) -> int:
+    if name is None and signals:
+        return 0
+    names = [signal.name for signal in signals]
+    if name is None or exported(name) not in names:
+        raise ModelError(Finding(f"unknown-{role}", role, name, f"an {role} of the family", did_you_mean(name, names)))
+    return names.index(exported(name))

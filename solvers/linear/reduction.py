@@ -1,0 +1,130 @@
+"""From all coordinates to independent ones.
+
+The motions near a state obey ``dq = T dq_i`` and ``dv = T dv_i + R dq_i``, with ``dq_i`` the independent coordinates. In a tree
+all coordinates are independent but those that are held. With rigid closures, whose Jacobian is ``J(q)``, T spans the null space
+of J, and R follows from the change of ``J(q) v = 0``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
+from titop.solvers.loops.loop_derivatives import rate_derivatives
+
+if TYPE_CHECKING:
+    from titop.solvers.model import Model
+
+#: Singular values below this part of the largest one count as zero.
+_RANK = 1e-6
+
+
+class Reduction(NamedTuple):
+    """Which entries of ``x = [dq; dv]`` (2 nv) are states of a linear model, and what the others follow from.
+
+    Attributes
+    ----------
+    states : (2n,) int array
+        Entries of x.
+    basis : (2nv, 2n) array or None
+        All of x from the states; None where the others are zero.
+    """
+
+    states: Array
+    basis: Array | None = None
+
+    def columns(self, matrix: Array) -> Array:
+        """Return a matrix that acts on x as one that acts on the states."""
+        return matrix[..., self.states] if self.basis is None else matrix @ self.basis
+
+    def rows(self, matrix: Array) -> Array:
+        """Return the states' rows of a matrix whose rows are those of x."""
+        return matrix[..., self.states, :]
+
+
+def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = None) -> Reduction:
+    """Return the states of a linear model about a state of the system.
+
+    Parameters
+    ----------
+    model : Model
+    q, v : (nq,), (nv,) arrays
+    held : (nv,) bool array
+        Coordinates that are frozen.
+    independent : sequence of str, optional
+        Names of the coordinates to take; by default the closures' choice, in a tree all.
+
+    Raises
+    ------
+    ModelError
+        If the coordinates are unknown, or not independent, or too few.
+    """
+    free = np.flatnonzero(~held)
+    chosen = None if independent is None else _read(model, independent)
+    closures = closure_slopes(model, q, v)
+    if closures is None:
+        if chosen is not None and not np.array_equal(chosen, free):
+            raise _not_independent(model, independent, free)
+        return Reduction(np.concatenate([free, model.nv + free]))
+    jacobian, slopes = closures
+    if chosen is None:
+        chosen = independent_columns(jacobian, free)
+    T, R = null_space(jacobian, slopes, free, chosen)
+    if T is None:
+        raise _not_independent(model, independent, independent_columns(jacobian, free))
+    basis = np.block([[T, np.zeros_like(T)], [R, T]])
+    return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
+
+
+def closure_slopes(model: Model, q: Array, v: Array) -> tuple[Array, Array] | None:
+    """Return the rigid closures' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv); None for a tree."""
+    if not model.is_constrained:
+        return None
+    weights = model.closure_weights[:, None]
+    return weights * model.closure_jacobian(q), weights * rate_derivatives(model, q, v)
+
+
+def independent_columns(jacobian: Array, free: Array) -> Array:
+    """Return those of the coordinates `free` that the closures leave independent: the last ones of a pivoted QR."""
+    from scipy.linalg import qr
+
+    triangle, order = qr(jacobian[:, free], mode="r", pivoting=True)
+    sizes = np.abs(np.diag(triangle))
+    rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
+    return np.sort(free[order[rank:]])
+
+
+def null_space(jacobian: Array, slopes: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
+    """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
+    others = np.setdiff1d(free, chosen)
+    rank = np.linalg.matrix_rank(jacobian[:, free], rtol=_RANK)
+    if not np.isin(chosen, free).all() or len(others) != rank or np.linalg.matrix_rank(jacobian[:, others], rtol=_RANK) < rank:
+        return None, None
+    T, R = np.zeros((2, jacobian.shape[1], len(chosen)))
+    T[chosen, range(len(chosen))] = 1.0
+    inverse = np.linalg.pinv(jacobian[:, others], rtol=_RANK)
+    T[others] = -inverse @ jacobian[:, chosen]
+    R[others] = -inverse @ slopes @ T
+    return T, R
+
+
+def _read(model: Model, names: Any) -> Array:
+    chosen: list[int] = []
+    for name in read_names("independent", names):
+        where = coordinates_of(model, name) if isinstance(name, str) else None
+        if where is None:
+            known = [*model.assembly.v_slices, *model.coordinate_names]
+            raise unknown_name("coordinate", name, "a joint or coordinate", known)
+        chosen += where
+    return np.unique(chosen)
+
+
+def _not_independent(model: Model, asked: Any, possible: Array) -> ModelError:
+    names = ", ".join(model.coordinate_names[k] for k in possible)
+    advice = "leave coordinates out with hold= or omit="
+    return ModelError(
+        Finding("not-independent", "independent", asked, f"a complete independent choice, such as {names}", advice)
+    )

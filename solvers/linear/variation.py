@@ -1,0 +1,96 @@
+"""A state of a system with all that acts on it, and its small changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from titop.blocks.spatial import Array
+from titop.solvers.linear.reduction import Reduction
+
+if TYPE_CHECKING:
+    from titop.solvers.model import Model
+
+
+class Snapshot(NamedTuple):
+    """A state, its accelerations, and what acts: the arguments of a model's functions.
+
+    `origin` is the configuration from which displacements ``joint.q`` are measured.
+    """
+
+    model: Model
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    u: Array | None
+    wrenches: Mapping[str, Array] | None
+    origin: Array
+
+    @property
+    def displacement_slopes(self) -> Array:
+        """How displacements from the origin change (nv, nv) with those from q."""
+        return self.model.difference_slopes(self.model.difference(self.origin, self.q))
+
+    @property
+    def inputs(self) -> Array:
+        """The actuators' inputs (nu)."""
+        return np.zeros(self.model.nu) if self.u is None else np.asarray(self.u)
+
+
+class Variation:
+    """How coordinates, rates, accelerations and efforts change with ``z = [states; inputs]``.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    by_state : (..., 2nv, 2nv) array
+        Derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; perhaps stacked.
+    by_input : (..., 2nv, inputs) array
+    effort_by_state : (..., nv, 2nv) array
+    effort_by_input : (..., nv, inputs) array
+
+    Attributes
+    ----------
+    q, v : (nv, z) arrays
+    a, tau : (..., nv, z) arrays
+    inputs : (inputs, z) array
+    """
+
+    def __init__(
+        self, reduction: Reduction, by_state: Array, by_input: Array, effort_by_state: Array, effort_by_input: Array
+    ) -> None:
+        self._reduction = reduction
+        self._by_state, self._by_input = by_state, by_input
+        self._effort_by_state, self._effort_by_input = effort_by_state, effort_by_input
+        self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
+
+    def at(self, k: int) -> Variation:
+        """Return the k-th of stacked variations."""
+        parts = (self._by_state, self._by_input, self._effort_by_state, self._effort_by_input)
+        return Variation(self._reduction, *(part[k] if part.ndim == 3 else part for part in parts))
+
+    @cached_property
+    def q(self) -> Array:
+        return self._joined(np.eye(self._nv, 2 * self._nv), np.zeros((self._nv, self._inputs)))
+
+    @cached_property
+    def v(self) -> Array:
+        return self._joined(np.eye(self._nv, 2 * self._nv, self._nv), np.zeros((self._nv, self._inputs)))
+
+    @cached_property
+    def a(self) -> Array:
+        return self._joined(self._by_state[..., self._nv :, :], self._by_input[..., self._nv :, :])
+
+    @cached_property
+    def tau(self) -> Array:
+        return self._joined(self._effort_by_state, self._effort_by_input)
+
+    @cached_property
+    def inputs(self) -> Array:
+        return np.eye(self._inputs, self.q.shape[-1], self.q.shape[-1] - self._inputs)
+
+    def _joined(self, by_state: Array, by_input: Array) -> Array:
+        return np.concatenate([self._reduction.columns(by_state), by_input], axis=-1)

@@ -1,0 +1,8 @@
+"""Rigid closures: constraints on the motion of the tree, and what they carry.
+
+- `closed_loops`: the constraints of a model by name, closed configurations, velocities and accelerations (part of `Model`);
+- `assembling`: finding and projecting onto them;
+- `multipliers`: the linear algebra: independent constraints, least-norm multipliers;
+- `closed_dynamics`: forward, inverse and hybrid dynamics with closures, on top of any engine's tree;
+- `loop_derivatives`: their derivatives.
+"""

@@ -1,0 +1,191 @@
+"""Closing rigid loops: configurations, velocities and accelerations that satisfy the closures.
+
+Lengths are taken in units of the system's size throughout, so that they compare with angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from titop.blocks.errors import ConvergenceError
+from titop.blocks.spatial import Array
+from titop.solvers.loops.multipliers import independent_rows, least_solution
+
+if TYPE_CHECKING:
+    from titop.solvers.loops.closed_loops import ClosedLoops
+
+#: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
+CLOSED = 1e-10
+#: Velocities and accelerations that contradict each other by less than this part count as consistent.
+CONSISTENT = 1e-8
+
+#: Directions in which the errors change a million times less than in others are left alone: near a closed configuration
+#: redundant constraints show such directions, and steps along them lead nowhere.
+_CUT = 1e-6
+_STEPS = 100
+_HALVINGS = 12
+#: Guesses at closed configurations, and how many closed ones are enough to see the rank that is common to almost all.
+_GUESSES = 40
+_SAMPLES = 4
+
+
+def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
+    """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the loop that stays open, or is closed the wrong way round.
+    """
+    error, step = _newton_step(model, q, ~fixed)
+    for _ in range(_STEPS):
+        for halving in range(_HALVINGS):
+            trial = model.integrate(q, step / 2**halving)
+            trial_error, trial_step = _newton_step(model, trial, ~fixed)
+            if np.linalg.norm(trial_error) < np.linalg.norm(error):
+                break
+        else:
+            break
+        q, error, step = trial, trial_error, trial_step
+    if np.abs(error).max(initial=0.0) > CLOSED:
+        advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
+        raise ConvergenceError(f"{open_loops(model, q)} cannot be closed from there; {advice}")
+    refuse_flipped(model, q)
+    return q
+
+
+def _newton_step(model: ClosedLoops, q: Array, free: Array) -> tuple[Array, Array]:
+    """Return the weighted errors and the step that removes them to first order."""
+    rows = model.constraints(q, np.zeros(model.nv))
+    error, step = model.closure_weights * rows.error, np.zeros(model.nv)
+    jacobian = model.closure_weights[:, None] * rows.jacobian[:, free]
+    if jacobian.size:
+        step[free] = np.linalg.lstsq(jacobian, -error, rcond=_CUT)[0]
+    return error, step
+
+
+def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int) -> Array:
+    """Return the closed configuration next to a nearly closed one, the rank of the constraints known."""
+    weights, free, least = model.closure_weights, ~fixed, np.inf
+    for _ in range(_STEPS):
+        rows = model.constraints(q, np.zeros(model.nv))
+        error = weights * rows.error
+        worst = np.abs(error).max(initial=0.0)
+        if worst < 1e-3 * CLOSED or (worst < CLOSED and worst > 0.5 * least):
+            return q
+        if worst > 0.9 * least:
+            break
+        least = worst
+        step = np.zeros(model.nv)
+        step[free] = least_solution(weights[:, None] * rows.jacobian[:, free], -error, rank)
+        q = model.integrate(q, step)
+    raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
+
+
+def project_velocity(model: ClosedLoops, q: Array, v: Array, fixed: Array, rank: int) -> Array:
+    """Return the velocity nearest to the given one that keeps the loops closed."""
+    jacobian = model.constraints(q, v).jacobian
+    return _project(model, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
+
+
+def project_acceleration(model: ClosedLoops, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
+    """Return the acceleration nearest to the given one that keeps the loops closed."""
+    rows = model.constraints(q, v)
+    return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(np.max(v * v, initial=0.0)))
+
+
+def _project(
+    model: ClosedLoops, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str, size: float
+) -> Array:
+    """Return the x (nv) nearest to the given one with ``J x = wanted``, entries where `fixed` held.
+
+    Contradictions are judged beside the terms of the equations, `size` among them: a bias may be a small difference.
+
+    Raises
+    ------
+    ConvergenceError
+        If the fixed entries contradict the closures; `what` names the rates.
+    """
+    weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
+    scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
+    x = x.copy()
+    for _ in range(2):  # the second time for rounding
+        x[~fixed] += least_solution(weighted[:, ~fixed], target - weighted @ x, rank)
+    rest = np.abs(target - weighted @ x)
+    scale += np.abs(weighted) @ np.abs(x)
+    if (rest > CONSISTENT * scale.max(initial=0.0)).any():
+        name = model.constraint_names[int(rest.argmax())]
+        raise ConvergenceError(
+            f"the fixed {what} contradict the closures: {name} is left with "
+            f"{rest.max() / model.closure_weights[int(rest.argmax())]:.3g}; "
+            "fix at most as many coordinates as move independently"
+        )
+    return x
+
+
+def open_loops(model: ClosedLoops, q: Array) -> str:
+    """Return the name of the most open loop with what is left of its errors, as text."""
+    rows = model.constraints(q, np.zeros(model.nv))
+    row = int((model.closure_weights * np.abs(rows.error)).argmax())
+    name = model.constraint_names[row].split(".")[0]
+    own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
+    metres = np.abs(rows.error[own & ~model.angular_constraints]).max(initial=0.0)
+    radians = np.abs(rows.error[own & model.angular_constraints]).max(initial=0.0)
+    return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
+
+
+def refuse_flipped(model: ClosedLoops, q: Array) -> None:
+    """Refuse a configuration at which a closure's axes are antiparallel.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the loop.
+    """
+    for loop in model.rigid_loops:
+        if loop.closure.is_flipped(model.relative_pose(loop, q)[0]):
+            raise ConvergenceError(
+                f"loop {loop.closure.name!r} closes with its axes antiparallel; "
+                "start nearer to a configuration in which they point the same way"
+            )
+
+
+def sampled_configurations(model: ClosedLoops, known: Array | None) -> Iterator[Array]:
+    """Yield some closed configurations: one that is known, then from the neutral one and random ones.
+
+    Raises
+    ------
+    ConvergenceError
+        If none is found; names the loop that stayed open from the neutral configuration.
+    """
+    rng, nothing = np.random.default_rng(0), np.zeros(model.nv, dtype=bool)
+    found, first_error = 0, None
+    for k in range(_GUESSES):
+        spread = rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _SAMPLES)
+        guess = known if k == 0 and known is not None else model.integrate(model.neutral(), spread)
+        try:
+            q = closed_configuration(model, guess, nothing)
+        except ConvergenceError as error:
+            first_error = first_error or error
+            continue
+        yield q
+        found += 1
+        if found == _SAMPLES:
+            return
+    if not found:
+        raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
+
+
+def rank_at(model: ClosedLoops, q: Array) -> int:
+    """Return the number of independent constraints at a configuration."""
+    rows = model.constraints(q, np.zeros(model.nv))
+    return len(independent_rows(model.closure_weights[:, None] * rows.jacobian))
+
+
+def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array) -> list[int]:
+    """Return which of the candidates (indices) the closures determine best from the others, by pivoted QR."""
+    jacobian: Any = model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
+    kept = jacobian[independent_rows(jacobian, model.closure_rank)][:, candidates]
+    return [int(candidates[k]) for k in independent_rows(kept.T, len(kept))]

@@ -1,0 +1,229 @@
+"""The rigid closures of a model: constraints, and states that satisfy them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.rigid_closure import RigidClosure
+from titop.blocks.spatial import Array
+from titop.graph.system import Loop
+from titop.solvers.arguments import coordinate_mask, overflow
+from titop.solvers.configurations import Configurations
+from titop.solvers.loops.assembling import (
+    closed_configuration,
+    dependent_coordinates,
+    project_acceleration,
+    project_velocity,
+    rank_at,
+    sampled_configurations,
+)
+from titop.solvers.loops.multipliers import redundant_rows
+
+
+class Constraints(NamedTuple):
+    """Values (k), Jacobian (k x nv) and bias (k) of all constraints: ``d2 error/dt2 = J a + bias``."""
+
+    error: Array
+    jacobian: Array
+    bias: Array
+
+
+def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
+    """Return the constraints.
+
+    Raises
+    ------
+    ModelError
+        If a number is not finite.
+    """
+    rows = Constraints(error, jacobian, bias)
+    if not all(np.isfinite(part).all() for part in rows):
+        raise ModelError(overflow())
+    return rows
+
+
+class ClosedLoops(Configurations):
+    """The rigid closures of a model. Those that are compliant are forces, and nothing to solve for.
+
+    Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
+    of joints and blocks for all of theirs.
+    """
+
+    #: A configuration that `assemble` found: where the search for the rank begins.
+    _known_closed: Array | None = None
+
+    @cached_property
+    def rigid_loops(self) -> tuple[Loop, ...]:
+        """The loops with rigid closures."""
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
+
+    @cached_property
+    def compliant_loops(self) -> tuple[Loop, ...]:
+        """The loops with compliant closures, with the parameters' current values."""
+        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, CompliantClosure))
+
+    @cached_property
+    def is_constrained(self) -> bool:
+        """Whether there are rigid closures."""
+        return bool(self.rigid_loops)
+
+    @cached_property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the rigid closures' constraints, such as ``"pin.x"``."""
+        return tuple(f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names)
+
+    @cached_property
+    def angular_constraints(self) -> Array:
+        """Whether the errors of the constraints are angles rather than lengths (k)."""
+        return np.concatenate([np.zeros(0, dtype=bool), *(loop.closure.is_angular for loop in self.rigid_loops)])
+
+    @cached_property
+    def closure_weights(self) -> Array:
+        """What the constraints (k) are multiplied by to compare with each other: 1, for lengths one over the system's size."""
+        return np.where(self.angular_constraints, 1.0, 1.0 / self._size)
+
+    @cached_property
+    def _size(self) -> float:
+        """The largest distance between a port or a placement and its frame (m)."""
+        poses = [connection.placement for connection in self._assembly.connections]
+        for block in self._assembly.blocks.values():
+            poses += getattr(block, "port_poses", {}).values()
+        return max((float(np.linalg.norm(pose.position)) for pose in poses), default=0.0) or 1.0
+
+    @abstractmethod
+    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
+        """Return rotation (3x3) and position (3) of a `loop`'s second port in its first."""
+
+    @abstractmethod
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        """Return the constraints at a state, which is taken as it is."""
+
+    def closure_error(self, q: Any) -> Array:
+        """Return how far the rigid closures are open (k, m and rad), in the order of `constraint_names`."""
+        return self.constraints(self._read_q(q), np.zeros(self.nv)).error
+
+    def closure_jacobian(self, q: Any) -> Array:
+        """Return the matrix (k, nv) that maps v to the rate of `closure_error`."""
+        return self.constraints(self._read_q(q), np.zeros(self.nv)).jacobian
+
+    def closure_bias(self, q: Any, v: Any) -> Array:
+        """Return the part (k) of the second derivative of `closure_error` that does not depend on the accelerations."""
+        return self.constraints(self._read_q(q), self._read_v("v", v)).bias
+
+    @cached_property
+    def closure_rank(self) -> int:
+        """How many constraints are independent at almost all closed configurations.
+
+        The largest of the ranks at a few closed configurations, which Gauss-Newton steps find from the neutral configuration
+        and from random ones, and from one that `assemble` found before.
+
+        Raises
+        ------
+        ConvergenceError
+            If none is found.
+        """
+        return rank_at(self, self._generic_configuration) if self.is_constrained else 0
+
+    @cached_property
+    def _generic_configuration(self) -> Array:
+        """A closed configuration at which as many constraints are independent as at any that was tried."""
+        return max(sampled_configurations(self, self._known_closed), key=lambda q: rank_at(self, q))
+
+    def closure_findings(self) -> Iterator[Finding]:
+        """Yield what is suspicious in the rigid closures: constraints that others make redundant, loops that do not close."""
+        if not self.is_constrained:
+            return
+        try:
+            jacobian = self.closure_jacobian(self._generic_configuration)
+        except ConvergenceError as error:
+            advice = "check ports and axes; else call m.assemble(q) with a guess near a closed configuration"
+            yield Finding("open-closure", self.rigid_loops[0].closure.name, str(error), "loops that can be closed", advice)
+            return
+        redundant = [self.constraint_names[row] for row in redundant_rows(self.closure_weights[:, None] * jacobian)]
+        for loop in self.rigid_loops:
+            own = [name.partition(".")[2] for name in redundant if name.startswith(f"{loop.closure.name}.")]
+            if own:
+                expected = "constraints that do not follow from the others"
+                advice = "the motion is right, the reactions are the least ones; constrain less for determinate reactions"
+                yield Finding("redundant-closure", loop.closure.name, ", ".join(own), expected, advice)
+
+    # -- states that satisfy the closures ----------------------------------------------------------------------------------
+
+    def assemble(self, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
+        """Return a configuration (nq) that closes the loops.
+
+        Gauss-Newton steps of least norm in the tangent space, halved until the errors fall.
+
+        Parameters
+        ----------
+        q_guess : array_like (nq,)
+            Where to start; the nearer to a closed configuration, the better.
+        fixed : iterable of str
+            Coordinates, joints or blocks that keep their values.
+
+        Returns
+        -------
+        (nq,) array
+
+        Raises
+        ------
+        ConvergenceError
+            Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
+        """
+        q = closed_configuration(self, self._read_q(q_guess, "q_guess"), self._chosen("fixed", fixed))
+        self._known_closed = q
+        return q
+
+    def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
+        """Return the velocity (nv) nearest to `v` with which the loops stay closed.
+
+        Raises
+        ------
+        ConvergenceError
+            If the fixed velocities contradict the closures.
+        """
+        q, v = self._read_q(q), self._read_v("v", v)
+        return project_velocity(self, q, v, self._chosen("fixed", fixed), self.closure_rank)
+
+    def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
+        """Return the acceleration (nv) nearest to `a` with which the loops stay closed at the velocity `v`.
+
+        Raises
+        ------
+        ConvergenceError
+            If the fixed accelerations contradict the closures.
+        """
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        return project_acceleration(self, q, v, a, self._chosen("fixed", fixed), self.closure_rank)
+
+    def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.
+
+        Without `names` the choice is made by pivoted QR, so that the others follow as well as possible.
+
+        Raises
+        ------
+        ModelError
+            If the given names cannot be independent, or are too many or too few.
+        """
+        q, everything = self._read_q(q), np.arange(self.nv)
+        if names is None:
+            dependent = dependent_coordinates(self, q, everything)
+            return tuple(name for k, name in enumerate(self.coordinate_names) if k not in dependent)
+        mask, freedom = self._chosen("names", names), self.nv - self.closure_rank
+        chosen = tuple(name for name, kept in zip(self.coordinate_names, mask, strict=True) if kept)
+        if len(chosen) != freedom:
+            raise ModelError(Finding("wrong-length", "names", chosen, f"{freedom} coordinates", "one a degree of freedom"))
+        if len(dependent_coordinates(self, q, everything[~mask])) < self.closure_rank:
+            expected, better = "coordinates that determine the others", self.independent_coordinates(q)
+            raise ModelError(Finding("dependent-coordinates", "names", chosen, expected, f"take {', '.join(better)}"))
+        return chosen
+
+    def _chosen(self, argument: str, names: Iterable[str]) -> Array:
+        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices, argument)

@@ -1,0 +1,216 @@
+"""Derivatives of the dynamics of closed loops.
+
+The closures join the derivatives of the tree (`derivatives`). Their wrenches turn along with the ports, and change with the
+relative motion of the ports; the constraints' equations ``J a + bias = 0`` are differentiated through the motion of the ports.
+How a closure itself answers to small twists of its ports is taken by complex steps, exact to rounding.
+
+Symbols: S, X and Y, Z stack how both ports' small twists, twists and accelerations change with the coordinates (12 x nv);
+lambda multipliers of independent constraints, J their Jacobian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from titop.blocks.block import complex_step
+from titop.blocks.closure import displacement_jacobians, relative_pose
+from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.rigid_closure import RigidClosure
+from titop.blocks.spatial import Array, rotation_exp, twist_transport
+from titop.graph.system import Loop
+from titop.solvers.inputs import Push
+from titop.solvers.loops.multipliers import independent_rows
+
+if TYPE_CHECKING:
+    from titop.solvers.model import Model
+
+
+class PortPair(NamedTuple):
+    """A loop's ports at a state: relative pose, both twists and accelerations (12), and S, X, Y, Z (12 x nv)."""
+
+    loop: Loop
+    rotation: Array
+    position: Array
+    twists: Array
+    accelerations: Array
+    S: Array
+    X: Array
+    Y: Array
+    Z: Array
+
+
+def port_pairs(model: Model, q: Array, v: Array, a: Array) -> list[PortPair]:
+    """Return the ports of all loops at a state."""
+    loops = model.assembly.loops
+    names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
+    slopes = model.motion_slopes(names, q, v, a)
+    pairs = []
+    for k, loop in enumerate(loops):
+        one, two = (model.port_motion(name, q, v, a) for name in names[2 * k : 2 * k + 2])
+        relative = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+        motions = np.concatenate([one.twist, two.twist]), np.concatenate([one.acceleration, two.acceleration])
+        pairs.append(PortPair(loop, *relative, *motions, *np.hstack([slopes[2 * k], slopes[2 * k + 1]])))
+    return pairs
+
+
+def by_small_twists(pair: PortPair, function: Callable[[Array, Array], Array]) -> Array:
+    """Return the derivatives of ``function(R, r)`` by small twists of both ports (12), stacked along the last axis."""
+
+    def at(twist: Array) -> Array:
+        return function(pair.rotation @ rotation_exp(twist[3:]), pair.position + pair.rotation @ twist[:3])
+
+    # a twist of the first port moves the second in it as the opposite one of the second port does
+    by_second = complex_step(at, np.zeros(6))
+    return np.concatenate([-by_second @ twist_transport(pair.rotation, pair.position), by_second], axis=-1)
+
+
+def by_motion(pair: PortPair, function: Callable[[Array, Array, Array], Array]) -> tuple[Array, Array]:
+    """Return the derivatives of ``function(R, r, V)`` by small twists of both ports, and by both twists V (12 each)."""
+    by_pose = by_small_twists(pair, lambda R, r: function(R, r, pair.twists))
+    return by_pose, complex_step(lambda V: function(pair.rotation, pair.position, V), pair.twists)
+
+
+def inverse_derivatives(
+    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array, forces: list[Array] | None = None
+) -> Array:
+    """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all closures acting on it.
+
+    `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
+    those at the state act on their ports in place of these; they change with the state all the same.
+    """
+    pairs = port_pairs(model, q, v, a)
+    acting = list(pushes)
+    change_q, change_v = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+    row, held = 0, None if forces is None else iter(forces)
+    for pair in pairs:
+        closure = pair.loop.closure
+        if isinstance(closure, CompliantClosure):
+            law = _force(closure, pair.twists)
+            force = law(pair.rotation, pair.position) if held is None else next(held)
+            rates = np.hstack(displacement_jacobians(pair.rotation, pair.position))
+            wrenches = -rates.T @ force
+            by_pose = by_small_twists(pair, _wrenches(force)) - rates.T @ by_small_twists(pair, law)
+            by_twist = -rates.T @ closure.damping @ rates
+            change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
+            change_v += pair.S.T @ by_twist @ pair.S
+        else:
+            assert isinstance(closure, RigidClosure)
+            own = multipliers[row : row + len(closure.constraint_names)]
+            row += len(own)
+            rigid = _rigid(closure, own)
+            wrenches = rigid(pair.rotation, pair.position)
+            change_q += pair.S.T @ by_small_twists(pair, rigid) @ pair.S
+        acting += [Push(str(pair.loop.first), False, wrenches[:6]), Push(str(pair.loop.second), False, wrenches[6:])]
+    result = model.tree_inverse_derivatives(q, v, a, acting)
+    result[0] -= change_q
+    result[1] -= change_v
+    return result
+
+
+def compliant_forces(model: Model, q: Array, v: Array) -> list[Array]:
+    """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
+    nothing, forces = np.zeros(model.nv), []
+    for loop in model.assembly.loops:
+        if isinstance(loop.closure, CompliantClosure):
+            one, two = (model.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
+            pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+            forces.append(loop.closure.force(*pose, one.twist, two.twist))
+    return forces
+
+
+def _force(closure: CompliantClosure, twists: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: closure.force(R, r, twists[:6], twists[6:])
+
+
+def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: np.concatenate([-rates.T @ force for rates in displacement_jacobians(R, r)])
+
+
+def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
+
+
+def constraint_derivatives(model: Model, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+    """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
+    parts = []
+    for pair in port_pairs(model, q, v, a):
+        closure = pair.loop.closure
+        if not isinstance(closure, RigidClosure):
+            continue
+
+        def second(R: Array, r: Array, V: Array, closure: RigidClosure = closure, pair: PortPair = pair) -> Array:
+            rates = np.hstack(closure.jacobians(R, r))
+            return rates @ pair.accelerations + closure.bias(R, r, V[:6], V[6:])
+
+        rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
+        by_pose, by_twist = by_motion(pair, second)
+        by_q = by_pose @ pair.S + by_twist @ pair.X + rates @ pair.Y
+        parts.append((rates @ pair.S, by_q, by_twist @ pair.S + rates @ pair.Z))
+    jacobian, by_q, by_v = (np.vstack(part) for part in zip(*parts, strict=True))
+    return jacobian, by_q, by_v
+
+
+def rate_derivatives(model: Model, q: Array, v: Array) -> Array:
+    """Return the derivative of ``J v`` by q (k x nv)."""
+    parts = [np.zeros((0, model.nv))]
+    for pair in port_pairs(model, q, v, np.zeros(model.nv)):
+        closure = pair.loop.closure
+        if isinstance(closure, RigidClosure):
+            rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
+            parts.append(by_small_twists(pair, partial(_rate, closure, pair.twists)) @ pair.S + rates @ pair.X)
+    return np.vstack(parts)
+
+
+def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
+    return np.hstack(closure.jacobians(R, r)) @ twists
+
+
+class ClosedSlopes(NamedTuple):
+    """Derivatives at a resolved state: of the tree's efforts by q, v, a with multipliers held, and of ``J a + bias``."""
+
+    efforts: Array
+    jacobian: Array
+    by_q: Array
+    by_v: Array
+
+
+def closed_slopes(
+    model: Model, q: Array, v: Array, a: Array, efforts: Array, pushes: list[Push], imposed: Array
+) -> ClosedSlopes:
+    """Return the derivatives at a state with accelerations `a` under the applied `efforts`, of independent constraints only.
+
+    Constraints are chosen, and their multipliers found, on the coordinates whose motion is not `imposed`.
+    """
+    jacobian, by_q, by_v = constraint_derivatives(model, q, v, a)
+    weighted = model.closure_weights[:, None] * jacobian
+    rows = independent_rows(weighted[:, ~imposed], model.closure_rank)
+    missing = model.tree_inverse(q, v, a, pushes) - efforts
+    multipliers = np.zeros(len(jacobian))
+    multipliers[rows] = np.linalg.lstsq(jacobian[np.ix_(rows, ~imposed)].T, missing[~imposed], rcond=None)[0]
+    changes = inverse_derivatives(model, q, v, a, pushes, multipliers)
+    return ClosedSlopes(changes, jacobian[rows], by_q[rows], by_v[rows])
+
+
+def actuated_derivatives(
+    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any, tau: Array
+) -> Array:
+    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates, which are `tau`.
+
+    ``tau = D w`` with D the selection of the actuated coordinates, ``D w + J^T lambda = ID`` and ``J w = 0``.
+    """
+    nothing = np.zeros(model.nv, dtype=bool)
+    slopes = closed_slopes(model, q, v, a, tau + motors, pushes, nothing)
+    J, n = slopes.jacobian, model.nv
+    matrix = np.block([[np.diag(actuated.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
+    needed = model.tree_inverse(q, v, a, pushes) - motors
+    w = np.linalg.lstsq(matrix, np.concatenate([needed, np.zeros(len(J))]), rcond=None)[0][:n]
+    rows = independent_rows(model.closure_weights[:, None] * model.closure_jacobian(q), model.closure_rank)
+    turning = rate_derivatives(model, q, w)[rows]
+    right = np.zeros((3, n + len(J), n))
+    right[:, :n] = slopes.efforts
+    right[0, n:] = -turning
+    solution = np.linalg.lstsq(matrix, np.concatenate(list(right), axis=1), rcond=None)[0][:n]
+    return np.where(actuated[:, None], 1.0, 0.0) * np.stack(np.split(solution, 3, axis=1))

@@ -1,0 +1,179 @@
+"""Monte Carlo: what comes out of a model when its parameters are uncertain."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from titop.blocks.checks import real_array
+from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_mapping
+from titop.solvers.model import Model
+from titop.solvers.sampling.samples import Samples
+from titop.solvers.sampling.workers import spread
+
+Draw = Callable[[np.random.Generator], float]
+Outcome = dict[str, Array]
+
+
+def monte_carlo(
+    model: Model,
+    distributions: Mapping[str, Any],
+    run: Callable[..., Mapping[str, Any]],
+    n: int,
+    seed: int = 0,
+    workers: int = 1,
+    progress: bool = True,
+) -> Samples:
+    """Run something with a model at random parameters, many times.
+
+    Parameters
+    ----------
+    model : Model
+    distributions : mapping of parameter name to distribution
+        A frozen distribution of `scipy.stats`, a pair ``(low, high)`` for a uniform one, or a function of a NumPy random
+        generator that returns a number. Names are those of ``model.parameters()``.
+    run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``
+        What to do with each model, such as a simulation; returns numbers or arrays by name, always of the same names and
+        shapes. `seed` is an int of the sample's own, for noise.
+    n : int
+        Number of samples.
+    seed : int
+        Each sample draws from a generator of its own (`numpy.random.SeedSequence.spawn`): the results are the same, to the
+        last bit, whatever the number of workers.
+    workers : int
+        Processes. Where processes cannot be forked (Windows, macOS), `run` must be importable, not a lambda.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
+
+    Returns
+    -------
+    Samples
+        With the failures of single runs; a `ModelWarning` tells how many there are.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("drop", gravity=[0, 0, -10])
+    >>> s.connect("world", tt.RigidBody("stone", mass=1.0), joint=tt.Prismatic("fall"))
+    >>> def run(model):
+    ...     return {"weight": model.gravity_effects([0.0])[0]}
+    >>> samples = tt.monte_carlo(s.resolve(), {"stone.mass": (1.0, 2.0)}, run, n=100)
+    >>> bool((samples.outcomes["weight"] == 10 * samples.parameters["stone.mass"]).all())
+    True
+    """
+    if not isinstance(model, Model):
+        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    if not callable(run):
+        raise ModelError(Finding("wrong-type", "run", run, "a function of a model", "write f(model) -> {name: number}"))
+    n, workers = _read_count("n", n), _read_count("workers", workers)
+    draws = _read_distributions(model, distributions)
+    seeds = [child.spawn(2) for child in np.random.SeedSequence(seed).spawn(n)]
+    parameters = {name: np.empty(n) for name in draws}
+    for k, (own, _) in enumerate(seeds):
+        rng = np.random.default_rng(own)
+        for name, draw in draws.items():
+            parameters[name][k] = _drawn(name, draw(rng))
+    seeded = _takes_seed(run)
+
+    def sample(k: int) -> Outcome | str:
+        values = {name: float(column[k]) for name, column in parameters.items()}
+        arguments = (int(seeds[k][1].generate_state(1, np.uint64)[0]),) if seeded else ()
+        try:
+            return _read_outcome(run(model.with_parameters(values), *arguments))
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+    return _gathered(model, parameters, spread(sample, n, workers, progress), seed)
+
+
+def _read_count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ModelError(Finding("bad-count", name, value, "a whole number, one or more", "check the value"))
+    return int(value)
+
+
+def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[str, Draw]:
+    known = model.parameters()
+    draws, findings = {}, []
+    for name, given in read_mapping("distributions", distributions).items():
+        draw = _read_draw(given)
+        where = f"distributions[{name!r}]"
+        if name not in known:
+            advice = did_you_mean(name, known)
+            findings.append(Finding("unknown-parameter", where, name, "a parameter of the model", advice))
+        elif draw is None:
+            expected = "a frozen scipy distribution, (low, high) with low < high, or a function of a generator"
+            findings.append(Finding("bad-distribution", where, given, expected, "such as scipy.stats.norm(1.0, 0.1)"))
+        else:
+            draws[name] = draw
+    if findings:
+        raise ModelError(findings)
+    return draws
+
+
+def _read_draw(given: Any) -> Draw | None:
+    if hasattr(given, "rvs") and hasattr(given, "args"):
+        return lambda rng: given.rvs(random_state=rng)
+    if callable(given) and not hasattr(given, "rvs"):
+        return given  # type: ignore[no-any-return]
+    pair = real_array(given)
+    if pair is None or pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
+        return None
+    return lambda rng: rng.uniform(*pair)
+
+
+def _drawn(name: str, value: Any) -> float:
+    number = real_array(value)
+    if number is None or number.size != 1 or not np.isfinite(number).all():
+        advice = "check the distribution"
+        raise ModelError(Finding("bad-distribution", f"distributions[{name!r}]", value, "a finite number drawn", advice))
+    return float(number.ravel()[0])
+
+
+def _takes_seed(run: Callable[..., Any]) -> bool:
+    """Return whether a function asks for a second argument."""
+    required = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty and p.kind in (0, 1)]
+    return len(required) > 1
+
+
+def _read_outcome(outcome: Any) -> Outcome:
+    if not isinstance(outcome, Mapping):
+        raise ModelError(Finding("wrong-type", "run", outcome, "a mapping of names to numbers", 'return {"name": number}'))
+    read = {}
+    for name, value in outcome.items():
+        array = real_array(value)
+        if array is None:
+            raise ModelError(Finding("wrong-type", f"run: {name}", value, "numbers", "return real numbers or arrays"))
+        read[str(name)] = array
+    return read
+
+
+def _gathered(model: Model, parameters: dict[str, Array], results: Sequence[Outcome | str], seed: int) -> Samples:
+    """Return the samples; a run whose outcomes differ in kind from the first usable ones' has failed, too."""
+    first = next((result for result in results if isinstance(result, dict)), {})
+    shapes = {name: value.shape for name, value in first.items()}
+    outcomes = {name: np.full((len(results), *shape), np.nan) for name, shape in shapes.items()}
+    failures: dict[int, str] = {}
+    for k, result in enumerate(results):
+        if isinstance(result, str):
+            failures[k] = result
+        elif {name: value.shape for name, value in result.items()} != shapes:
+            failures[k] = f"other outcomes than before: {', '.join(f'{name} {value.shape}' for name, value in result.items())}"
+        else:
+            for name, value in result.items():
+                outcomes[name][k] = value
+    samples = Samples(model.name, parameters, outcomes, failures, seed)
+    if failures:
+        k, message = next(iter(failures.items()))
+        found = f"{len(failures)} of {len(results)} runs failed, the first at sample {k}: {message}"
+        warn([Finding("failed-runs", "run", found, "runs without errors", "see samples.failures")])
+    return samples

@@ -1,0 +1,314 @@
+"""Integrating systems with rigid closures in time, step by step.
+
+Accelerations keep the loops closed to second order only (index 1), so that errors of the integrator would open them. After
+every step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
+integrator goes on from there; outputs and events are projected too. The rank of the constraints is held: at states that the
+integrator has moved off the closures redundant constraints look independent by as little as they are off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.integrate import DOP853, RK23, RK45, DenseOutput, OdeSolver, Radau
+from scipy.optimize import brentq
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.inputs import Push
+from titop.solvers.loops.assembling import open_loops, project_configuration, project_velocity, refuse_flipped
+from titop.solvers.loops.multipliers import independent_rows
+from titop.solvers.model import Model
+
+#: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
+METHODS: dict[str, type[OdeSolver]] = {"DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau}
+
+#: Start values that miss the closures by less (rad and m, for a system of size one; and their rates) are projected.
+_START = 1e-6
+
+#: An event: its function of time and state, with `terminal` and `direction` as attributes.
+Watched = Callable[[float, Array], float]
+
+
+class Plant(Protocol):
+    """A model with all that acts on it, as a function of time and state ``y = [q, v]``, in closed loop with a controller's.
+
+    See `titop.solvers.simulation.simulate`.
+    """
+
+    model: Model
+    motion: Any
+    held_rank: int | None
+    feedback: bool
+
+    def split(self, t: float, y: Array) -> tuple[Array, Array]:
+        """Return q and v, prescribed motions imposed."""
+
+    def rate(self, t: float, y: Array) -> Array:
+        """Return dy/dt."""
+
+    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return accelerations and efforts."""
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
+        """Return efforts (nv), the motors' included, and what acts on ports; functions of the state if `feedback` is true."""
+
+
+class Stepper(Protocol):
+    """An integrator as `integrate_steps` sees it: time t (s) and state y that it has reached."""
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def y(self) -> Array: ...
+
+    @property
+    def status(self) -> str:
+        """``"running"`` until the end is reached."""
+
+    def step(self) -> None:
+        """Make a step, or raise a `ConvergenceError`."""
+
+    def dense_output(self) -> Callable[[float], Array]:
+        """Return the state within the last step as a function of time."""
+
+    def go_on(self, state: Array) -> None:
+        """Go on from the state on the closures that belongs to y."""
+
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted; see `Trajectory`."""
+
+
+def require_method(method: str) -> type[OdeSolver]:
+    """Return the integrator of a name.
+
+    Raises
+    ------
+    ModelError
+        If it cannot keep loops closed.
+    """
+    if method not in METHODS:
+        expected = " or ".join((*METHODS, "generalized-alpha"))
+        advice = 'with rigid closures take "Radau" for stiff systems, "DOP853" for others'
+        raise ModelError(Finding("unknown-method", "method", method, expected, advice))
+    return METHODS[method]
+
+
+def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
+    """Return start values on the closures; prescribed motions (`fixed`) keep theirs.
+
+    Raises
+    ------
+    ModelError
+        If they are further away than rounding explains.
+    """
+    rows = model.constraints(q, v)
+    names = f", fixed={list(fixed)}" if fixed else ""
+    if np.abs(model.closure_weights * rows.error).max() > _START:
+        found, advice = f"{open_loops(model, q)} q0 leaves it so", f"start from m.assemble(q0{names})"
+        raise ModelError(Finding("open-start", "q0", found, "a configuration that closes the loops", advice))
+    rates = model.closure_weights * (rows.jacobian @ v)
+    if np.abs(rates).max() > _START * max(1.0, np.abs(v).max()):
+        worst = int(np.abs(rates).argmax())
+        found = f"{model.constraint_names[worst]} changing at {(rows.jacobian @ v)[worst]:.3g}"
+        advice = f"start with m.assemble_velocity(q0, v0{names})"
+        raise ModelError(Finding("open-start", "v0", found, "a velocity that keeps the loops closed", advice))
+    refuse_flipped(model, q)
+    q = model.assemble(q, fixed)
+    return q, model.assemble_velocity(q, v, fixed)
+
+
+def rank_of_free(model: Model, q: Array, fixed: Array) -> int:
+    """Return how many constraints are independent when the coordinates of a mask do not move."""
+    weighted = model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
+    return len(independent_rows(weighted[:, ~fixed], model.closure_rank))
+
+
+class Projected:
+    """An integrator of scipy's that goes on from projected states.
+
+    Parameters
+    ----------
+    plant : Plant
+    integrator : subclass of scipy.integrate.OdeSolver
+    start, end : float, s
+    y0 : array
+        On the closures.
+    **tolerances
+        ``rtol``, ``atol`` and ``max_step`` of the integrator.
+    """
+
+    def __init__(
+        self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **tolerances: float
+    ) -> None:
+        self._solver = integrator(_right_hand_side(plant), start, y0, end, **tolerances)
+        self._steps = 0
+
+    @property
+    def t(self) -> float:
+        """Time (s) that is reached."""
+        return float(self._solver.t)
+
+    @property
+    def y(self) -> Array:
+        """State that is reached."""
+        return self._solver.y
+
+    @property
+    def status(self) -> str:
+        """``"running"`` until the end is reached."""
+        return str(self._solver.status)
+
+    def step(self) -> None:
+        """Make a step.
+
+        Raises
+        ------
+        ConvergenceError
+            If the integrator gives up.
+        """
+        before, message = self.t, self._solver.step()
+        if self.status == "failed":
+            raise ConvergenceError(
+                f"{type(self._solver).__name__} gave up after t = {before:.6g} s of {self._solver.t_bound:.6g} s ({message}); "
+                "perhaps a stiff system, looser tolerances, or a singular configuration"
+            )
+        self._steps += 1
+
+    def dense_output(self) -> DenseOutput:
+        """Return the state within the last step as a function of time."""
+        return self._solver.dense_output()
+
+    def go_on(self, state: Array) -> None:
+        """Go on from a state."""
+        self._solver.y = state
+        self._solver.f = self._solver.fun(self.t, state)  # both kinds of integrator keep it for the next step
+
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted."""
+        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": self._solver.njev}
+
+
+def integrate_steps(
+    plant: Plant, times: Array, y0: Array, events: Sequence[Watched], solver: Stepper, advance: Callable[[float], None]
+) -> SimpleNamespace:
+    """Return the states at the output times, and those at events, as CyRK does.
+
+    Parameters
+    ----------
+    plant : Plant
+    times : (n,) array, s
+    y0 : array
+        On the closures.
+    events : sequence of callable
+    solver : Stepper
+    advance : callable
+        Is told the time after every step.
+
+    Returns
+    -------
+    SimpleNamespace
+        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event), ``event_terminated``.
+    """
+    outputs, found, ended = [y0], [_Found() for _ in events], False
+    values = [event(solver.t, y0) for event in events]
+    while solver.status == "running":
+        before = solver.t
+        solver.step()
+        state = _project(plant, solver.t, solver.y)
+        step = _Step(plant, before, solver, state, values)
+        end = step.find(events, found)
+        reached = times[len(outputs) :]
+        outputs += [step.state(t) for t in reached[reached <= (solver.t if end is None else end)]]
+        ended = end is not None
+        if ended:
+            break
+        values = step.values
+        solver.go_on(state)
+        advance(solver.t)
+    return SimpleNamespace(
+        t=times[: len(outputs)],
+        y=np.array(outputs).T,
+        t_events=[event.times for event in found],
+        y_events=[np.array(event.states).T for event in found],
+        event_terminated=ended,
+    )
+
+
+def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
+    """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
+
+    def derivative(t: float, y: Array) -> Array:
+        if not np.isfinite(y).all():
+            return np.full(len(y), np.nan)
+        try:
+            return plant.rate(t, y)
+        except ModelError as error:
+            if (error.code, error.where) != ("not-finite", "result"):
+                raise
+            return np.full(len(y), np.nan)
+
+    return derivative
+
+
+def _project(plant: Plant, t: float, y: Array) -> Array:
+    """Return the state on the closures next to a given one, prescribed motions imposed."""
+    model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank or 0
+    q, v = plant.split(t, y)
+    if not model.is_constrained:
+        return np.concatenate([q, v, y[model.nq + model.nv :]])
+    try:
+        q = project_configuration(model, q, fixed, rank)
+        return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
+    except ConvergenceError as error:
+        raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
+
+
+class _Found:
+    """Times and states of an event."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.states: list[Array] = []
+
+
+class _Step:
+    """A step of the integrator: states within it, and events."""
+
+    def __init__(self, plant: Plant, before: float, solver: Stepper, state: Array, values: list[float]) -> None:
+        self.plant, self.before, self.solver, self.last, self.values = plant, before, solver, state, values
+        self.after = solver.t
+        self._dense: Callable[[float], Array] | None = None
+
+    def state(self, t: float) -> Array:
+        """Return the state at a time within the step, on the closures."""
+        if t == self.after:
+            return self.last
+        if self._dense is None:
+            self._dense = self.solver.dense_output()
+        return _project(self.plant, t, self._dense(t))
+
+    def find(self, events: Sequence[Watched], found: list[_Found]) -> float | None:
+        """Add the events within the step to what is found; return the time of the first terminal one."""
+        old, self.values = self.values, [event(self.after, self.last) for event in events]
+        zeros: list[tuple[float, int]] = []
+        for k, (event, value, new) in enumerate(zip(events, old, self.values, strict=True)):
+            direction = event.direction  # type: ignore[attr-defined]
+            if (value < 0 <= new and direction >= 0) or (value > 0 >= new and direction <= 0):
+                zeros.append((self._zero(event, value), k))
+        for t, k in sorted(zeros):
+            found[k].times.append(t)
+            found[k].states.append(self.state(t))
+            if events[k].terminal:  # type: ignore[attr-defined]
+                return t
+        return None
+
+    def _zero(self, event: Watched, value: float) -> float:
+        def along(t: float) -> float:
+            return value if t == self.before else event(t, self.state(t))
+
+        zero: float = brentq(along, self.before, self.after, xtol=4 * np.finfo(float).eps, rtol=4 * np.finfo(float).eps)
+        return zero

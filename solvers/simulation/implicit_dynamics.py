@@ -1,0 +1,96 @@
+"""The equations of motion in implicit form, and their slopes, for integrators that solve them at the end of a step.
+
+``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from titop.blocks.spatial import Array
+from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.loop_derivatives import inverse_derivatives
+from titop.solvers.loops.multipliers import independent_rows
+from titop.solvers.simulation.constrained_integration import Plant
+
+#: Step of the one-sided differences by which efforts that depend on the state are differentiated; of all slopes only these
+#: are not exact, which costs Newton's method a little of its speed and the solution nothing.
+_DIFFERENCE = 1e-7
+
+
+class Slopes(NamedTuple):
+    """Derivatives (nv, nv) of ``ID - tau - J^T lambda`` by small tangent changes of q (`stiffness`), and by v (`damping`)."""
+
+    stiffness: Array
+    damping: Array
+
+
+class Residual(NamedTuple):
+    """What is left of the equations: efforts (nv); weighted errors of the closures and their Jacobian (k, k x nv)."""
+
+    efforts: Array
+    error: Array
+    jacobian: Array
+
+
+class ImplicitDynamics:
+    """The equations of a plant.
+
+    Parameters
+    ----------
+    plant : Plant
+    """
+
+    def __init__(self, plant: Plant) -> None:
+        self.plant, self.model = plant, plant.model
+
+    def residual(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Residual:
+        """Return what is left of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
+        efforts, pushes = self.plant.loads(t, q, v)
+        missing = self.model.tree_inverse(q, v, a, pushes) - efforts
+        if not self.model.is_constrained:
+            return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
+        rows = self.model.constraints(q, v)
+        weights = self.model.closure_weights
+        jacobian = weights[:, None] * rows.jacobian
+        return Residual(missing - jacobian.T @ multipliers, weights * rows.error, jacobian)
+
+    def slopes(self, t: float, q: Array, v: Array, a: Array, multipliers: Array, forces: list[Array] | None = None) -> Slopes:
+        """Return the slopes at a state, all closures acting; analytic but for efforts that are functions of the state.
+
+        Forces of stiff compliant closures are way off at a guess of the state; give `forces` (6 each) that are not.
+        """
+        model = self.model
+        _, pushes = self.plant.loads(t, q, v)
+        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
+        if self.plant.feedback:
+            by_q, by_v = self._feedback_slopes(t, q, v, a)
+            stiffness, damping = stiffness - by_q, damping - by_v
+        return Slopes(stiffness, damping)
+
+    def independent(self, q: Array, jacobian: Array) -> Array:
+        """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.
+
+        Raises
+        ------
+        ModelError
+            At a singular configuration.
+        """
+        rank = self.plant.held_rank or 0
+        rows = independent_rows(jacobian[:, ~self.plant.motion.mask], rank)
+        if len(rows) < rank:
+            raise closed_dynamics.singular(self.model, q)
+        return rows
+
+    def _feedback_slopes(self, t: float, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return the slopes by q and v of what the user's functions apply, the system itself held."""
+
+        def applied(q_seen: Array, v_seen: Array) -> Array:
+            efforts, pushes = self.plant.loads(t, q_seen, v_seen)
+            return efforts - self.model.tree_inverse(q, v, a, pushes)
+
+        here, steps = applied(q, v), _DIFFERENCE * np.eye(self.model.nv)
+        by_q = [applied(self.model.integrate(q, step), v) - here for step in steps]
+        by_v = [applied(q, v + step) - here for step in steps]
+        return np.array(by_q).T / _DIFFERENCE, np.array(by_v).T / _DIFFERENCE

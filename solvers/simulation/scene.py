@@ -1,0 +1,397 @@
+"""What an animation shows of a model: bodies, rods, ports, joints' axes, and the shapes that users give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from titop.blocks.block import PARENT_PORT, Block
+from titop.blocks.checks import FieldReader
+from titop.blocks.errors import ModelError, did_you_mean
+from titop.blocks.flexible_body import FlexibleBody
+from titop.blocks.joint import Joint, unit_vector
+from titop.blocks.rigid_body import PortedBlock, RigidBody
+from titop.blocks.spatial import Array, matrix_quaternion, quaternion_matrix
+from titop.graph.system import Connection
+from titop.solvers.model import Model
+
+if TYPE_CHECKING:
+    from titop.solvers.simulation.trajectory import Trajectory
+
+#: Radii of rods, port dots and point masses, lengths of joint axes and of the world's: parts of the bodies' size.
+_ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
+#: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.
+_THINNEST = 0.03
+#: Numbers that describe each kind of given shape.
+_DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
+_WORLD = "world"
+#: Where a unit sphere and a cube of half edge 1 end.
+_TIPS = np.concatenate([np.eye(3), -np.eye(3)])
+_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+
+
+def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array]:
+    """Return semi-axes (3, m) and axes (3x3, columns) of the ellipsoid of uniform density with this mass and inertia.
+
+    From ``I_x = m (b^2 + c^2) / 5``: ``a = sqrt(5 / (2 m) (I_y + I_z - I_x))``, kept from vanishing.
+
+    Parameters
+    ----------
+    mass : float, kg
+    inertia : (3, 3) array, kg m^2
+        About the centre of mass.
+    """
+    moments, axes = np.linalg.eigh(inertia)
+    squares = 2.5 / mass * (moments.sum() - 2 * moments)
+    semi_axes = np.sqrt(np.maximum(squares, _THINNEST**2 * squares.max()))
+    return semi_axes, axes * np.linalg.det(axes)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A frame fixed in a moving one: `rotation` and `position` in the frame of that `name` (a port of the model)."""
+
+    name: str
+    rotation: Array
+    position: Array
+
+    def then(self, rotation: Array, position: Array) -> Anchor:
+        """Return the frame that stands at this rotation and position in this one."""
+        return Anchor(self.name, self.rotation @ rotation, self.position + self.rotation @ position)
+
+
+@dataclass(frozen=True)
+class Visual:
+    """A given shape: `size` in x, y, z, placed in a block's reference frame; `color` None for the block's own."""
+
+    kind: str
+    size: Array
+    position: Array
+    rotation: Array
+    color: str | None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The shapes of a model's blocks, and the frames of the model that carry them.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+    visuals : dict of block name to list of Visual
+    """
+
+    trajectory: Trajectory
+    visuals: dict[str, list[Visual]] = field(default_factory=dict)
+
+    @property
+    def model(self) -> Model:
+        """The model that moves."""
+        return self.trajectory.model
+
+    @cached_property
+    def up(self) -> Array:
+        """Against gravity, or z without gravity."""
+        gravity = self.model.gravity
+        return -unit_vector(gravity) if gravity.any() else np.array([0.0, 0.0, 1.0])
+
+    @cached_property
+    def frames(self) -> list[str]:
+        """Names of the moving frames, in the order of the poses: reference frames, and child ports of users' blocks."""
+        bodies = [connection.child.block for connection in self._connections]
+        own = [f"{body.name}.{port}" for body in bodies if not isinstance(body, PortedBlock) for port in body.ports]
+        return [*self.model.body_names, *own]
+
+    @cached_property
+    def _frame_index(self) -> dict[str, int]:
+        return {_WORLD: -1, **{name: k for k, name in enumerate(self.frames)}}
+
+    @cached_property
+    def shapes(self) -> list[dict[str, Any]]:
+        """The rigid shapes, each fixed in a frame."""
+        parts = [self._triad(), *(self._given(name) for name in self.visuals)]
+        for k, connection in enumerate(self._connections):
+            body = connection.child.block
+            if isinstance(body, RigidBody):
+                if body.name not in self.visuals:
+                    parts.append(self._solid(body, k))
+                parts.append(self._rods(connection, k))
+            if isinstance(connection.joint, Joint):
+                parts.append(self._axes(connection, connection.joint))
+        parts.append(self._dots())
+        return [shape for part in parts for shape in part]
+
+    @cached_property
+    def links(self) -> list[dict[str, Any]]:
+        """The lines of users' blocks, between frames that move apart."""
+        links = []
+        for k, connection in enumerate(self._connections):
+            joint, body = connection.joint, connection.child.block
+            if not isinstance(joint, Joint):
+                ends = self._joint_anchor(connection), _anchor(body, connection.child.name)
+                links.append(self._link(joint, joint.ports[0], *ends, k))
+            if not isinstance(body, PortedBlock):
+                links += [self._link(body, port, _anchor(body, None), _anchor(body, port), k) for port in body.ports]
+        return links
+
+    @cached_property
+    def labels(self) -> list[dict[str, Any]]:
+        """Name, place and facts of every body."""
+        return [self._label(connection) for connection in self._connections]
+
+    def description(self) -> dict[str, Any]:
+        """Return everything but the motion, ready for JSON."""
+        return {
+            "title": str(self.model.name),
+            "up": self.up,
+            "detail": self.detail,
+            "frames": self.frames,
+            "shapes": self.shapes,
+            "links": self.links,
+            "labels": self.labels,
+        }
+
+    def extents(self) -> Iterator[tuple[int, Array]]:
+        """Yield frames and positions of what should be seen: the ends of the shapes, without the world's axes."""
+        for shape in self.shapes:
+            if shape["role"] != "triad":
+                radii = np.array(shape["size"]) * (1.0 if shape["kind"] == "sphere" else 0.5)
+                turned = quaternion_matrix(shape["rotation"]) * radii
+                ends = _TIPS if shape["kind"] == "sphere" else _CORNERS
+                yield from ((shape["frame"], shape["position"] + turned @ end) for end in ends)
+
+    @cached_property
+    def detail(self) -> float:
+        """Root mean square of the bodies' sizes (m), to which the thickness of lines is proportional."""
+        sizes = np.array([self._size(connection) for connection in self._connections])
+        return float(np.sqrt((sizes[sizes > 0] ** 2).mean())) if sizes.any() else 1.0
+
+    # -- sizes and places ----------------------------------------------------------------------------------------------
+
+    @property
+    def _connections(self) -> tuple[Connection, ...]:
+        return self.model.assembly.connections
+
+    @cached_property
+    def _connected(self) -> dict[str, list[str | None]]:
+        """The ports of each block that something is connected to, the one by which it hangs first."""
+        connected: dict[str, list[str | None]] = {_WORLD: []}
+        for connection in self._connections:
+            connected[connection.child.block.name] = [connection.child.name]
+        assembly = self.model.assembly
+        refs = [*(connection.parent for connection in self._connections), *(load.target for load in assembly.loads)]
+        refs += [ref for loop in assembly.loops for ref in (loop.first, loop.second)]
+        for ref in refs:
+            if ref.name not in connected[ref.block.name]:
+                connected[ref.block.name].append(ref.name)
+        return connected
+
+    @cached_property
+    def _heaviest_point(self) -> float:
+        bodies = [connection.child.block for connection in self._connections]
+        return max(body.mass for body in bodies if isinstance(body, RigidBody) and not body.inertia.any())
+
+    def _size(self, connection: Connection) -> float:
+        body = connection.child.block
+        if not isinstance(body, RigidBody):
+            return max((float(np.linalg.norm(_neutral_chord(body, port))) for port in body.ports), default=0.0)
+        start = body.pose(connection.child.name)[1]
+        ends = [body.com, *(body.pose(port)[1] for port in self._connected[body.name])]
+        return float(max([*(np.linalg.norm(end - start) for end in ends), *_semi_axes(body)]))
+
+    def _joint_anchor(self, connection: Connection) -> Anchor:
+        parent, placement = connection.parent, connection.placement
+        return _anchor(parent.block, parent.name).then(placement.rotation, placement.position)
+
+    # -- shapes --------------------------------------------------------------------------------------------------------
+
+    def _shape(
+        self, role: str, name: str, kind: str, size: Any, anchor: Anchor, color: str | int | None = None
+    ) -> dict[str, Any]:
+        """Return a shape; its colour is a body's number, a colour of the page (its role) or given."""
+        return {
+            "role": role,
+            "name": name,
+            "kind": kind,
+            "size": size,
+            "frame": self._frame_index[anchor.name],
+            "position": anchor.position,
+            "rotation": matrix_quaternion(anchor.rotation),
+            "color": role if color is None else color,
+        }
+
+    def _bar(self, role: str, name: str, start: Anchor, end: Array, radius: float, color: Any = None) -> dict[str, Any]:
+        """Return a cylinder from an anchor to a point of its frame."""
+        span = end - start.position
+        length = float(np.linalg.norm(span))
+        middle = Anchor(start.name, _turn_z_to(span / length), start.position + span / 2)
+        return self._shape(role, name, "cylinder", [radius, radius, length], middle, color)
+
+    def _triad(self) -> Iterator[dict[str, Any]]:
+        origin = Anchor(_WORLD, np.eye(3), np.zeros(3))
+        for axis, direction, color in zip("xyz", np.eye(3), ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
+            end = _TRIAD * self.detail * direction
+            yield self._bar("triad", f"world {axis}", origin, end, 0.5 * _ROD * self.detail, color)
+
+    def _given(self, name: str) -> Iterator[dict[str, Any]]:
+        own = "port" if name == _WORLD else self._frame_index[name]
+        for visual in self.visuals[name]:
+            place = Anchor(name, visual.rotation, visual.position)
+            yield self._shape("visual", name, visual.kind, visual.size, place, own if visual.color is None else visual.color)
+
+    def _solid(self, body: RigidBody, k: int) -> Iterator[dict[str, Any]]:
+        if body.mass <= 0:
+            return
+        if not body.inertia.any():
+            radius = _BALL * self.detail * max((body.mass / self._heaviest_point) ** (1 / 3), 0.3)
+            yield self._shape("visual", body.name, "sphere", [radius] * 3, Anchor(body.name, np.eye(3), body.com), k)
+            return
+        semi_axes, axes = ellipsoid(body.mass, body.inertia)
+        semi_axes = np.maximum(semi_axes, _DOT * self.detail)
+        yield self._shape("ellipsoid", body.name, "sphere", semi_axes, Anchor(body.name, axes, body.com), k)
+
+    def _rods(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
+        body = connection.child.block
+        assert isinstance(body, RigidBody)
+        start = _anchor(body, connection.child.name)
+        ends = [body.pose(port)[1] for port in self._connected[body.name]]
+        for end in (*ends, *([] if any(np.allclose(body.com, end) for end in ends) else [body.com])):
+            if np.linalg.norm(end - start.position) > 1e-6 * self.detail:
+                yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
+
+    def _axes(self, connection: Connection, joint: Joint) -> Iterator[dict[str, Any]]:
+        """A pin for each axis of rotation, a rail as long as the motion for each of translation, a ball for three."""
+        parent, child = self._joint_anchor(connection), _anchor(connection.child.block, connection.child.name)
+        for i, link in enumerate(joint.chain):
+            place = child if i and i == len(joint.chain) - 1 else parent
+            if link.kind == "spherical":
+                yield self._shape("joint", joint.name, "sphere", [2.5 * _ROD * self.detail] * 3, child)
+            if link.kind != "axial":
+                continue
+            axis = place.rotation @ unit_vector(
+                getattr(joint, link.axis) if isinstance(link.axis, str) else np.array(link.axis)
+            )
+            half = 0.5 * _PIN * self.detail
+            if link.angular:
+                start = Anchor(place.name, place.rotation, place.position - half * axis)
+                yield self._bar("joint", joint.name, start, place.position + half * axis, 2 * _ROD * self.detail)
+            if link.linear == 1.0:
+                travel = self.trajectory.q[:, self.model.assembly.q_slices[joint.name].start + i]
+                start = Anchor(place.name, place.rotation, place.position + (travel.min() - half) * axis)
+                yield self._bar(
+                    "joint", joint.name, start, place.position + (travel.max() + half) * axis, 0.6 * _ROD * self.detail
+                )
+
+    def _dots(self) -> Iterator[dict[str, Any]]:
+        radius = [_DOT * self.detail] * 3
+        for name, ports in self._connected.items():
+            block = self.model.assembly.blocks[name]
+            own = block.ports if not isinstance(block, PortedBlock) else ()
+            for port in dict.fromkeys((*ports, *own)):
+                label = name if port is None else f"{name}.{port}"
+                yield self._shape("port", label, "sphere", radius, _anchor(block, port))
+
+    def _link(self, block: Block, port: str, start: Anchor, end: Anchor, k: int) -> dict[str, Any]:
+        """Return a line that is straight at the block's neutral configuration and leaves both ports as it does there."""
+        chord = _neutral_chord(block, port)
+        turned = block.pose(port, block.neutral())[0] if chord.any() else np.eye(3)
+        ends = [(start, start.rotation @ chord), (end, end.rotation @ turned.T @ chord)]
+        near, far = (
+            {"frame": self._frame_index[anchor.name], "position": anchor.position, "tangent": tangent}
+            for anchor, tangent in ends
+        )
+        return {"name": block.name, "color": k, "radius": 2 * _ROD * self.detail, "from": near, "to": far}
+
+    def _label(self, connection: Connection) -> dict[str, Any]:
+        """Return name, place and a line of facts."""
+        body, joint = connection.child.block, connection.joint
+        at = body.com if isinstance(body, RigidBody) else np.zeros(3)
+        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody) else f"{type(body).__name__}, "
+        facts += f"on {joint.name} ({type(joint).__name__})"
+        k = self._frame_index[body.name]
+        return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}
+
+
+def _anchor(block: Block, port: str | None) -> Anchor:
+    """Return where a port stands: fixed in its body, or the moving port of a user's block itself."""
+    if isinstance(block, PortedBlock):
+        return Anchor(block.name, *block.pose(port))
+    own = port is None or port == PARENT_PORT
+    return Anchor(block.name if own else f"{block.name}.{port}", np.eye(3), np.zeros(3))
+
+
+def _neutral_chord(block: Block, port: str) -> Array:
+    """Return the way (3, m) from a block's parent port to a child port at the neutral configuration; zero if undefined."""
+    position = np.asarray(block.pose(port, block.neutral())[1], dtype=float)
+    return position if np.isfinite(position).all() else np.zeros(3)
+
+
+def _semi_axes(body: RigidBody) -> Array:
+    return ellipsoid(body.mass, body.inertia)[0] if body.mass > 0 and body.inertia.any() else np.zeros(0)
+
+
+def _turn_z_to(direction: Array) -> Array:
+    """Return a rotation that turns z to a unit direction (3)."""
+    if direction[2] < -1 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    quaternion = np.array([-direction[1], direction[0], 0.0, 1 + direction[2]])
+    return quaternion_matrix(quaternion / np.sqrt(quaternion @ quaternion))
+
+
+def read_visuals(model: Model, visuals: Mapping[str, Any]) -> dict[str, list[Visual]]:
+    """Read given shapes.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong.
+    """
+    reader = FieldReader("visuals")
+    result: dict[str, list[Visual]] = {}
+    if not isinstance(visuals, Mapping):
+        reader.report("wrong-type", "visuals", visuals, "a mapping of block names to shapes", 'write {"hub": {"sphere": 0.1}}')
+        raise ModelError(reader.findings)
+    known = (_WORLD, *model.body_names)
+    for name, value in visuals.items():
+        if name not in known:
+            reader.report("unknown-block", str(name), name, "a body or the world", did_you_mean(name, known))
+            continue
+        shapes = list(value) if isinstance(value, list | tuple) else [value]
+        result[name] = [visual for shape in shapes if (visual := _read_visual(reader, name, shape))]
+    if reader.findings:
+        raise ModelError(reader.findings)
+    return result
+
+
+def _read_visual(reader: FieldReader, name: str, shape: Any) -> Visual | None:
+    kinds = [kind for kind in _DIMENSIONS if kind in shape] if isinstance(shape, Mapping) else []
+    if len(kinds) != 1:
+        advice = 'write {"box": [dx, dy, dz]}, {"cylinder": [radius, height]} or {"sphere": radius}'
+        reader.report("unknown-visual", name, shape, "exactly one of box, cylinder and sphere", advice)
+        return None
+    kind, options = kinds[0], ("color", "position", "rotation")
+    for key in set(shape) - {kind, *options}:
+        reader.report("unknown-visual", f"{name}.{key}", shape[key], f"the keys {kind}, {', '.join(options)}", "remove it")
+    numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
+    if (numbers <= 0).any():
+        reader.report("bad-size", f"{name}.{kind}", shape[kind], "lengths > 0", "check the sign and the unit")
+    size = {"box": numbers, "cylinder": numbers[[0, 0, -1]], "sphere": numbers[[0, 0, 0]] if kind == "sphere" else numbers}[
+        kind
+    ]
+    position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
+    rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
+    return Visual(kind, size, position, rotation, _read_color(reader, f"{name}.color", shape.get("color")))
+
+
+def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
+    from matplotlib.colors import to_hex
+
+    try:
+        return None if value is None else to_hex(value)
+    except (ValueError, TypeError):
+        reader.report("unknown-color", where, value, "a colour of Matplotlib", 'write "tab:blue", "#1f77b4" or (0.1, 0.5, 0.7)')
+        return None

@@ -1,0 +1,257 @@
+"""What a simulation returns: states over time, and what can be read, drawn and kept of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.model import Model
+from titop.solvers.outputs import configuration_units
+from titop.solvers.simulation.dataset import trajectory_variables
+from titop.solvers.simulation.violations import violations
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+_ARRAYS = ("t", "q", "v", "a", "tau", "u")
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A motion in time.
+
+    Attributes
+    ----------
+    model : Model
+    t : (n,) array, s
+    q : (n, nq) array
+    v, a, tau : (n, nv) arrays
+        Velocities, accelerations and applied efforts (those of prescribed motions included).
+    u : (n, nu) array
+        Inputs of the actuators.
+    wrenches : dict of port name to (n, 6) array
+        External wrenches.
+    events : dict of name to array of times (s)
+    control : ControlHistory, optional
+        What went through the controller, if there was one.
+    statistics : dict of name to number
+        What the simulation took, as far as its integrator tells: ``steps``, ``rejected`` steps, ``evaluations`` of the
+        equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
+
+    Notes
+    -----
+    Arguments of the methods are those of `Model`: `port` and `joint` are names, `sequence` names the axes of Euler
+    angles, `name` is an entry of q or a signal; `path` is a file's.
+    """
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    u: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    wrenches: dict[str, Array] = field(default_factory=dict)
+    events: dict[str, Array] = field(default_factory=dict)
+    control: ControlHistory | None = None
+    statistics: dict[str, float] = field(default_factory=dict)
+
+    def motion(self, port: str, sequence: str = "XYZ") -> Array:
+        """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
+        motion = np.array([self.model.motion(port, q, v, a, sequence) for q, v, a in self._states()])
+        motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
+        return motion
+
+    def reaction(self, joint: str) -> Array:
+        """Return the wrenches (n, 6) that a joint or closure transmits over time; see `Model.reaction`."""
+        rows = []
+        for k, (q, v, a) in enumerate(self._states()):
+            wrenches = {port: values[k] for port, values in self.wrenches.items()}
+            rows.append(self.model.reaction(joint, q, v, a, wrenches, self.u[k] if self.model.nu else None, self.tau[k]))
+        return np.array(rows)
+
+    def outputs(self) -> Array:
+        """Return what the model's sensors read (n, outputs) over time."""
+        rows = []
+        for k, (q, v, a) in enumerate(self._states()):
+            wrenches = {port: values[k] for port, values in self.wrenches.items()}
+            rows.append(self.model.outputs(q, v, a, wrenches, self.u[k] if self.model.nu else None, self.tau[k]))
+        return np.array(rows)
+
+    def violations(self) -> list[Finding]:
+        """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
+        return list(violations(self))
+
+    def energy(self) -> Array:
+        """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
+        return np.array([self.model.energy(q, v) for q, v, _ in self._states()])
+
+    def _states(self) -> Any:
+        return zip(self.q, self.v, self.a, strict=True)
+
+    def signal(self, name: str) -> Array:
+        """Return a signal of the control loop (n,) at the times `t`: that of the last sample, if it is sampled.
+
+        Raises
+        ------
+        ModelError
+            If there was no controller, or the name is unknown.
+        """
+        if self.control is None:
+            advice = "simulate with a controller"
+            raise ModelError(Finding("no-controller", "name", name, "a trajectory of a closed loop", advice))
+        return self.control.held(name, self.t)
+
+    def coordinate(self, name: str) -> Array:
+        """Return one configuration entry (n,) over time.
+
+        Raises
+        ------
+        ModelError
+            If the name is unknown.
+        """
+        if name not in self.model.configuration_names:
+            names = self.model.configuration_names
+            raise ModelError(
+                Finding("unknown-coordinate", "name", name, "an entry of q", f"known names: {', '.join(names[:12])}")
+            )
+        return self.q[:, self.model.configuration_names.index(name)]
+
+    def plot(self, names: str | list[str] | None = None) -> Figure:
+        """Draw configuration entries and signals of the control loop over time.
+
+        Parameters
+        ----------
+        names : str or list of str, optional
+            Entries of q and signals of `control`; all entries of q by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from titop.solvers.simulation.plotting import plot_over_time
+
+        units = configuration_units(self.model)
+        shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
+        signals = {}
+        for name in shown:
+            if self.control is not None and name in self.control.signal_names:
+                signals[f"{name} [{self.control.unit(name)}]"] = self.signal(name)
+            else:
+                signals[f"{name} [{units.get(name, '')}]"] = self.coordinate(name)
+        return plot_over_time(self.t, signals)
+
+    def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
+        """Write a self-contained HTML file that plays the motion in a browser.
+
+        Parameters
+        ----------
+        path : str or Path
+        visuals : mapping of body name to shape, optional
+            Such as ``{"hub": {"box": [1, 1, 2], "color": "#888"}}``; see `titop.solvers.simulation.animation`.
+        frames_per_second : float
+
+        Returns
+        -------
+        Path
+        """
+        from titop.solvers.simulation.animation import write_animation
+
+        return write_animation(self, path, visuals, frames_per_second)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the trajectory as a Dataset over time, with named coordinates and their units.
+
+        Beside the states there are the inputs ``u``, what the sensors read (``outputs``), and in closed loop the controller's
+        signals (``measured``, ``reference``, ``commanded``, ``controller_state``) over their own times ``t_control``.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed (``pip install titop[xarray]``).
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise ImportError("Trajectory.to_xarray needs xarray: pip install titop[xarray]") from None
+        variables, coordinates = trajectory_variables(self)
+        return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory to a ``.npz`` file, whole or not at all; `load_trajectory` reads it."""
+        names = {"configuration_names": self.model.configuration_names, "coordinate_names": self.model.coordinate_names}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
+        arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
+        arrays |= {f"event:{name}": value for name, value in self.events.items()}
+        arrays |= {f"statistic:{name}": np.array(value) for name, value in self.statistics.items()}
+        if self.control is not None:
+            arrays |= {f"control:{name}": value for name, value in self.control.to_arrays().items()}
+        arrays["format"] = np.array(_FORMAT)
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, **arrays)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+def load_trajectory(path: str | Path, model: Model) -> Trajectory:
+    """Read a trajectory that `Trajectory.save` wrote; nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : str or Path
+    model : Model
+        The model that made it.
+
+    Raises
+    ------
+    ModelError
+        If the file is of another format or of a model with other coordinates.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        missing = {"format", "configuration_names", "coordinate_names", *_ARRAYS} - set(arrays)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ModelError(
+            Finding("wrong-format", str(path), error, "a file of Trajectory.save", "the file is damaged or another's")
+        ) from None
+    if missing:
+        raise ModelError(
+            Finding("wrong-format", str(path), f"no {sorted(missing)}", "a file of Trajectory.save", "check the path")
+        )
+    expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
+    if int(arrays.get("format", -1)) != _FORMAT:
+        raise ModelError(
+            Finding("wrong-format", str(path), arrays.get("format"), f"format {_FORMAT}", "save it again with this version")
+        )
+    for key, names in expected.items():
+        found = tuple(arrays[key].tolist())
+        if found != names:
+            raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
+    parts = {
+        kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
+        for kind in ("wrench:", "event:", "control:", "statistic:")
+    }
+    t, q, v, a, tau, u = (arrays[name] for name in _ARRAYS)
+    control = ControlHistory.from_arrays(parts["control:"]) if parts["control:"] else None
+    counted = {name: value.item() for name, value in parts["statistic:"].items()}
+    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], control, counted)
