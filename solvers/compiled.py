@@ -16,12 +16,13 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import check_stacks, overflow, read_mapping, store
+from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import closure_entries, derivative_entries, entries, layout, modal_entries, pack
 from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports, write_slopes
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
-from titop.solvers.model import Energy, Model, PortMotion
+from titop.solvers.model import Energy, Model
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.

@@ -13,7 +13,7 @@ from titop.graph.assembly import Assembly
 from titop.solvers.arguments import read_state
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.dynamics import Dynamics
 
 
 class Push(NamedTuple):
@@ -75,7 +75,7 @@ class Inputs:
         """Return what the inputs do to ports."""
         return [Push(port, inertial, u[k] * wrench) for port, inertial, wrench, k in self._pushes]
 
-    def matrix(self, model: Model, q: Any) -> Array:
+    def matrix(self, model: Dynamics, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration."""
         matrix = self.motors.copy()
         for port, inertial, wrench, k in self._pushes:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from titop.blocks.closure import relative_pose
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
-from titop.blocks.spatial import Array, skew
+from titop.blocks.spatial import Array
 from titop.graph.system import Loop
-from titop.solvers.arguments import check_stacks, coordinate_mask, read_wrenches, store
-from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
-from titop.solvers.inputs import Inputs, Push
-from titop.solvers.loops import closed_dynamics, loop_derivatives
-from titop.solvers.loops.closed_loops import ClosedLoops
+from titop.solvers.differentiable import Differentiable
+from titop.solvers.inputs import Push
+from titop.solvers.loops import closed_dynamics
 from titop.solvers.outputs import read_sensor, sensor_units
-from titop.solvers.sensitivities import Sensitivities
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
@@ -43,31 +39,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-class PortMotion(NamedTuple):
-    """Motion of a port: `rotation` and `position` in the inertial frame, `twist` and `acceleration` in the port's.
-
-    `acceleration` is the spatial acceleration less gravity's, ``A - G``.
-    """
-
-    rotation: Array
-    position: Array
-    twist: Array
-    acceleration: Array
-
-
-class MotionDerivatives(NamedTuple):
-    """Derivatives (6, nv) of a port's motion, in its own frame.
-
-    `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
-    """
-
-    jacobian: Array
-    dV_dq: Array
-    dA_dq: Array
-    dA_dv: Array
-
-
-class Model(ClosedLoops, ABC):
+class Model(Differentiable):
     """A resolved system: frozen, usable from several threads.
 
     States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls. Functions of a state
@@ -79,380 +51,7 @@ class Model(ClosedLoops, ABC):
     put the result; `u` the actuators' inputs (nu, or by name).
     """
 
-    #: Of the parameters; complex in complex steps.
-    _dtype: type = float
-
-    # -- dynamics ------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def forward_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-    ) -> Array:
-        """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
-
-        With rigid closures, together with the least multipliers that keep the loops closed; the cost then grows with the
-        coordinates on the paths between them and with the square of the number of constraints.
-
-        Parameters
-        ----------
-        q, v, tau : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
-        wrenches : mapping of port name to (6,), optional
-            External wrenches on bodies, in the port's frame.
-        out : (nv,) float array, optional
-            Where to put the result, for callers in a loop.
-        u : array_like (nu,) or mapping of input name to number, optional
-            Inputs of the actuators, beside `tau`; zero by default.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments, for a joint that moves no inertia at `q`, and where the closures are singular.
-        """
-
-    @abstractmethod
-    def inverse_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-        actuated: Sequence[str] | None = None,
-    ) -> Array:
-        """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
-
-        Parameters
-        ----------
-        q, v, a : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three.
-        wrenches, out, u
-            As `forward_dynamics`.
-        actuated : sequence of str, optional
-            Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
-            Where rigid closures leave a choice, the efforts are those of least norm.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments; for accelerations that would open the loops, or that need efforts on coordinates that are
-            not actuated.
-        """
-
-    def hybrid_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        a: Any,
-        prescribed: Sequence[str],
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-    ) -> tuple[Array, Array]:
-        """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
-
-        Rigid closures carry what keeps the loops closed; where they leave a choice, the efforts are those of least norm.
-
-        Parameters
-        ----------
-        q, v : array_like (nq,), (nv,)
-        tau : array_like (nv,)
-            Read where the motion is free.
-        a : array_like (nv,)
-            Read where the motion is prescribed.
-        prescribed : sequence of str
-            Names of joints, of blocks with own coordinates, or of single coordinates.
-        wrenches : mapping of port name to (6,), optional
-        u : array_like (nu,) or mapping of input name to number, optional
-
-        Returns
-        -------
-        a, tau : (nv,) arrays
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
-            the loops.
-        """
-        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
-        return self.masked_dynamics(q, v, tau, a, mask, wrenches, u)
-
-    def masked_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        a: Any,
-        mask: Array,
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-        held_rank: int | None = None,
-    ) -> tuple[Array, Array]:
-        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true.
-
-        With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
-        """
-        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
-        if self.is_constrained:
-            a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
-        else:
-            a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
-        return a, tau - motors
-
-    # -- derivatives ---------------------------------------------------------------------------------------------------
-
-    def inverse_dynamics_derivatives(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-        actuated: Sequence[str] | None = None,
-    ) -> tuple[Array, Array, Array]:
-        """Return the derivatives of inverse dynamics by q, v and a, exact to rounding.
-
-        Parameters
-        ----------
-        q, v, a : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the results are then stacked too.
-        wrenches : mapping of port name to (6,), optional
-        out : (3, nv, nv) float array, optional
-            Where to put the results, for callers in a loop.
-        u : array_like (nu,) or mapping of input name to number, optional
-        actuated : sequence of str, optional
-            With rigid closures: the coordinates that have efforts, as in `inverse_dynamics`.
-
-        Returns
-        -------
-        dtau_dq, dtau_dv, dtau_da : (nv, nv) arrays
-            Column j of the first is the derivative along ``integrate(q, e_j)``; without rigid closures the last is the mass
-            matrix. With them, changes of the state that keep the loops closed make sense only.
-
-        Notes
-        -----
-        The graph is resolved over linearised blocks. Costs a product of six numbers for each pair of coordinates on one path
-        to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
-        functions do not accept complex numbers, brings their error (near 1e-10).
-        """
-        motors, mask = self.motor_efforts(u), self._actuated(actuated)
-
-        def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-            return self._inverse_derivatives(q, v, a, pushes, motors, mask)
-
-        return self._stacked(slopes, q, v, "a", a, self.external_pushes(wrenches, u), 0.0, out)
-
-    def forward_dynamics_derivatives(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-    ) -> tuple[Array, Array, Array]:
-        """Return the derivatives of forward dynamics by q, v and tau, exact to rounding.
-
-        Arguments as `inverse_dynamics_derivatives`; no `tau` stands for zero.
-
-        Returns
-        -------
-        da_dq, da_dv, da_dtau : (nv, nv) arrays
-            The last is the inverse of the mass matrix.
-        """
-        tau = np.zeros(np.shape(v)) if tau is None else tau
-        motors = self.motor_efforts(u)
-        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
-
-    def hybrid_dynamics_derivatives(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        a: Any,
-        prescribed: Sequence[str],
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-    ) -> HybridDerivatives:
-        """Return the derivatives of hybrid dynamics by q, v, the imposed efforts and the prescribed accelerations.
-
-        Parameters
-        ----------
-        q, v, tau, a, wrenches, u
-            As in `hybrid_dynamics`.
-        prescribed : sequence of str
-            Names of joints, of blocks with own coordinates, or of single coordinates.
-
-        Returns
-        -------
-        HybridDerivatives
-        """
-        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
-        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
-
-    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
-        """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
-
-        Parameters
-        ----------
-        port : str
-        q, v, a : array_like (nq,), (nv,), (nv,)
-
-        Returns
-        -------
-        MotionDerivatives
-        """
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        port = self._read_port(port)
-        S, twist_by_q, by_q, by_v = self.motion_slopes([port], q, v, a)[0]
-        gravity = self.pose(port, q)[0].T @ self.gravity
-        by_q = by_q.copy()
-        by_q[:3] += skew(gravity) @ S[3:]
-        return MotionDerivatives(S, twist_by_q, by_q, by_v)
-
-    def inverse_dynamics_sensitivities(
-        self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> dict[str, Array]:
-        """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
-
-        Parameters
-        ----------
-        q, v, a : array_like (nq,), (nv,), (nv,)
-        names : iterable of str
-            Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
-        wrenches : mapping of port name to (6,), optional
-        u : array_like (nu,) or mapping of input name to number, optional
-
-        Returns
-        -------
-        dict of str to array
-            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame.
-
-        Raises
-        ------
-        ModelError
-            For unknown names and unusable states.
-        """
-        state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        return Sensitivities(self, names).of_efforts(*state, wrenches, u)
-
-    def forward_dynamics_sensitivities(
-        self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> dict[str, Array]:
-        """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
-
-        Parameters
-        ----------
-        q, v, tau : array_like (nq,), (nv,), (nv,)
-        names, wrenches, u
-            As in `inverse_dynamics_sensitivities`.
-
-        Returns
-        -------
-        dict of str to array
-        """
-        q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
-        return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
-
-    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
-        """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
-        n = self.nv
-        a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
-        A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
-        return a, A, np.vstack([np.zeros((n, n)), by_tau])
-
-    def _stacked(
-        self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
-    ) -> tuple[Array, Array, Array]:
-        """Return a (3, nv, nv) function of single states, stacked if the states are."""
-        q, v, x = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v(name, x, True) + motors
-        check_stacks({"q": q, "v": v, name: x})
-        if q.ndim == 1:
-            result = function(q, v, x, pushes)
-        else:
-            rows = [function(*row, pushes) for row in zip(q, v, x, strict=True)]
-            result = np.moveaxis(np.array(rows).reshape(len(q), 3, self.nv, self.nv), 1, 0)
-        by_q, by_v, by_x = store(result, out)
-        return by_q, by_v, by_x
-
-    # -- terms of the equations of motion ------------------------------------------------------------------------------
-
-    @abstractmethod
-    def mass_matrix(self, q: Any) -> Array:
-        """Return the mass matrix (nv, nv), of the tree: as if no loop were closed."""
-
-    def nonlinear_effects(self, q: Any, v: Any) -> Array:
-        """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
-        return self._bare_inverse_dynamics(self._read_q(q), self._read_v("v", v))
-
-    def gravity_effects(self, q: Any) -> Array:
-        """Return gravity's part (nv) of the nonlinear effects."""
-        return self._bare_inverse_dynamics(self._read_q(q), np.zeros(self.nv))
-
-    def coriolis_matrix(self, q: Any, v: Any) -> Array:
-        """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
-
-        ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2``; the inertial terms h are quadratic in v, so that differences
-        give dh/dv to rounding. Costs 2 nv inverse dynamics.
-        """
-        q, v = self._read_q(q), self._read_v("v", v)
-        resting = self._bare_inverse_dynamics(q, np.zeros(self.nv))
-        base = self._bare_inverse_dynamics(q, v)
-        step = max(1.0, float(np.abs(v).max(initial=0.0)))
-        coriolis = self.mass_matrix(q) @ self._bracket(v)
-        for j, direction in enumerate(step * np.eye(self.nv)):
-            pushed, alone = self._bare_inverse_dynamics(q, v + direction), self._bare_inverse_dynamics(q, direction)
-            coriolis[:, j] += (pushed - base - (alone - resting)) / step
-        return 0.5 * coriolis
-
-    def passive_efforts(self, q: Any, v: Any) -> Array:
-        """Return the efforts (nv) of springs, dampers, elasticity and compliant closures."""
-        q, v = self._read_q(q), self._read_v("v", v)
-        efforts = self._own_passive_efforts(q, v)
-        for port, _, wrench in self.compliant_pushes(q, v):
-            efforts = efforts + self.jacobian(port, q).T @ wrench
-        return efforts
-
-    def _own_passive_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) of the blocks' own springs, dampers and elasticity."""
-        return self._blockwise(
-            lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
-            self.nv,
-            np.result_type(q, v, self._dtype),
-        )
-
-    # -- inputs and outputs --------------------------------------------------------------------------------------------
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The actuators' inputs: names, units, ranges."""
-        return Inputs(self.assembly)
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """Names of the inputs ``u``."""
-        return self.inputs.names
-
-    @property
-    def nu(self) -> int:
-        """Number of inputs."""
-        return len(self.inputs.names)
-
-    def actuation_matrix(self, q: Any) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
-        return self.inputs.matrix(self, self._read_q(q))
+    # -- outputs -------------------------------------------------------------------------------------------------------
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:
@@ -509,11 +108,6 @@ class Model(ClosedLoops, ABC):
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 
-    def pose(self, port: str, q: Any) -> tuple[Array, Array]:
-        """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
-        motion = self.port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
-        return motion.rotation, motion.position
-
     def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array:
         """Return a port's motion vector (18) of key A: ``[dV; V; r; Theta]``.
 
@@ -542,10 +136,6 @@ class Model(ClosedLoops, ABC):
         """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
         motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
         return motion.acceleration[:3] + np.cross(motion.twist[3:], motion.twist[:3])
-
-    @abstractmethod
-    def jacobian(self, port: str, q: Any) -> Array:
-        """Return the 6 x nv matrix that maps v to the port's twist, in the port's frame."""
 
     def reaction(
         self,
@@ -599,22 +189,6 @@ class Model(ClosedLoops, ABC):
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         """Return the wrench that a joint transmits to its child, with all that acts given as pushes."""
 
-    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
-
-    def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the relative pose of a loop's ports, and both twists."""
-        one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
-        return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
-
-    def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
-        """Return what the compliant closures do to their ports at a state."""
-        pushes = []
-        for loop in self.compliant_loops:
-            at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
-            pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
-        return pushes
-
     @abstractmethod
     def energy(self, q: Any, v: Any) -> Energy:
         """Return kinetic, gravity and elastic energy (J)."""
@@ -628,15 +202,6 @@ class Model(ClosedLoops, ABC):
         """Return the centre of mass (3, m) in the inertial frame."""
 
     # -- parameters ----------------------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def gravity(self) -> Array:
-        """Gravity (3, m/s^2) in inertial components."""
-
-    @abstractmethod
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return every number of every block by dotted name, with its unit."""
 
     @abstractmethod
     def with_parameters(self, values: Mapping[str, float]) -> Model:
@@ -667,100 +232,17 @@ class Model(ClosedLoops, ABC):
                 [Finding("singular-neutral", error.where, "no inertia at the neutral configuration", "inertia to move", advice)]
             )
 
-    def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
-        """Return the accelerations of the tree, no loop closed."""
-        return self.tree_hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])[0]
-
-    def _actuated(self, names: Sequence[str] | None) -> Array | None:
-        """Return a mask (nv) of the actuated coordinates; None where every motion is possible without looking."""
-        if names is None:
-            return np.ones(self.nv, dtype=bool) if self.is_constrained else None
-        return self._chosen("actuated", names)
+    # -- for the engines -----------------------------------------------------------------------------------------------
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array]:
         return self.neutral(), np.zeros(self.nv), np.zeros(self.nv)
-
-    # -- for the engines -----------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
-        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
-
-        `pushes` are the wrenches that act from outside.
-        """
-
-    @abstractmethod
-    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return the efforts (nv) that cause the accelerations `a` beside the `pushes`, as if no loop were closed."""
-
-    @abstractmethod
-    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
-        """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
-
-    @abstractmethod
-    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
-
-    @abstractmethod
-    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
-        """Return for each of the `ports` S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
-
-    def _inverse_derivatives(
-        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
-    ) -> Array:
-        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
-        if not self.assembly.loops:
-            return self.tree_inverse_derivatives(q, v, a, pushes)
-        if actuated is None:
-            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
-        tau = closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)
-        if not self.is_constrained:
-            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
-        return loop_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors, tau)
-
-    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
-        free = np.zeros(self.nv, dtype=bool)
-        slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)
-        return np.array([slopes.da_dq, slopes.da_dv, slopes.da_dtau])
-
-    def _hybrid_derivatives(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> HybridDerivatives:
-        """Return the derivatives of hybrid dynamics."""
-        if not self.is_constrained:
-            a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
-            return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes, 0.0, None), mask)
-        a, tau = closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)
-        slopes = loop_derivatives.closed_slopes(self, q, v, a, tau, pushes, mask)
-        return hybrid_derivatives(slopes.efforts, mask, (slopes.jacobian, slopes.by_q, slopes.by_v))
-
-    @abstractmethod
-    def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
-        """Return inverse dynamics at zero acceleration without passive efforts and loads."""
-
-    @abstractmethod
-    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
-        """Return pose, twist and acceleration of a port."""
 
     @staticmethod
     def _center(moment: Array, mass: Any) -> Array:
         if not np.real(mass) > 0:
             raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
         return moment / mass
-
-    def motor_efforts(self, u: Any) -> Any:
-        """Return what the motors' inputs among `u` do to the coordinates (nv)."""
-        return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
-
-    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
-        """Return the external `wrenches` and what the inputs `u` do to ports."""
-        pushes = [Push(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
-        return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
-
-    def _read_wrenches(self, wrenches: Mapping[str, Any] | None) -> dict[str, Array]:
-        return {} if wrenches is None else read_wrenches(wrenches, self.ports)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"

@@ -31,10 +31,11 @@ from titop.graph.check import massless_joint
 from titop.graph.system import Connection
 from titop.solvers.arguments import check_stacks, overflow, store
 from titop.solvers.derivatives import HybridDerivatives
+from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
-from titop.solvers.model import Energy, Model, PortMotion
+from titop.solvers.model import Energy, Model
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 
 #: Relative to the trace of a block's inertia with its subtree.

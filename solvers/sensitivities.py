@@ -17,7 +17,7 @@ from titop.solvers.loops.multipliers import share_efforts
 from titop.solvers.parameters import perturbed_assembly
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.differentiable import Differentiable
 
 _STEP = 1e-30
 #: Part of a parameter's value, for blocks whose parameters cannot be complex.
@@ -41,7 +41,7 @@ class Sensitivities:
         For unknown names.
     """
 
-    def __init__(self, model: Model, names: Iterable[str]) -> None:
+    def __init__(self, model: Differentiable, names: Iterable[str]) -> None:
         self.model = model
         self.names = [names] if isinstance(names, str) else list(names)
         known = [*self._values, *model.input_names, *model.ports]
@@ -59,7 +59,7 @@ class Sensitivities:
         model = self.model
         everywhere = np.ones(model.nv, dtype=bool)
 
-        def efforts(changed: Model) -> Array:
+        def efforts(changed: Differentiable) -> Array:
             if not model.is_constrained:
                 return changed.inverse_dynamics(q, v, a, wrenches, u=u)
             pushes, motors = changed.external_pushes(wrenches, u), changed.motor_efforts(u)
@@ -84,7 +84,7 @@ class Sensitivities:
         a = model.forward_dynamics(q, v, tau, wrenches, u=u)
         nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
 
-        def accelerations(changed: Model) -> Array:
+        def accelerations(changed: Differentiable) -> Array:
             pushes, efforts = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
             return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, model.closure_rank)[0]
 
@@ -104,7 +104,7 @@ class Sensitivities:
             return model.actuation_matrix(q)[:, model.input_names.index(name)]
         return model.jacobian(name, q).T
 
-    def _by_parameter(self, name: str, function: Callable[[Model], Array]) -> Array:
+    def _by_parameter(self, name: str, function: Callable[[Differentiable], Array]) -> Array:
         """Return the derivative of a function of the model by a parameter: a complex step through the reference resolver.
 
         A block whose parameters cannot be complex is differentiated by sixth-order differences.

@@ -16,7 +16,7 @@ from titop.solvers.loops.closed_loops import Constraints
 from titop.solvers.loops.multipliers import independent_rows, share_efforts
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.dynamics import Dynamics
 
 #: Accelerations that contradict the closures by less than this part count as consistent: they may come from a simulation, whose
 #: states are closed to an integrator's tolerance only.
@@ -26,7 +26,7 @@ _BALANCED = 1e-8
 
 
 def accelerations(
-    model: Model, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push], rank: int
+    model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push], rank: int
 ) -> tuple[Array, Constraints, int]:
     """Return all accelerations from efforts and imposed motions, the constraints, and how many were independent."""
     rows = model.constraints(q, v)
@@ -39,7 +39,7 @@ def accelerations(
     return alone + response @ np.linalg.solve(jacobian @ response, missing), rows, len(chosen)
 
 
-def forward(model: Model, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause.
 
     Raises
@@ -55,7 +55,7 @@ def forward(model: Model, q: Array, v: Array, tau: Array, pushes: list[Push]) ->
 
 
 def hybrid(
-    model: Model, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push], held_rank: int | None = None
+    model: Dynamics, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push], held_rank: int | None = None
 ) -> tuple[Array, Array]:
     """Return all accelerations and efforts; with a `held_rank` at states that need not be quite closed, as in a simulation.
 
@@ -77,7 +77,7 @@ def hybrid(
     return a, np.where(imposed, own, tau)
 
 
-def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
+def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
     """Return the efforts on the actuated coordinates, beside the motors', that cause the accelerations.
 
     Raises
@@ -97,7 +97,7 @@ def inverse(model: Model, q: Array, v: Array, a: Array, pushes: list[Push], moto
 
 
 def balanced(
-    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array, rank: int
+    model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array, rank: int
 ) -> tuple[Array, float, Constraints]:
     """Return the efforts of least norm on the actuated coordinates, what they leave unbalanced, and the constraints."""
     rows = model.constraints(q, v)
@@ -107,7 +107,7 @@ def balanced(
 
 
 def multipliers(
-    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
+    model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
 ) -> tuple[Array, Constraints]:
     """Return the multipliers (k) with which efforts cause the accelerations, and the constraints.
 
@@ -122,7 +122,7 @@ def multipliers(
     return carried, rows
 
 
-def closure_pushes(model: Model, q: Array, carried: Array) -> list[Push]:
+def closure_pushes(model: Dynamics, q: Array, carried: Array) -> list[Push]:
     """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
     pushes, row = [], 0
     for loop in model.rigid_loops:
@@ -133,7 +133,7 @@ def closure_pushes(model: Model, q: Array, carried: Array) -> list[Push]:
     return pushes
 
 
-def refuse_inconsistent(model: Model, rows: Constraints, v: Array, a: Array, advice: str) -> None:
+def refuse_inconsistent(model: Dynamics, rows: Constraints, v: Array, a: Array, advice: str) -> None:
     """Refuse accelerations that would open the loops.
 
     Raises
@@ -153,7 +153,7 @@ def refuse_inconsistent(model: Model, rows: Constraints, v: Array, a: Array, adv
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
 
 
-def singular(model: Model, q: Array) -> ModelError:
+def singular(model: Dynamics, q: Array) -> ModelError:
     """Return the error for a configuration at which fewer constraints are independent than elsewhere."""
     weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
     found = len(independent_rows(weighted, model.closure_rank))
@@ -170,7 +170,7 @@ def singular(model: Model, q: Array) -> ModelError:
     )
 
 
-def _loops_that_lose_rank(model: Model, weighted: Array) -> Iterable[str]:
+def _loops_that_lose_rank(model: Dynamics, weighted: Array) -> Iterable[str]:
     """Yield the closures that have more independent constraints, by themselves, at a random configuration."""
     elsewhere = model.closure_weights[:, None] * model.closure_jacobian(model.random_configuration(np.random.default_rng(1)))
     row = 0

@@ -25,7 +25,7 @@ from titop.solvers.inputs import Push
 from titop.solvers.loops.multipliers import independent_rows
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.differentiable import Differentiable
 
 
 class PortPair(NamedTuple):
@@ -42,7 +42,7 @@ class PortPair(NamedTuple):
     Z: Array
 
 
-def port_pairs(model: Model, q: Array, v: Array, a: Array) -> list[PortPair]:
+def port_pairs(model: Differentiable, q: Array, v: Array, a: Array) -> list[PortPair]:
     """Return the ports of all loops at a state."""
     loops = model.assembly.loops
     names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
@@ -74,7 +74,13 @@ def by_motion(pair: PortPair, function: Callable[[Array, Array, Array], Array]) 
 
 
 def inverse_derivatives(
-    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array, forces: list[Array] | None = None
+    model: Differentiable,
+    q: Array,
+    v: Array,
+    a: Array,
+    pushes: list[Push],
+    multipliers: Array,
+    forces: list[Array] | None = None,
 ) -> Array:
     """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all closures acting on it.
 
@@ -110,7 +116,7 @@ def inverse_derivatives(
     return result
 
 
-def compliant_forces(model: Model, q: Array, v: Array) -> list[Array]:
+def compliant_forces(model: Differentiable, q: Array, v: Array) -> list[Array]:
     """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
     nothing, forces = np.zeros(model.nv), []
     for loop in model.assembly.loops:
@@ -133,7 +139,7 @@ def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array]
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 
-def constraint_derivatives(model: Model, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
     """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
     parts = []
     for pair in port_pairs(model, q, v, a):
@@ -153,7 +159,7 @@ def constraint_derivatives(model: Model, q: Array, v: Array, a: Array) -> tuple[
     return jacobian, by_q, by_v
 
 
-def rate_derivatives(model: Model, q: Array, v: Array) -> Array:
+def rate_derivatives(model: Differentiable, q: Array, v: Array) -> Array:
     """Return the derivative of ``J v`` by q (k x nv)."""
     parts = [np.zeros((0, model.nv))]
     for pair in port_pairs(model, q, v, np.zeros(model.nv)):
@@ -178,7 +184,7 @@ class ClosedSlopes(NamedTuple):
 
 
 def closed_slopes(
-    model: Model, q: Array, v: Array, a: Array, efforts: Array, pushes: list[Push], imposed: Array
+    model: Differentiable, q: Array, v: Array, a: Array, efforts: Array, pushes: list[Push], imposed: Array
 ) -> ClosedSlopes:
     """Return the derivatives at a state with accelerations `a` under the applied `efforts`, of independent constraints only.
 
@@ -195,7 +201,7 @@ def closed_slopes(
 
 
 def actuated_derivatives(
-    model: Model, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any, tau: Array
+    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any, tau: Array
 ) -> Array:
     """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates, which are `tau`.
 

@@ -1,0 +1,254 @@
+"""Derivatives of a model's dynamics and of the motion of its ports."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from titop.blocks.spatial import Array, skew
+from titop.solvers.arguments import check_stacks, coordinate_mask, store
+from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
+from titop.solvers.dynamics import Dynamics
+from titop.solvers.inputs import Push
+from titop.solvers.loops import closed_dynamics, loop_derivatives
+from titop.solvers.sensitivities import Sensitivities
+
+
+class MotionDerivatives(NamedTuple):
+    """Derivatives (6, nv) of a port's motion, in its own frame.
+
+    `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
+    """
+
+    jacobian: Array
+    dV_dq: Array
+    dA_dq: Array
+    dA_dv: Array
+
+
+class Differentiable(Dynamics):
+    """The derivatives of a model.
+
+    Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
+    ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
+    where to put the result; `u` the actuators' inputs (nu, or by name).
+    """
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+        actuated: Sequence[str] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivatives of inverse dynamics by q, v and a, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
+        wrenches : mapping of port name to (6,), optional
+        out : (3, nv, nv) float array, optional
+            Where to put the results, for callers in a loop.
+        u : array_like (nu,) or mapping of input name to number, optional
+        actuated : sequence of str, optional
+            With rigid closures: the coordinates that have efforts, as in `inverse_dynamics`.
+
+        Returns
+        -------
+        dtau_dq, dtau_dv, dtau_da : (nv, nv) arrays
+            Column j of the first is the derivative along ``integrate(q, e_j)``; without rigid closures the last is the mass
+            matrix. With them, changes of the state that keep the loops closed make sense only.
+
+        Notes
+        -----
+        The graph is resolved over linearised blocks. Costs a product of six numbers for each pair of coordinates on one path
+        to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
+        functions do not accept complex numbers, brings their error (near 1e-10).
+        """
+        motors, mask = self.motor_efforts(u), self._actuated(actuated)
+
+        def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+            return self._inverse_derivatives(q, v, a, pushes, motors, mask)
+
+        return self._stacked(slopes, q, v, "a", a, self.external_pushes(wrenches, u), 0.0, out)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivatives of forward dynamics by q, v and tau, exact to rounding.
+
+        Arguments as `inverse_dynamics_derivatives`; no `tau` stands for zero.
+
+        Returns
+        -------
+        da_dq, da_dv, da_dtau : (nv, nv) arrays
+            The last is the inverse of the mass matrix.
+        """
+        tau = np.zeros(np.shape(v)) if tau is None else tau
+        motors = self.motor_efforts(u)
+        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
+
+    def hybrid_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        prescribed: Sequence[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+    ) -> HybridDerivatives:
+        """Return the derivatives of hybrid dynamics by q, v, the imposed efforts and the prescribed accelerations.
+
+        Parameters
+        ----------
+        q, v, tau, a, wrenches, u
+            As in `hybrid_dynamics`.
+        prescribed : sequence of str
+            Names of joints, of blocks with own coordinates, or of single coordinates.
+
+        Returns
+        -------
+        HybridDerivatives
+        """
+        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
+        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
+
+    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
+        """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
+
+        Parameters
+        ----------
+        port : str
+        q, v, a : array_like (nq,), (nv,), (nv,)
+
+        Returns
+        -------
+        MotionDerivatives
+        """
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        port = self._read_port(port)
+        S, twist_by_q, by_q, by_v = self.motion_slopes([port], q, v, a)[0]
+        gravity = self.pose(port, q)[0].T @ self.gravity
+        by_q = by_q.copy()
+        by_q[:3] += skew(gravity) @ S[3:]
+        return MotionDerivatives(S, twist_by_q, by_q, by_v)
+
+    def inverse_dynamics_sensitivities(
+        self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> dict[str, Array]:
+        """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+        names : iterable of str
+            Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
+        wrenches : mapping of port name to (6,), optional
+        u : array_like (nu,) or mapping of input name to number, optional
+
+        Returns
+        -------
+        dict of str to array
+            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame.
+
+        Raises
+        ------
+        ModelError
+            For unknown names and unusable states.
+        """
+        state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        return Sensitivities(self, names).of_efforts(*state, wrenches, u)
+
+    def forward_dynamics_sensitivities(
+        self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> dict[str, Array]:
+        """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+        names, wrenches, u
+            As in `inverse_dynamics_sensitivities`.
+
+        Returns
+        -------
+        dict of str to array
+        """
+        q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
+        return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
+
+    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+        """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
+        n = self.nv
+        a = self.forward_dynamics(q, v, tau, wrenches, u=u)
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
+        return a, A, np.vstack([np.zeros((n, n)), by_tau])
+
+    def _stacked(
+        self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
+    ) -> tuple[Array, Array, Array]:
+        """Return a (3, nv, nv) function of single states, stacked if the states are."""
+        q, v, x = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v(name, x, True) + motors
+        check_stacks({"q": q, "v": v, name: x})
+        if q.ndim == 1:
+            result = function(q, v, x, pushes)
+        else:
+            rows = [function(*row, pushes) for row in zip(q, v, x, strict=True)]
+            result = np.moveaxis(np.array(rows).reshape(len(q), 3, self.nv, self.nv), 1, 0)
+        by_q, by_v, by_x = store(result, out)
+        return by_q, by_v, by_x
+
+    # -- what an engine provides, and what follows ---------------------------------------------------------------------
+
+    @abstractmethod
+    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
+
+    @abstractmethod
+    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        """Return for each of the `ports` S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
+
+    def _inverse_derivatives(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> Array:
+        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
+        if not self.assembly.loops:
+            return self.tree_inverse_derivatives(q, v, a, pushes)
+        if actuated is None:
+            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
+        tau = closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)
+        if not self.is_constrained:
+            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
+        return loop_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors, tau)
+
+    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        """Return derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
+        free = np.zeros(self.nv, dtype=bool)
+        slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)
+        return np.array([slopes.da_dq, slopes.da_dv, slopes.da_dtau])
+
+    def _hybrid_derivatives(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
+    ) -> HybridDerivatives:
+        """Return the derivatives of hybrid dynamics."""
+        if not self.is_constrained:
+            a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
+            return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes, 0.0, None), mask)
+        a, tau = closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)
+        slopes = loop_derivatives.closed_slopes(self, q, v, a, tau, pushes, mask)
+        return hybrid_derivatives(slopes.efforts, mask, (slopes.jacobian, slopes.by_q, slopes.by_v))

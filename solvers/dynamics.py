@@ -1,0 +1,315 @@
+"""Dynamics of a model in any causality, and the terms of its equations of motion."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from titop.blocks.closure import relative_pose
+from titop.blocks.spatial import Array
+from titop.graph.system import Loop
+from titop.solvers.arguments import coordinate_mask, read_wrenches
+from titop.solvers.inputs import Inputs, Push
+from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.closed_loops import ClosedLoops
+
+
+class PortMotion(NamedTuple):
+    """Motion of a port: `rotation` and `position` in the inertial frame, `twist` and `acceleration` in the port's.
+
+    `acceleration` is the spatial acceleration less gravity's, ``A - G``.
+    """
+
+    rotation: Array
+    position: Array
+    twist: Array
+    acceleration: Array
+
+
+class Dynamics(ClosedLoops, ABC):
+    """The dynamics of a model.
+
+    Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
+    ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
+    where to put the result; `u` the actuators' inputs (nu, or by name).
+    """
+
+    #: Of the parameters; complex in complex steps.
+    _dtype: type = float
+
+    @abstractmethod
+    def forward_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+    ) -> Array:
+        """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
+
+        With rigid closures, together with the least multipliers that keep the loops closed; the cost then grows with the
+        coordinates on the paths between them and with the square of the number of constraints.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
+        wrenches : mapping of port name to (6,), optional
+            External wrenches on bodies, in the port's frame.
+        out : (nv,) float array, optional
+            Where to put the result, for callers in a loop.
+        u : array_like (nu,) or mapping of input name to number, optional
+            Inputs of the actuators, beside `tau`; zero by default.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, for a joint that moves no inertia at `q`, and where the closures are singular.
+        """
+
+    @abstractmethod
+    def inverse_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+        actuated: Sequence[str] | None = None,
+    ) -> Array:
+        """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three.
+        wrenches, out, u
+            As `forward_dynamics`.
+        actuated : sequence of str, optional
+            Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
+            Where rigid closures leave a choice, the efforts are those of least norm.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments; for accelerations that would open the loops, or that need efforts on coordinates that are
+            not actuated.
+        """
+
+    def hybrid_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        prescribed: Sequence[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
+
+        Rigid closures carry what keeps the loops closed; where they leave a choice, the efforts are those of least norm.
+
+        Parameters
+        ----------
+        q, v : array_like (nq,), (nv,)
+        tau : array_like (nv,)
+            Read where the motion is free.
+        a : array_like (nv,)
+            Read where the motion is prescribed.
+        prescribed : sequence of str
+            Names of joints, of blocks with own coordinates, or of single coordinates.
+        wrenches : mapping of port name to (6,), optional
+        u : array_like (nu,) or mapping of input name to number, optional
+
+        Returns
+        -------
+        a, tau : (nv,) arrays
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
+            the loops.
+        """
+        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
+        return self.masked_dynamics(q, v, tau, a, mask, wrenches, u)
+
+    def masked_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        mask: Array,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        held_rank: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true.
+
+        With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
+        """
+        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
+        motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
+        if self.is_constrained:
+            a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
+        else:
+            a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
+        return a, tau - motors
+
+    # -- terms of the equations of motion ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def mass_matrix(self, q: Any) -> Array:
+        """Return the mass matrix (nv, nv), of the tree: as if no loop were closed."""
+
+    def nonlinear_effects(self, q: Any, v: Any) -> Array:
+        """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
+        return self._bare_inverse_dynamics(self._read_q(q), self._read_v("v", v))
+
+    def gravity_effects(self, q: Any) -> Array:
+        """Return gravity's part (nv) of the nonlinear effects."""
+        return self._bare_inverse_dynamics(self._read_q(q), np.zeros(self.nv))
+
+    def coriolis_matrix(self, q: Any, v: Any) -> Array:
+        """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
+
+        ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2``; the inertial terms h are quadratic in v, so that differences
+        give dh/dv to rounding. Costs 2 nv inverse dynamics.
+        """
+        q, v = self._read_q(q), self._read_v("v", v)
+        resting = self._bare_inverse_dynamics(q, np.zeros(self.nv))
+        base = self._bare_inverse_dynamics(q, v)
+        step = max(1.0, float(np.abs(v).max(initial=0.0)))
+        coriolis = self.mass_matrix(q) @ self._bracket(v)
+        for j, direction in enumerate(step * np.eye(self.nv)):
+            pushed, alone = self._bare_inverse_dynamics(q, v + direction), self._bare_inverse_dynamics(q, direction)
+            coriolis[:, j] += (pushed - base - (alone - resting)) / step
+        return 0.5 * coriolis
+
+    def passive_efforts(self, q: Any, v: Any) -> Array:
+        """Return the efforts (nv) of springs, dampers, elasticity and compliant closures."""
+        q, v = self._read_q(q), self._read_v("v", v)
+        efforts = self._own_passive_efforts(q, v)
+        for port, _, wrench in self.compliant_pushes(q, v):
+            efforts = efforts + self.jacobian(port, q).T @ wrench
+        return efforts
+
+    def _own_passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) of the blocks' own springs, dampers and elasticity."""
+        return self._blockwise(
+            lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
+            self.nv,
+            np.result_type(q, v, self._dtype),
+        )
+
+    # -- what acts from outside ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The actuators' inputs: names, units, ranges."""
+        return Inputs(self.assembly)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs ``u``."""
+        return self.inputs.names
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.inputs.names)
+
+    def actuation_matrix(self, q: Any) -> Array:
+        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+        return self.inputs.matrix(self, self._read_q(q))
+
+    def motor_efforts(self, u: Any) -> Any:
+        """Return what the motors' inputs among `u` do to the coordinates (nv)."""
+        return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
+
+    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
+        """Return the external `wrenches` and what the inputs `u` do to ports."""
+        pushes = [Push(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
+        return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
+
+    def _read_wrenches(self, wrenches: Mapping[str, Any] | None) -> dict[str, Array]:
+        return {} if wrenches is None else read_wrenches(wrenches, self.ports)
+
+    # -- closures ------------------------------------------------------------------------------------------------------
+
+    def pose(self, port: str, q: Any) -> tuple[Array, Array]:
+        """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
+        motion = self.port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
+        return motion.rotation, motion.position
+
+    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
+        return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
+
+    def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the relative pose of a loop's ports, and both twists."""
+        one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
+        return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
+
+    def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
+        """Return what the compliant closures do to their ports at a state."""
+        pushes = []
+        for loop in self.compliant_loops:
+            at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
+            pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
+        return pushes
+
+    def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return the accelerations of the tree, no loop closed."""
+        return self.tree_hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])[0]
+
+    def _actuated(self, names: Sequence[str] | None) -> Array | None:
+        """Return a mask (nv) of the actuated coordinates; None where every motion is possible without looking."""
+        if names is None:
+            return np.ones(self.nv, dtype=bool) if self.is_constrained else None
+        return self._chosen("actuated", names)
+
+    # -- what an engine provides ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
+
+        `pushes` are the wrenches that act from outside.
+        """
+
+    @abstractmethod
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return the efforts (nv) that cause the accelerations `a` beside the `pushes`, as if no loop were closed."""
+
+    @abstractmethod
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
+
+    @abstractmethod
+    def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
+        """Return inverse dynamics at zero acceleration without passive efforts and loads."""
+
+    @abstractmethod
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        """Return pose, twist and acceleration of a port."""
+
+    @abstractmethod
+    def jacobian(self, port: str, q: Any) -> Array:
+        """Return the 6 x nv matrix that maps v to the port's twist, in the port's frame."""
+
+    @property
+    @abstractmethod
+    def gravity(self) -> Array:
+        """Gravity (3, m/s^2) in inertial components."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return every number of every block by dotted name, with its unit."""
