@@ -2,10 +2,11 @@
 
 Read in this order:
 
-- `model`: what users compute with (`configurations`: its names and coordinates); `resolve` makes it;
+- `model`: what users compute with, built up from `configurations` (names and coordinates), `dynamics`, `differentiable`;
+  `resolve` makes it;
 - `inputs`, `outputs`: actuators and sensors;
-- `reference`: the executable specification of the dynamics, in plain NumPy;
-- `compiled`, `laws`, `kernels`: the same in compiled code, for users;
+- `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
+- `compiled` (with `packed`, `compiled_slopes`), `laws`, `kernels`: the same in compiled code, for users;
 - `loops`: rigid closures; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`: integrating in time, trajectories, pictures; `control`: control loops around a model;

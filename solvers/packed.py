@@ -1,0 +1,294 @@
+"""A model as tables for the kernels: packed from parameters, with wrenches pushed in, with the blocks' laws filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from titop.blocks.block import PARENT_PORT
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.joint import Joint
+from titop.blocks.spatial import Array
+from titop.graph.assembly import Assembly
+from titop.graph.check import massless_joint
+from titop.graph.flatten import GeneralBlock, flatten
+from titop.solvers.arguments import overflow, read_mapping
+from titop.solvers.inputs import Push
+from titop.solvers.kernels import entries, layout, modal_entries, pack
+from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports
+from titop.solvers.model import Model
+from titop.solvers.parameters import assembly_parameters, changed_assembly
+
+#: Parts of the names of parameters on which the number of independent constraints may depend.
+_GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
+
+
+class PackedModel(Model):
+    """The tables of a compiled model, and what fills them."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        described = assembly_parameters(assembly)
+        self._tables = flatten(assembly, tuple(described), layout, pack)
+        self._units = tuple(unit for _, unit in described.values())
+        self._params = np.array([value for value, _ in described.values()])
+        self._changes: dict[str, float] = {}
+        self._ints = self._tables.ints
+        self._passive = True
+        modal = tuple(general for general in self._tables.general if is_modal(general))
+        self._foreign = tuple(general for general in self._tables.general if not is_modal(general))
+        self._modal = modal_tables(modal) if modal else None
+        self._rigid = not self._tables.general
+        self._flexible = bool(modal) and not self._foreign and not self.is_constrained
+        self._simple_inverse = self._rigid and not self.is_constrained
+        self._coefficients = self._constraint_coefficients()
+        self._pack()
+
+    def _pack(self) -> bool:
+        """Fill the table of floats from the parameters; return whether they are usable."""
+        tables = self._tables
+        self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
+        self._frames = np.empty((len(tables.constants), 12))
+        self._ports = np.empty((len(tables.port_table), 12))
+        status = entries.pack(
+            self._ints,
+            tables.sources,
+            tables.constants,
+            tables.port_table,
+            self._params,
+            self._floats,
+            self._frames,
+            self._ports,
+        )
+        for row, coefficients in self._coefficients:
+            self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
+        return status == layout.OK
+
+    @property
+    def _arrays(self) -> tuple[Array, ...]:
+        """The tables that whole-system kernels take."""
+        return (self._ints, self._floats, *(self._modal or ()))
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the kernels know the law of every block: rigid and flexible bodies and built-in joints."""
+        return not self._foreign
+
+    def _constraint_coefficients(self) -> list[tuple[int, Array]]:
+        """Return first row and weighted coefficients of the constraints of every rigid closure."""
+        result, start = [], 0
+        for loop in self.rigid_loops:
+            rows = loop.closure.rows
+            table = np.column_stack([rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset])
+            weights = self.closure_weights[start : start + len(table), None]
+            weighted = table * weights
+            weighted[:, 9:12] = rows.aligned2
+            result.append((self._tables.rigid_rows[loop.closure.name], weighted))
+            start += len(table)
+        return result
+
+    def _loops(self, rank: int) -> Array:
+        """Return the table that tells kernels of the rigid closures."""
+        first = min(self._tables.rigid_rows.values(), default=0)
+        return np.array([[first, len(self._tables.rigid_rows), len(self.constraint_names), rank]], dtype=np.int64)
+
+    # -- variants ------------------------------------------------------------------------------------------------------
+
+    def _pushed(self, pushes: list[Push]) -> Self:
+        """Return a model in which the pushes are loads."""
+        if not pushes:
+            return self
+        model = self._variant()
+        rows = np.full((len(pushes), layout.INT_COLUMNS), -1, dtype=np.int64)
+        floats = np.zeros((len(pushes), layout.FLOAT_COLUMNS))
+        for k, (port, inertial, wrench) in enumerate(pushes):
+            block, name = self.ports[port]
+            rows[k, layout.ELEMENT], rows[k, layout.INERTIAL] = self._tables.elements[block], int(inertial)
+            if port in self._tables.port_rows:
+                floats[k, :12] = self._ports[self._tables.port_rows[port]]
+            else:
+                floats[k, [0, 4, 8]] = 1.0
+                ports = self._general_block(block).ports
+                if name in ports:
+                    first = self._ints[self._tables.elements[block], layout.PORTS]
+                    rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
+            floats[k, layout.FORCE : layout.FORCE + 6] = wrench
+        model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
+        model._ints[0, layout.LOADS] += len(pushes)
+        model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in pushes)
+        return model
+
+    def _variant(self) -> Self:
+        """Return a shallow copy whose tables may be replaced."""
+        model = object.__new__(type(self))
+        model.__dict__.update(self.__dict__)
+        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly"):
+            model.__dict__.pop(derived, None)
+        return model
+
+    @cached_property
+    def _bare(self) -> Self:
+        """The model without passive efforts and loads."""
+        bare = self._variant()
+        bare._ints = self._ints.copy()
+        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.CLOSURES]] = 0
+        bare._passive = False
+        return bare
+
+    @cached_property
+    def _open(self) -> Self:
+        """The model without compliant closures."""
+        if not self._ints[0, layout.CLOSURES]:
+            return self
+        model = self._variant()
+        model._ints = self._ints.copy()
+        model._ints[0, layout.CLOSURES] = 0
+        return model
+
+    # -- laws of general blocks ----------------------------------------------------------------------------------------
+
+    def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
+        """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
+        law = np.zeros((1, self._tables.law_size))
+        if self._modal:
+            modal_entries.ports(self._ints, *self._modal, q, law)
+        for general in self._foreign:
+            write_ports(general, law[0], q[general.q])
+        work = np.empty((len(self._tables.constants), columns))
+        self.raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
+        if self._modal:
+            modal_entries.laws(self._ints, *self._modal, q, v, work, self._passive, law)
+        for general in self._foreign:
+            twist = work[general.element, layout.TWIST : layout.TWIST + 6]
+            write_law(general, law[0], q[general.q], v[general.v], twist, self._passive)
+        if not self._rigid and (self._ints[0, layout.LOADS] or self._ints[0, layout.CLOSURES]):
+            entries.law_wrenches(self._ints, self._floats, law, v, work)
+        return law, work
+
+    def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+        """Return efforts, laws and work rows of inverse dynamics."""
+        law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
+        tau = np.empty(self.nv)
+        self.raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
+        return tau, law, work
+
+    # -- ports ---------------------------------------------------------------------------------------------------------
+
+    def _port_in_element(self, port: str, q: Array) -> tuple[Array, Array, Array, slice]:
+        """Return rotation, position and motion subspace of a port in its element, and the coordinates of the subspace."""
+        if port in self._tables.port_rows:
+            pose = self._ports[self._tables.port_rows[port]]
+            return pose[:9].reshape(3, 3), pose[9:], np.zeros((6, 0)), slice(0, 0)
+        block, name = self.ports[port]
+        general = self._general_block(block)
+        if name in (None, PARENT_PORT):
+            return np.eye(3), np.zeros(3), np.zeros((6, general.block.nv)), general.v
+        own = q[general.q]
+        return *general.block.pose(name, own), general.block.motion_subspace(name, own), general.v
+
+    def _general_block(self, name: str) -> GeneralBlock:
+        return next(general for general in self._tables.general if general.block.name == name)
+
+    @cached_property
+    def _connections(self) -> dict[str, Any]:
+        return {connection.joint.name: connection for connection in self._assembly.connections}
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    @property
+    def assembly(self) -> Assembly:
+        """The assembly with the parameters' current values."""
+        return self._current_assembly
+
+    @cached_property
+    def _current_assembly(self) -> Assembly:
+        return changed_assembly(self._assembly, self._changes) if self._changes else self._assembly
+
+    @property
+    def gravity(self) -> Array:
+        return self._floats[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        return {
+            name: (value, unit)
+            for name, value, unit in zip(self._tables.parameter_names, self._params.tolist(), self._units, strict=True)
+        }
+
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        values = read_mapping("parameters", values)
+        index = self._packed_parameters
+        model = self._variant()
+        model._params = self._params.copy()
+        model._changes = {**self._changes, **values}
+        model.__dict__.pop("compliant_loops", None)
+        for name, value in values.items():
+            if name not in index or not isinstance(value, int | float):
+                return self._rebuilt(values)
+            model._params[index[name]] = value
+        if not model._pack():
+            return self._rebuilt(values)
+        if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
+            for name in ("_generic_configuration", "closure_rank", "_forward"):
+                model.__dict__.pop(name, None)
+        model.check_inertia()
+        return model
+
+    def _rebuilt(self, values: Mapping[str, float]) -> Self:
+        """Return the model built again with changed parameters: other springs, general blocks, or an error."""
+        model = type(self)(changed_assembly(self._assembly, {**self._changes, **values}))
+        model.check_inertia()
+        return model
+
+    @cached_property
+    def _packed_parameters(self) -> dict[str, int]:
+        """Position of the parameters that packing alone brings into effect; shared by all variants."""
+        unsprung = set(self._tables.joints) - self._sprung_joints()
+        general = {general.block.name for general in self._tables.general}
+        general |= {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
+        general |= {loop.closure.name for loop in self.rigid_loops}
+        index = {}
+        for position, name in enumerate(self._tables.parameter_names):
+            block, entry = name.split(".", 1)
+            if block in general or (block in unsprung and entry.split(".")[0] in ("stiffness", "damping", "friction")):
+                continue
+            if entry.startswith("rest.q"):  # a quaternion, which its joint has to check
+                continue
+            index[name] = position
+        return index
+
+    def _sprung_joints(self) -> set[str]:
+        joints = (connection.joint for connection in self._assembly.connections)
+        return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
+
+    # -- faults --------------------------------------------------------------------------------------------------------
+
+    def raise_for(self, status: int) -> None:
+        """Raise what a kernel's status means."""
+        if status == layout.OK:
+            return
+        if status == layout.NOT_UNIT:
+            raise ModelError(
+                Finding("not-unit", "q", "a quaternion", "a unit quaternion (x, y, z, w)", "divide it by its norm")
+            )
+        if status > 0:
+            raise ModelError(massless_joint(self._tables.joints[status], "no inertia at this configuration"))
+        raise ModelError(overflow())
+
+
+def real(array: Array, name: str) -> Array:
+    """Return an argument that the kernels take.
+
+    Raises
+    ------
+    ModelError
+        If it is complex.
+    """
+    if np.iscomplexobj(array):
+        raise ModelError(
+            Finding(
+                "wrong-type", name, "complex numbers", "real numbers", "use resolve(engine='reference') for complex arguments"
+            )
+        )
+    return array

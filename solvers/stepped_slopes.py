@@ -1,0 +1,80 @@
+"""Derivatives of the reference resolver: complex steps through the resolution, which no formula of the compiled one enters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from titop.blocks.block import complex_step
+from titop.blocks.spatial import Array
+from titop.solvers.derivatives import HybridDerivatives
+from titop.solvers.inputs import Push
+from titop.solvers.loops import closed_dynamics
+from titop.solvers.model import Model
+
+
+class SteppedSlopes(Model):
+    """The derivatives of a complex-safe model; see `titop.solvers.differentiable` for its functions."""
+
+    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        return self._stepped(lambda q, v, a: self.tree_inverse(q, v, a, pushes), q, v, a)
+
+    def _inverse_derivatives(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> Array:
+        if actuated is None:
+            return self.tree_inverse_derivatives(q, v, a, pushes)
+        return self._stepped(
+            lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated, self.closure_rank)[0], q, v, a
+        )
+
+    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        nothing, imposed, rank = np.zeros(self.nv), np.zeros(self.nv, dtype=bool), self.closure_rank
+        if not self.is_constrained:
+            return self._stepped(lambda q, v, tau: self.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
+
+        def accelerations(q: Array, v: Array, tau: Array) -> Array:
+            return closed_dynamics.accelerations(self, q, v, nothing, tau, imposed, pushes, rank)[0]
+
+        return self._stepped(accelerations, q, v, tau)
+
+    def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
+        """Return the derivatives (3, nv, nv) of a function of q, v and x."""
+
+        def at(step: Array) -> Array:
+            dq, dv, dx = step.reshape(3, self.nv)
+            return function(self.integrate(q, dq), v + dv, x + dx)
+
+        return _split_columns(complex_step(at, np.zeros(3 * self.nv)), 3)
+
+    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        def motion(x: Array, port: str) -> Array:
+            dq, dv = x.reshape(2, self.nv)
+            return np.array(self.port_motion(port, self.integrate(q, dq), v + dv, a)[2:])
+
+        results = []
+        for port in ports:
+            by_q, by_v = np.split(complex_step(partial(motion, port=port), np.zeros(2 * self.nv)), 2, axis=2)
+            results.append(np.array([by_v[0], by_q[0], by_q[1], by_v[1]]))
+        return results
+
+    def _hybrid_derivatives(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
+    ) -> HybridDerivatives:
+        def both(x: Array) -> Array:
+            dq, dv, dtau, da = x.reshape(4, self.nv)
+            q_, v_ = self.integrate(q, dq), v + dv
+            a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
+            if self.is_constrained:
+                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, self.closure_rank))
+            return np.array(self.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
+
+        by_each = complex_step(both, np.zeros(4 * self.nv))
+        return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))
+
+
+def _split_columns(matrix: Array, parts: int) -> Array:
+    """Return the `parts` groups of columns of a matrix, stacked."""
+    return np.stack(np.split(matrix, parts, axis=1))
