@@ -95,7 +95,7 @@ def test_hybrid_dynamics(case: Case) -> None:
 
 
 def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from titop.solvers import loop_derivatives
+    from titop.solvers.loops import loop_derivatives
 
     case = Case("four-bar")
     expected = case.reference.forward_dynamics_derivatives(case.q, case.v, case.tau)
