@@ -9,7 +9,7 @@ Read in this order:
 - `reference`: the executable specification of the dynamics, in plain NumPy;
 - `compiled`, `laws`, `kernels`: the same in compiled code, for users;
 - `closed_loops`, `assembling`, `multipliers`, `closed_dynamics`, `constrained_integration`: rigid closures;
-- `generalized_alpha` (with `implicit_dynamics`): the integrator for stiff systems;
+- `generalized_alpha` (with `alpha_solver`, `alpha_step`, `implicit_dynamics`): the integrator for stiff systems;
 - `derivatives`, `loop_derivatives`, `sensitivities`: derivatives by the state, through loops, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`, `prescribed`, `trajectory`, `dataset`, `violations`, `plotting`, `animation` (with `scene`): simulations

@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.alpha_solver import AlphaSolver
 from titop.solvers.arguments import read_mapping, read_state, read_wrenches
 from titop.solvers.commands import Command
 from titop.solvers.compiled import CompiledModel
@@ -24,7 +25,7 @@ from titop.solvers.constrained_integration import (
     require_method,
 )
 from titop.solvers.control_loop import ContinuousLoop, ControlLoop
-from titop.solvers.generalized_alpha import AlphaSolver, GeneralizedAlpha
+from titop.solvers.generalized_alpha import GeneralizedAlpha
 from titop.solvers.inputs import Push
 from titop.solvers.loop_arguments import LoopArguments, read_loop
 from titop.solvers.measurements import Measurements

@@ -6,7 +6,8 @@ import control
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.generalized_alpha import AlphaSolver, Step, tangent
+from titop.solvers.alpha_solver import AlphaSolver
+from titop.solvers.alpha_step import Step, tangent
 from titop.solvers.implicit_dynamics import ImplicitDynamics, Slopes
 from titop.solvers.prescribed import PrescribedMotion
 from titop.solvers.simulation import METHODS, _Plant
