@@ -20,6 +20,7 @@ from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Push
 from titop.solvers.model import Model
+from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.constrained_integration import (
     Projected,
     Stepper,
@@ -28,7 +29,7 @@ from titop.solvers.simulation.constrained_integration import (
     rank_of_free,
     require_method,
 )
-from titop.solvers.simulation.generalized_alpha import AlphaSolver, GeneralizedAlpha
+from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.trajectory import Trajectory
 

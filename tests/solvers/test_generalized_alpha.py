@@ -6,7 +6,8 @@ import control
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.simulation.generalized_alpha import AlphaSolver, Step, tangent
+from titop.solvers.simulation.alpha_solver import AlphaSolver
+from titop.solvers.simulation.alpha_step import Step, tangent
 from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.simulate import METHODS, _Plant

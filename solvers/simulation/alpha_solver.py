@@ -1,0 +1,185 @@
+"""Integrating in time by the generalised-alpha scheme: steps whose length follows their errors and Newton's method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.loops.loop_derivatives import compliant_forces
+from titop.solvers.simulation.alpha_step import Node, Step, tangent
+from titop.solvers.simulation.constrained_integration import Plant
+from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
+
+#: Rounding of lengths and angles.
+_ROUNDING = 1e-13
+_SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
+#: A step that could grow by less is kept.
+_WORTH_A_CHANGE = 1.2
+#: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
+_SMALLEST, _SHORTER = 1e-11, 2e-3
+#: With rigid closures the spectral radius has to be less.
+_LARGEST_RADIUS = 0.95
+
+
+class AlphaSolver:
+    """Steps of the scheme; see `Stepper` of `constrained_integration`.
+
+    Parameters
+    ----------
+    plant : Plant
+    scheme : GeneralizedAlpha
+    start, end : float, s
+    y0 : array
+        ``[q, v]``, on the closures.
+    rtol, atol : float
+        Of the error of a step in q (tangent, from the neutral configuration) and v; Newton's method stops at a hundredth.
+    max_step : float, s
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        scheme: GeneralizedAlpha,
+        start: float,
+        end: float,
+        y0: Array,
+        rtol: float,
+        atol: float,
+        max_step: float,
+    ) -> None:
+        if plant.model.is_constrained and scheme.spectral_radius > _LARGEST_RADIUS:
+            expected, advice = f"at most {_LARGEST_RADIUS} with rigid closures", "multipliers would swing undamped; take 0.8"
+            raise ModelError(Finding("bad-radius", "spectral_radius", scheme.spectral_radius, expected, advice))
+        self.plant, self.model, self.scheme = plant, plant.model, scheme
+        self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
+        self.end, self.rtol, self.atol, self.span = end, rtol, atol, end - start
+        self.free = ~plant.motion.mask
+        self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
+        self._slopes: Slopes | None = None
+        q, v = plant.split(start, y0)
+        a, _ = plant.dynamics(start, q, v)
+        self.node = self.before = Node(start, q, v, v, a, a, 0.0, None)
+        self.longest = max_step if scheme.step is None else self.span / math.ceil(self.span / scheme.step * (1 - 1e-12))
+        self.h = min(self.longest, self.span)
+        self.smallest = _SMALLEST * self.span if scheme.step is None else _SHORTER * self.longest
+        if scheme.step is None:
+            self.h = min(self.h, self._first_step())
+
+    # -- what the loop asks for ----------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        """Time (s) that is reached."""
+        return self.node.t
+
+    @property
+    def y(self) -> Array:
+        """State ``[q, v]`` that is reached."""
+        return np.concatenate([self.node.q, self.node.v])
+
+    @property
+    def status(self) -> str:
+        """Whether it is ``"running"`` or ``"finished"``."""
+        return "running" if self.node.t < self.end else "finished"
+
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted."""
+        return dict(self.counts)
+
+    def go_on(self, state: Array) -> None:
+        """Take the closed state that belongs to the one that is reached."""
+        q, v = self.plant.split(self.t, state)
+        self.node = self.node._replace(q=q, v_closed=v)
+
+    def dense_output(self) -> Callable[[float], Array]:
+        """Return ``[q, v]`` as a function of time within the last step: a cubic in the tangent space, and its rate."""
+        first, last, model = self.before, self.node, self.model
+        delta = model.difference(first.q, last.q)
+        begin, end = last.h * first.v, last.h * np.linalg.solve(tangent(model, delta), last.v)
+
+        def state(t: float) -> Array:
+            s = (t - first.t) / last.h
+            along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
+            rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
+            return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h])
+
+        return state
+
+    def step(self) -> None:
+        """Make a step, of a length with which its error is small and Newton's method converges.
+
+        Raises
+        ------
+        ConvergenceError
+            If there is none.
+        """
+        grow, adaptive = True, self.scheme.step is None
+        while True:
+            h, t = self._until_end(self.h)
+            if h < min(self.smallest, self.end - self.t):
+                raise self._gave_up(h)
+            step = Step(self, h, t)
+            if not step.solve():
+                self.h, grow = 0.5 * h, False
+                self.counts["rejected"] += 1
+                continue
+            error = np.nan_to_num(step.error(), nan=np.inf) if adaptive else 0.0
+            factor = float(np.clip(_SAFETY * max(error, 1e-10) ** (-1 / 3), _LEAST, _MOST))
+            if error <= 1:
+                break
+            self.h, grow = h * min(factor, _SAFETY), False
+            self.counts["rejected"] += 1
+        self.before, self.node = self.node, step.node()
+        self.counts["steps"] += 1
+        if grow and not 1 <= factor < _WORTH_A_CHANGE and (adaptive or self.h < self.longest):
+            self.h = min(self.h * factor, self.longest)
+
+    # -- for the steps -------------------------------------------------------------------------------------------------
+
+    def slopes(self, step: Step, renew: bool) -> Slopes:
+        """Return the slopes to use: those of former steps, or if there are none, or to `renew` them, of a step's present state.
+
+        Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
+        """
+        if self._slopes is None or renew:
+            forces = compliant_forces(self.model, self.node.q, self.node.v_closed)
+            self._slopes = self.equations.slopes(step.t, step.q, step.v, step.a, step.multipliers, forces)
+            self.counts["jacobians"] += 1
+        return self._slopes
+
+    def scales(self, h: float) -> tuple[Array, Array]:
+        """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
+        size = np.abs(self.model.difference(self.model.neutral(), self.node.q))
+        scale_q = self.atol + self.rtol * size + _ROUNDING
+        return scale_q, self.atol + self.rtol * np.abs(self.node.v_closed) + _ROUNDING / h
+
+    def _until_end(self, h: float) -> tuple[float, float]:
+        """Return the length of a step and the time at its end, so that the last steps are not of unlike lengths."""
+        rest = self.end - self.t
+        if h > rest * (1 - 1e-9):
+            return rest, self.end
+        if self.scheme.step is None:
+            h = min(h, 0.5 * rest)
+        return h, self.t + h
+
+    def _first_step(self) -> float:
+        """Return a step with an error near the tolerance, from the change of the accelerations over a very short one."""
+        node, h = self.node, 1e-6 * self.span
+        q, v = self.plant.split(
+            node.t + h, np.concatenate([self.model.integrate(node.q, h * node.v + 0.5 * h * h * node.a), node.v + h * node.a])
+        )
+        jerk = (self.plant.dynamics(node.t + h, q, v)[0] - node.a) / h
+        scale_q, scale_v = self.scales(self.span)
+        worst = max(np.abs(jerk / scale_q).max() / 6, np.abs(jerk / scale_v).max() / self.span / 6, np.finfo(float).tiny)
+        return float(np.clip(0.5 * worst ** (-1 / 3), 1e-9 * self.span, 0.05 * self.span))
+
+    def _gave_up(self, h: float) -> ConvergenceError:
+        return ConvergenceError(
+            f"generalized-alpha gave up after t = {self.t:.6g} s of {self.end:.6g} s (steps of {2 * h:.3g} s are too long); "
+            "perhaps efforts that jump or grow without bound, or a singular configuration; try "
+            + ("looser tolerances" if self.scheme.step is None else "a shorter step, or none")
+        )

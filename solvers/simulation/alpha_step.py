@@ -1,0 +1,184 @@
+"""A step of the generalised-alpha scheme (see `generalized_alpha`), solved by Newton's method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+from titop.blocks.joint import Joint
+from titop.blocks.spatial import Array
+from titop.solvers.model import Model
+from titop.solvers.simulation.implicit_dynamics import Residual
+
+if TYPE_CHECKING:
+    from titop.solvers.simulation.alpha_solver import AlphaSolver
+
+#: Newton's method stops when what is left to correct is this part of the tolerance of a step.
+_NEWTON = 0.01
+_ITERATIONS = 15
+#: Slopes are found anew where they save more iterations than this.
+_WORTH_SLOPES = 8
+
+
+class Node(NamedTuple):
+    """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
+
+    `v_closed` is the velocity with which the loops stay closed.
+    """
+
+    t: float
+    q: Array
+    v: Array
+    v_closed: Array
+    a: Array
+    w: Array
+    h: float
+    jerk: Array | None
+
+
+class Step:
+    """A step that is being solved: time t, state and multipliers at its end, as far as they are known.
+
+    Unknown are w where motion is not prescribed, and the multipliers of independent constraints.
+    """
+
+    def __init__(self, solver: AlphaSolver, h: float, t: float) -> None:
+        self.solver, self.h, self.t = solver, h, t
+        node, self.numbers = solver.node, solver.coefficients
+        ratio = h / node.h if node.h else 0.0
+        self.q0, self.a0 = node.q, node.a
+        self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
+        self.w0 = node.a + ratio * (node.w - node.a)
+        self.guess()
+
+    def guess(self) -> None:
+        """Begin with accelerations that go on to change as they did."""
+        jerk = self.solver.node.jerk
+        self.multipliers = np.zeros(len(self.solver.model.constraint_names))
+        self.place(self.w0 if jerk is None else self.w0 + self.h * jerk)
+
+    def place(self, w: Array) -> None:
+        """Set the state at the end of the step from its averaged acceleration."""
+        n, h, motion = self.numbers, self.h, self.solver.plant.motion
+        self.w = w
+        self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
+        v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
+        self.q, self.v = motion.impose(self.t, self.solver.model.integrate(self.q0, self.increment), v)
+        a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
+        self.a = np.where(self.solver.free, a, motion.acceleration(self.t))
+
+    def residual(self) -> Residual:
+        """Return what is left of the equations."""
+        self.solver.counts["evaluations"] += 1
+        return self.solver.equations.residual(self.t, self.q, self.v, self.a, self.multipliers)
+
+    def solve(self) -> bool:
+        """Find the step's end by Newton's method, at first with the slopes of former steps; tell whether it converged."""
+        if self._newton(renew=False) and self._stays_near():
+            return True
+        self.guess()
+        return self._newton(renew=True) and self._stays_near()
+
+    def _stays_near(self) -> bool:
+        """Tell whether the coordinates of the loops bend by less than a radian: loops may close in other ways further away."""
+        bend = np.abs(self.increment - self.h * self.v0)
+        return bool((self.reach * bend).max(initial=0.0) < 1.0)
+
+    def _newton(self, renew: bool) -> bool:
+        """Tell whether Newton's method converges, with new slopes whenever it is slow if it may `renew` them."""
+        scale_q, scale_v = self.scales = self.solver.scales(self.h)
+        to_q, to_v = self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v
+        before, left = np.inf, np.inf
+        for iteration in range(_ITERATIONS):
+            self.solver.counts["iterations"] += 1
+            residual = self.residual()
+            if iteration == 0 or (renew and left > _WORTH_SLOPES):
+                residual = self.linearise(residual, renew)
+            change = self.correction(residual)
+            if not np.isfinite(change).all():
+                return False
+            self.place(self.w + change)
+            size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
+            rate = size / before
+            if size <= _NEWTON or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
+                return True
+            left = np.log(size / _NEWTON) / -np.log(min(rate, 0.99)) if iteration else 0.0
+            if left > (_ITERATIONS if renew else _WORTH_SLOPES) and iteration > renew:
+                return False
+            before = size
+        return False
+
+    def linearise(self, residual: Residual, renew: bool) -> Residual:
+        """Factor Newton's matrix at the present state, and return what the best multipliers leave of the equations.
+
+        Masses and closures are those of the state; the other slopes may be of former steps, unless they are to `renew`.
+        """
+        solver, n, h = self.solver, self.numbers, self.h
+        self.rows = solver.equations.independent(self.q, residual.jacobian)
+        self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
+        residual = self._with_multipliers(residual)
+        self.mass = solver.model.mass_matrix(self.q)
+        slopes = solver.slopes(self, renew)
+        turn = tangent(solver.model, self.increment)
+        matrix = n.share * self.mass + h * n.gamma * slopes.damping + h * h * n.beta * slopes.stiffness @ turn
+        jacobian, free = residual.jacobian[self.rows], solver.free
+        corner = np.zeros((len(jacobian), len(jacobian)))
+        self.factors = lu_factor(
+            np.block([[matrix[np.ix_(free, free)], -jacobian[:, free].T], [(jacobian @ turn)[:, free], corner]]),
+            check_finite=False,
+        )
+        return residual
+
+    def _with_multipliers(self, residual: Residual) -> Residual:
+        if not len(self.rows):
+            return residual
+        kept, free = residual.jacobian[self.rows], self.solver.free
+        carried = np.linalg.lstsq(kept[:, free].T, residual.efforts[free], rcond=None)[0]
+        self.multipliers[self.rows] += carried
+        return residual._replace(efforts=residual.efforts - kept.T @ carried)
+
+    def correction(self, residual: Residual) -> Array:
+        """Return Newton's correction of w; that of the multipliers is made."""
+        wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
+        change, multipliers = self._solved(-residual.efforts, wanted)
+        self.multipliers[self.rows] += multipliers
+        return change
+
+    def _solved(self, efforts: Array, opening: Array) -> tuple[Array, Array]:
+        free = self.solver.free
+        solution: Any = lu_solve(self.factors, np.concatenate([efforts[free], opening]), check_finite=False)
+        change = np.zeros(len(free))
+        change[free] = solution[: free.sum()]
+        return change, solution[free.sum() :]
+
+    def error(self) -> float:
+        """Return the estimated error of the step beside the tolerances.
+
+        The leading terms are passed through Newton's matrix, which leaves them where they are resolved and limits them to the
+        amplitudes of vibrations that are not.
+        """
+        n, h, old = self.numbers, self.h, self.solver.node
+        jerk = (self.w - self.w0) / h
+        errors = [(n.error_q * h**3 * jerk, self.scales[0])]
+        if old.jerk is not None:
+            apart = 0.5 * (h + old.h) + n.offset * (h - old.h)
+            errors.append((n.error_v * h**3 * (jerk - old.jerk) / apart, self.scales[1]))
+        nothing = np.zeros(len(self.rows))
+        return max(
+            float(np.abs(self._solved(n.share * self.mass @ error, nothing)[0] / scale).max()) for error, scale in errors
+        )
+
+    def node(self) -> Node:
+        """Return the end of the step."""
+        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, (self.w - self.w0) / self.h)
+
+
+def tangent(model: Model, dq: Array) -> Array:
+    """Return how ``integrate(q, dq)`` moves, as a tangent there, with dq (nv x nv): the identity for plain coordinates."""
+    matrix = np.eye(model.nv)
+    for block in model.assembly.blocks_with_coordinates():
+        if isinstance(block, Joint) and block.nq != block.nv:
+            where = model.assembly.v_slices[block.name]
+            matrix[where, where] = np.linalg.inv(block.difference_jacobian(dq[where]))
+    return matrix
