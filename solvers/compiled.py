@@ -278,7 +278,7 @@ class CompiledModel(Model):
         return entries.linear_matrices.compiled
 
     def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
-        if not wrenches and u is None and self._all_compiled_slopes:
+        if not wrenches and u is None and self._all_compiled_slopes and not self._assembly.loops:
             n, tables = self.nv, self._tables
             numbers = np.empty(6 * n * n + n)
             A, B, a = numbers[: 4 * n * n].reshape(2 * n, 2 * n), numbers[4 * n * n : -n].reshape(2 * n, n), numbers[-n:]

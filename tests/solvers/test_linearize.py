@@ -13,6 +13,7 @@ from titop.solvers.drives import Drives
 from titop.solvers.model import Model
 from titop.solvers.readings import read_outputs
 from titop.solvers.reduction import null_space, reduction
+from titop.solvers.reference import ReferenceModel
 from titop.solvers.variation import Snapshot
 
 from tests.refusals import refusal
@@ -419,3 +420,60 @@ def test_reduction_by_a_closure() -> None:
     assert reduction(model, q, v, np.zeros(2, dtype=bool)).states.tolist() == [0, 2]
     with refusal("not-independent", "joint0"):
         reduction(model, q, v, np.zeros(2, dtype=bool), ["joint0", "joint1"])
+
+
+class SliderCrank(ReferenceModel):
+    """A crank and a slider with ``x = r cos(angle)``: a closed loop by hand, its dynamics those of key M, section 5.2."""
+
+    radius = 0.7
+
+    def closure_jacobian(self, q: Any) -> Array:
+        return np.array([[self.radius * np.sin(q[0]), 1.0]])
+
+    def forward_dynamics(self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Any = None, u: Any = None) -> Array:
+        M, J = self.mass_matrix(q), self.closure_jacobian(q)
+        effort = tau - self.inverse_dynamics(q, v, np.zeros(2))
+        bias = self.radius * np.cos(q[0]) * v[0] ** 2
+        whole = np.block([[M, J.T], [J, np.zeros((1, 1))]])
+        return np.linalg.solve(whole, np.append(effort, -bias))[:2]
+
+    def forward_dynamics_derivatives(self, q: Any, v: Any, tau: Any = None, *_: Any, **__: Any) -> Any:
+        def slopes(function: Any) -> Array:
+            steps = 1e-3 * np.eye(2)
+            return np.array([sum(w / 1e-3 * (function(n * h) - function(-n * h)) for n, w in STENCIL) for h in steps]).T
+
+        by_q = slopes(lambda h: self.forward_dynamics(q + h, v, tau))
+        by_v = slopes(lambda h: self.forward_dynamics(q, v + h, tau))
+        return by_q, by_v, slopes(lambda h: self.forward_dynamics(q, v, tau + h))
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_a_closed_loop() -> None:
+    """Against its equation in one angle, ``(I + m r^2 sin^2) a + m r^2 sin cos v^2 = tau - r sin f``, also in motion."""
+    inertia, mass, angle, rate, push = 0.3, 2.0, 0.6, 1.5, 4.0
+    s = tt.System("slider crank", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("crank", 1.0, inertia=inertia), tt.Revolute("joint"))
+    s.connect("world", tt.RigidBody("slider", mass), tt.Prismatic("rail", axis=[1, 0, 0]))
+    r = SliderCrank.radius
+    model = SliderCrank(s.resolve().assembly)
+    q, v = [angle, r * np.cos(angle)], [rate, -r * np.sin(angle) * rate]
+    x, y = sympy.symbols("x y")
+    effort = -r * sympy.sin(x) * push - mass * r**2 * sympy.sin(x) * sympy.cos(x) * y**2
+    a = effort / (inertia + mass * r**2 * sympy.sin(x) ** 2)
+    at = {x: angle, y: rate}
+    expected = [[0.0, 1.0], [float(sympy.diff(a, x).subs(at)), float(sympy.diff(a, y).subs(at))]]
+    by_angle = tt.linearize(model, (q, v, [0.0, push]), ["joint"], ["rail.q", "rail.v"], independent=["joint"])
+    assert by_angle.state_labels == ["joint_q", "joint_v"]
+    assert np.abs(by_angle.A - expected).max() < BY_DIFFERENCES
+    assert by_angle.B[1, 0] == pytest.approx(1 / (inertia + mass * r**2 * np.sin(angle) ** 2), abs=BY_DIFFERENCES)
+    slope = [[-r * np.sin(angle), 0.0], [-r * np.cos(angle) * rate, -r * np.sin(angle)]]
+    assert np.abs(by_angle.C - slope).max() < BY_DIFFERENCES
+    by_slider = tt.linearize(model, (q, v, [0.0, push]), ["joint"], ["joint.a"], independent=["rail"])
+    assert by_slider.state_labels == ["rail_q", "rail_v"]
+    held = [0.0, 0.0]  # at rest without efforts both choices have the same poles
+    resting = [tt.linearize(model, (q, held), independent=[name]) for name in ("joint", "rail")]
+    assert np.abs(resting[0].A - resting[1].A).max() < BY_DIFFERENCES
+    with refusal("closed-loop", "reaction"):
+        tt.linearize(model, (q, v), [], ["joint.reaction"])
+    with refusal("closed-loop", "independent states"):
+        model.to_nlsys(["joint"])
