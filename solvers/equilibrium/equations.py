@@ -74,9 +74,12 @@ def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
 
 
 def accelerations_along(point: OperatingPoint) -> Array:
-    """Return the accelerations (3, nv) at three instants of a point's motion, up to a few metres or radians away."""
+    """Return the accelerations (3, nv) at three instants of a point's motion, up to a few metres or radians away.
+
+    None for a point at rest, and for a system with rigid closures, whose constant rates would not keep it closed so far.
+    """
     model, largest = point.model, float(np.abs(point.v).max(initial=0.0))
-    if not largest:
+    if not largest or len(_closures(point)):
         return np.zeros((0, model.nv))
     instants = np.array([0.7, 1.9, 3.7]) / largest
     moved = [model.integrate(point.q, t * point.v) for t in instants]

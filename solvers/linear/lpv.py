@@ -74,7 +74,8 @@ def lpv(
     grid : bool
         False takes the values as a list of points: as many of each parameter.
     workers : int
-        Processes. A script that uses several has to guard its start with ``if __name__ == "__main__":``.
+        Processes. A script that uses several has to guard its start with ``if __name__ == "__main__":``; blocks and functions
+        of one's own have to stand in a module that the processes can import.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 

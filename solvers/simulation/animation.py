@@ -71,9 +71,7 @@ def write_animation(
     check_suffix(path, ("html", "htm"))
     given = read_visuals(trajectory.model, {} if visuals is None else visuals)
     scene = Scene(trajectory, given)
-    head, tail = (
-        resources.files("titop.solvers.simulation.simulate").joinpath("animation.html").read_text("utf-8").split("@payload@")
-    )
+    head, tail = resources.files("titop.solvers.simulation").joinpath("animation.html").read_text("utf-8").split("@payload@")
     head = head.replace("@title@", html.escape(str(trajectory.model.name)))
     fixed = len(head) + len(tail) + len(_to_json(scene.description()))
     times = _frame_times(trajectory, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / (_POSE_BYTES * len(scene.frames)))
