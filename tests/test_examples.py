@@ -232,3 +232,52 @@ def test_balloon_lpv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     masses = family.parameters["pendulum2.mass"]
     still = [family.at({"pendulum2.mass": m})(0.05j)[0, 0].real for m in masses]
     assert np.array(still) * masses * 9.81 * 1.6 == pytest.approx(np.ones(len(masses)), abs=0.02)
+
+
+def test_flexible_pointing(tmp_path: Path) -> None:
+    example = script("flexible_pointing")
+    family, runs, rates = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert {path.name for path in tmp_path.iterdir()} == {"figure.png", "figure_poles.png"}
+    assert family.valid.all()
+    mass, length, lever = example["MASS"], example["LENGTH"], example["OFFSET"]
+    panel = mass * (length**2 / 12 + (length / 2 + lever) ** 2)
+    # about roll at 0 deg both panels bend against each other: hub, and two cantilevers' modes with each panel
+    modes = np.sqrt(mass) * np.array([0.78299 * lever + 0.56883 * length, 0.43394 * lever + 0.09077 * length])
+    clamped = 2 * np.pi * 0.3 * np.array([1.0, 6.26689])
+    inertia = np.diag([300 + 2 * panel, 1.0, 1.0])
+    inertia[0, 1:] = inertia[1:, 0] = np.sqrt(2) * modes
+    expected = np.sqrt(np.linalg.eigvals(np.linalg.solve(inertia, np.diag([0.0, *clamped**2]))).real)
+    found = np.abs(family.eigenvalues[0])
+    for frequency in expected[expected > 1]:
+        assert np.abs(found / frequency - 1).min() < 0.01  # the wheels' masses and momentum are left out above
+    # the stored momentum makes roll and pitch nutate, slowly enough for the panels to follow
+    momentum = 4 * example["WHEEL_INERTIA"] * example["WHEEL_SPEED"] * np.sin(example["TILT"])
+    about_pitch = 250 + 2 * mass * example["WIDTH"] ** 2 / 12
+    nutation = momentum / np.sqrt(about_pitch * (300 + 2 * panel))
+    slow = family.eigenvalues[0][(found > 1e-3) & (found < 0.5)]
+    assert np.abs(slow.imag) == pytest.approx([nutation, nutation], rel=0.01)
+
+    assert max(rates[example["FIXED"]]) > 1
+    for label in (example["SLOWER"], example["SCHEDULED"]):
+        assert max(rates[label]) < -0.005  # 0.5 % of the slowest mode, that the wheels cannot reach
+    ends = {label: np.abs(example["errors"](run)[-100:]).max() for label, run in runs.items()}
+    assert ends[example["SCHEDULED"]] < 1 < 10 < ends[example["FIXED"]]  # mdeg
+    good = runs[example["SCHEDULED"]]
+    assert good.violations() == []
+    turning = (good.t > example["SLEW"][0]) & (good.t < example["STEPS"][1])
+    worst = [np.abs(example["errors"](runs[example[label]])[turning]).max() for label in ("SCHEDULED", "SLOWER")]
+    assert worst[0] < 0.2 * worst[1]  # stiffness goes with the square of the bandwidth, which is four times as high
+    momenta = np.array([good.model.momentum(q, v)[3:] for q, v in zip(good.q[::50], good.v[::50], strict=True)])
+    assert np.abs(momenta - [0, 0, momentum]).max() < 1e-3  # wheels and drives cannot change it; rtol 1e-6 over 150 s
+
+    # the nonlinear system departs from 40 deg as fast as the linear model says
+    tt, model, angle = example["tt"], good.model, example["ANGLES"][4]
+    stiffness = np.diag(model.mass_matrix(model.neutral()))[3:6]
+    controller = example["design"](example["at_angle"](family, 0.0), stiffness, example["FAST"])
+    held = {"left_drive": lambda t: (angle, 0.0, 0.0), "right_drive": lambda t: (angle, 0.0, 0.0)}
+    v = model.velocity({**dict.fromkeys(example["WHEELS"], example["WHEEL_SPEED"]), "base.rz": 1e-7})
+    t = np.arange(0, 18.05, 0.1)
+    run = tt.simulate(model, t, model.neutral(), v, prescribed=held, controller=controller, delay=0.1, atol=1e-13)
+    bending = np.abs(run.coordinate("left_panel.mode1"))
+    growth = np.log(bending[t > 14].max() / bending[(t > 6) & (t < 10)].max()) / 8
+    assert growth == pytest.approx(rates[example["FIXED"]][4], rel=0.1)  # the largest of some ten swings

@@ -133,20 +133,17 @@ class LPVModel:
     @cached_property
     def _interpolator(self) -> Any:
         """The interpolation of all numbers of a point, flattened."""
-        from scipy.interpolate import LinearNDInterpolator, RegularGridInterpolator
+        from scipy.interpolate import RegularGridInterpolator
 
-        d, n = len(self.shape), int(np.prod(self.shape))
+        n = int(np.prod(self.shape))
         table = np.concatenate([getattr(self, name).reshape(n, -1) for name in (*_MATRICES, *_TRIMS)], axis=1)
         if self.is_grid:
             axes = list(self.parameters.values())
             if any(len(axis) == 1 for axis in axes):
                 return _OnlyValues(axes, table.reshape(*self.shape, -1))
             return RegularGridInterpolator(axes, table.reshape(*self.shape, -1), bounds_error=False)
-        points = np.stack(list(self.parameters.values()), axis=1)[self.valid]
-        if d == 1 and len(self.parameters) == 1:
-            order = np.argsort(points[:, 0])
-            return RegularGridInterpolator([points[order, 0]], table[self.valid][order], bounds_error=False)
-        return LinearNDInterpolator(points, table[self.valid], rescale=True)
+        points = np.stack(list(self.parameters.values()), axis=1)
+        return _Scattered(points[self.valid], table[self.valid])
 
     def _read_values(self, given: Mapping[str, float]) -> Array:
         known = {name: name for name in self.parameters} | {exported(name): name for name in self.parameters}
@@ -312,6 +309,54 @@ class _OnlyValues:
             return np.full((1, 1), np.nan)
         result: Array = self._rest(points[:, ~self._single])
         return result
+
+
+class _Scattered:
+    """Interpolation between the points of a list, in the line, plane or space that they span: nothing is known beside it."""
+
+    #: Relative to the range of each parameter: how far rounding may put a point beside what the others span.
+    TOLERANCE = 1e-9
+
+    def __init__(self, points: Array, table: Array) -> None:
+        from scipy.interpolate import LinearNDInterpolator
+
+        self._first, ranges = points[0], np.ptp(points, axis=0)
+        self._scale = np.where(ranges > 0, ranges, 1.0)
+        unit = (points - self._first) / self._scale
+        _, sizes, directions = np.linalg.svd(unit, full_matrices=False)
+        self._basis = directions[sizes > self.TOLERANCE]
+        places = unit @ self._basis.T
+        if len(self._basis) > 1:
+            self._between = LinearNDInterpolator(places, table, rescale=True)
+        else:
+            self._between = _Line(places.sum(axis=1), table, self.TOLERANCE)
+
+    def __call__(self, points: Array) -> Array:
+        unit = (points - self._first) / self._scale
+        places = unit @ self._basis.T
+        if (np.abs(unit - places @ self._basis) > self.TOLERANCE).any():
+            return np.full((1, 1), np.nan)
+        result: Array = self._between(places)
+        return result
+
+
+class _Line:
+    """Interpolation between places on a line, in any order; one place alone is known too."""
+
+    def __init__(self, places: Array, table: Array, tolerance: float) -> None:
+        self._places, order = np.unique(places, return_index=True)
+        self._table, self._tolerance = table[order], tolerance
+
+    def __call__(self, points: Array) -> Array:
+        place = points.sum()  # the only coordinate, or none
+        low, high = self._places[0], self._places[-1]
+        if not low - self._tolerance <= place <= high + self._tolerance:
+            return np.full((1, 1), np.nan)
+        if len(self._places) == 1:
+            return self._table
+        k = min(max(int(np.searchsorted(self._places, place)), 1), len(self._places) - 1)
+        part = (place - self._places[k - 1]) / (self._places[k] - self._places[k - 1])
+        return np.asarray((1 - part) * self._table[None, k - 1] + part * self._table[None, k])
 
 
 def _order_along(line: Array) -> None:

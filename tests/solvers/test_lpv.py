@@ -137,6 +137,21 @@ def test_a_list_of_points() -> None:
         family.at(left_mass=1.1, shaft_v=7.0)
     line = tt.lpv(spinner(), {"shaft.v": [6.0, 5.0, 5.5]}, grid=False, **ARMS)
     assert np.array_equal(line.at(shaft_v=5.5).A, line.A[2])
+    assert np.array_equal(line.at(shaft_v=5.75).A, (line.A[0] + line.A[2]) / 2)
+    alone = tt.lpv(spinner(), {"left.mass": [1.2], "shaft.v": [6.0]}, grid=False, **ARMS)
+    assert np.array_equal(alone.at(left_mass=1.2, shaft_v=6.0).A, alone.A[0])
+    with refusal("outside", "shaft.v = 6.1"):
+        alone.at(left_mass=1.2, shaft_v=6.1)
+
+
+def test_a_list_of_parameters_tied_together() -> None:
+    both = {"left.mass": [1.0, 1.3, 1.1], "right.mass": [1.0, 1.3, 1.1], "shaft.v": [6.0, 6.0, 6.0]}
+    family = tt.lpv(spinner(), both, grid=False, **ARMS)
+    for mass, expected in ((1.3, family.A[1]), (1.05, (family.A[0] + family.A[2]) / 2)):
+        found = family.at(left_mass=mass, right_mass=mass, shaft_v=6.0)
+        assert np.abs(found.A - expected).max() < 1e-9  # rounding of the place on the line, against entries of 10
+    with refusal("outside", "right.mass = 1.2"):
+        family.at(left_mass=1.1, right_mass=1.2, shaft_v=6.0)
 
 
 def test_omission_and_holding() -> None:
