@@ -88,8 +88,8 @@ def accelerations_along(point: OperatingPoint) -> Array:
 
 def _closures(point: OperatingPoint) -> Array:
     """Return how far rigid closures are from closed, in position and velocity; nothing for a tree."""
-    error_of = getattr(point.model, "closure_error", None)
-    if error_of is None:
+    model = point.model
+    if not model.is_constrained:
         return np.zeros(0)
-    jacobian = np.asarray(point.model.closure_jacobian(point.q))  # type: ignore[attr-defined]
-    return np.concatenate([np.asarray(error_of(point.q)), jacobian @ point.v])
+    rows = model.constraints(point.q, point.v)
+    return np.concatenate([rows.error, rows.jacobian @ point.v])

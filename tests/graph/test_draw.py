@@ -410,10 +410,10 @@ class TestCollapse:
 
     def test_many_blocks_collapse_by_subsystem_and_stay_fast(self) -> None:
         s = arms(10, 20)
-        start = time.perf_counter()
+        start = time.process_time()
         figure = draw_system(s)
         figure.canvas.draw()
-        assert time.perf_counter() - start < 5.0, "200 bodies; about half a second when written"
+        assert time.process_time() - start < 5.0, "200 bodies; about half a second when written"
         assert "arm3/... (39 blocks)" in names_of(figure)
         assert len(names_of(figure)) == 3 + 20
 

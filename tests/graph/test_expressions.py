@@ -91,10 +91,10 @@ def test_random_arithmetic_is_that_of_floats() -> None:
     ],
 )
 def test_what_is_no_arithmetic_is_refused_at_once(text: str, code: str, words: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(tt.ModelError) as caught:
         evaluate(text, PARAMETERS, "hub.mass")
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert (caught.value.code, caught.value.where) == (code, "hub.mass")
     assert words in str(caught.value)
 
@@ -162,7 +162,7 @@ class TestParameters:
         assert math.isnan(evaluate("b + 1", values, "hub.mass"))
 
     def test_thousands_of_wrong_parameters_do_not_take_long(self) -> None:
-        start = time.perf_counter()
+        start = time.process_time()
         _, findings = evaluate_parameters({f"p{k}": f"q{k}" for k in range(20_000)})
         assert 0 < len(findings) <= 50
-        assert time.perf_counter() - start < 5.0
+        assert time.process_time() - start < 5.0

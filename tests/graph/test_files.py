@@ -475,12 +475,12 @@ class TestErrors:
         ids=["size", "dots", "open brackets", "brackets", "braces", "header", "digits", "keys", "parameters"],
     )
     def test_oversized_texts_are_refused_quickly(self, text: str, code: str) -> None:
-        start = time.perf_counter()
+        start = time.process_time()
         with pytest.raises(tt.ModelError) as caught:
             load(text)
         assert caught.value.code == code
         assert len(str(caught.value)) < 50_000
-        assert time.perf_counter() - start < 5.0
+        assert time.process_time() - start < 5.0
 
     def test_a_missing_file(self, tmp_path: Path) -> None:
         (tmp_path / "balloon.toml").touch()
@@ -723,9 +723,9 @@ class TestMutations:
         for k in range(3200):
             mutant = self.mutant(rng, originals[k % 4])
             path.write_bytes(mutant if isinstance(mutant, bytes) else mutant.encode())
-            start = time.perf_counter()
+            start = time.process_time()
             outcomes[self.outcome(path)] += 1
-            assert time.perf_counter() - start < 5.0
+            assert time.process_time() - start < 5.0
         assert all(count > 100 for count in outcomes.values()), outcomes
 
     def outcome(self, path: Path) -> str:

@@ -383,8 +383,8 @@ def many_links(count: int) -> str:
     ids=["links", "unknown links", "long names", "inertials", "numbers", "digits", "attributes", "long tag"],
 )
 def test_hostile_robots_do_not_hang(inside: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(tt.ModelError) as caught:
         from_urdf(f'<robot name="r">{inside}</robot>')
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
     assert len(str(caught.value)) < 50_000

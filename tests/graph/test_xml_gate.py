@@ -55,9 +55,9 @@ def code_of(source: str | bytes | os.PathLike[str]) -> str:
 
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_dtds_and_entities_are_forbidden(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert code_of(FORBIDDEN[name]) == "forbidden-xml"
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -77,9 +77,9 @@ def test_malformed_text(name: str) -> None:
     ids=["text", "bytes", "deep", "very deep", "wide"],
 )
 def test_oversize(text: str | bytes) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert code_of(text) == "too-large"
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def test_oversized_file(tmp_path: Path) -> None:
