@@ -13,6 +13,7 @@ import numpy as np
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.loops.loop_derivatives import rate_derivatives
 
 #: Step of central differences, in the unknowns' scale.
 _STEP = 1e-5
@@ -38,18 +39,23 @@ def equations(point: OperatingPoint, moving: bool) -> Equations:
 
 
 def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
-    """Return the derivatives of the residuals by x: exact where `exact_slopes` has them, else by central differences."""
+    """Return the derivatives of the residuals by x: exact, but for those by parameters and along the motion."""
     point = unknowns.at(x)
     model, nv = point.model, point.model.nv
     by_x = difference_slopes(unknowns, x, moving)
     _, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
+    closed, turning = _closure_slopes(point)
+    first = len(by_x) - 2 * len(closed)
     positions, _ = unknowns.select("coordinate")
     if positions:
         by_x[:nv, positions] = by_q @ unknowns.chart(x)
+        by_x[first:, positions] = np.vstack([closed, turning]) @ unknowns.chart(x)
     for kind, matrix in (("rate", by_v), ("effort", by_tau)):
         positions, indices = unknowns.select(kind)
         by_x[:nv, positions] = matrix[:, indices]
+        if kind == "rate":
+            by_x[first:, positions] = np.vstack([0.0 * closed, closed])[:, indices]
     positions, indices = unknowns.select("input")
     if positions:
         by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices]
@@ -59,14 +65,13 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
 def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x from central differences of exact functions.
 
-    They stand for those by parameters, those along the motion (second derivatives of the dynamics) and those of closures,
-    until there are exact ones; an error here slows the search down, and changes no equilibrium.
+    They stand for those by parameters and those along the motion (second derivatives of the dynamics); an error here slows the
+    search down, and changes no equilibrium.
     """
     first = equations(unknowns.at(x), moving)
     result = np.zeros((len(first.values), len(x)))
-    exact = len(first.values) == unknowns.guess.model.nv
     for k, entry in enumerate(unknowns.entries):
-        if entry.kind == "parameter" or not exact:
+        if entry.kind == "parameter" or moving:
             step = _STEP * np.eye(len(x))[k]
             ahead, behind = (equations(unknowns.at(x + sign * step), moving).values for sign in (1, -1))
             result[:, k] = (ahead - behind) / (2 * _STEP)
@@ -93,3 +98,11 @@ def _closures(point: OperatingPoint) -> Array:
         return np.zeros(0)
     rows = model.constraints(point.q, point.v)
     return np.concatenate([rows.error, rows.jacobian @ point.v])
+
+
+def _closure_slopes(point: OperatingPoint) -> tuple[Array, Array]:
+    """Return the closures' Jacobian J (k, nv), and the derivative of ``J v`` by q (k, nv)."""
+    model = point.model
+    if not model.is_constrained:
+        return np.zeros((0, model.nv)), np.zeros((0, model.nv))
+    return model.constraints(point.q, point.v).jacobian, rate_derivatives(model, point.q, point.v)
