@@ -195,13 +195,13 @@ def _values(point: OperatingPoint, unknowns: Unknowns) -> str:
 
 def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> OperatingPoint:
     """Return the point with what its equations say of the unknowns."""
-    nv = point.model.nv
-    left, sizes, _ = np.linalg.svd(slopes[:nv])
+    names = [*point.model.independent_coordinates(point.q)] if point.model.is_constrained else [*point.model.coordinate_names]
+    rows = [point.model.coordinate_names.index(name) for name in names]
+    left, sizes, _ = np.linalg.svd(slopes[rows] @ _closed_directions(point, slopes))
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
     _, sizes, right = np.linalg.svd(slopes)
     rank = _rank(sizes)
     free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
-    names = point.model.coordinate_names
     return OperatingPoint(
         point.model,
         point.q,
@@ -215,6 +215,14 @@ def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Oper
         tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
         tuple(name for name, is_lost in zip(names, lost, strict=True) if is_lost),
     )
+
+
+def _closed_directions(point: OperatingPoint, slopes: Array) -> Array:
+    """Return directions of the unknowns (columns) in which rigid closures stay closed: all of them for a tree."""
+    closures = slopes[len(slopes) - 2 * len(point.model.constraint_names) :]
+    _, sizes, right = np.linalg.svd(closures)
+    directions: Array = right[_rank(sizes) :].T
+    return directions
 
 
 def _rank(sizes: Array) -> int:
