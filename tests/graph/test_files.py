@@ -720,6 +720,9 @@ class TestMutations:
         originals = [HEAD + ARM + PIN, to_text(tree), to_text(equipped()), to_text(loops)]
         outcomes = {"refused": 0, "unsound": 0, "sound": 0}
         path = tmp_path / "mutant.toml"
+        for original in originals:  # compiles what the mutants need
+            path.write_text(original)
+            assert self.outcome(path) == "sound"
         for k in range(3200):
             mutant = self.mutant(rng, originals[k % 4])
             path.write_bytes(mutant if isinstance(mutant, bytes) else mutant.encode())
