@@ -17,9 +17,15 @@ from titop.solvers.unknowns import Unknowns
 #: Step of central differences, in the unknowns' scale.
 _STEP = 1e-5
 
+#: Singular values below this part of the largest one count as zero.
+_RANK = 1e-8
+
+#: Entries of null spaces below this are rounding.
+SMALLEST_ENTRY = 1e-6
+
 
 class Equations(NamedTuple):
-    """Residuals of the equilibrium's equations, and what they are about."""
+    """Residuals of the equilibrium's equations, and what they are: ``"an acceleration of hinge"``."""
 
     values: Array
     names: tuple[str, ...]
@@ -33,8 +39,11 @@ def equations(point: OperatingPoint, moving: bool) -> Equations:
     if moving:
         values.append(A[model.nv :, : model.nv] @ point.v)
         names += [f"{name} while it moves" for name in model.coordinate_names]
-    closures = _closures(point)
-    return Equations(np.concatenate([*values, closures]), (*names, *(f"closure[{k}]" for k in range(len(closures)))))
+    left = [f"an acceleration of {name}" for name in names]
+    for error, what in zip(_closures(point), ("an opening of {}", "a rate of opening of {}"), strict=True):
+        values.append(error)
+        left += [what.format(name) for name in getattr(model, "constraint_names", ())]
+    return Equations(np.concatenate(values), tuple(left))
 
 
 def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
@@ -83,10 +92,33 @@ def accelerations_along(point: OperatingPoint) -> Array:
     return np.array([model.forward_dynamics(q, point.v, point.tau, point.wrenches or None, u=point.u) for q in moved])
 
 
-def _closures(point: OperatingPoint) -> Array:
+def _closures(point: OperatingPoint) -> tuple[Array, Array]:
     """Return how far rigid closures are from closed, in position and velocity; nothing for a tree."""
     error_of = getattr(point.model, "closure_error", None)
     if error_of is None:
-        return np.zeros(0)
-    jacobian = np.asarray(point.model.closure_jacobian(point.q))  # type: ignore[attr-defined]
-    return np.concatenate([np.asarray(error_of(point.q)), jacobian @ point.v])
+        return np.zeros(0), np.zeros(0)
+    return np.asarray(error_of(point.q)), _closure_jacobian(point) @ point.v
+
+
+def _closure_jacobian(point: OperatingPoint) -> Array:
+    jacobian_of = getattr(point.model, "closure_jacobian", None)
+    return np.zeros((0, point.model.nv)) if jacobian_of is None else np.asarray(jacobian_of(point.q))
+
+
+def undetermined(point: OperatingPoint, slopes: Array) -> Array:
+    """Return which coordinates' (nv) accelerations do not depend on the unknowns, or as others' do already.
+
+    Accelerations that closures forbid do not count. `slopes` are the derivatives (nv, n) of the accelerations.
+    """
+    left, sizes, _ = np.linalg.svd(slopes)
+    lost = left[:, numerical_rank(sizes) :]
+    _, sizes, forbidden = np.linalg.svd(_closure_jacobian(point))
+    forbidden = forbidden[: numerical_rank(sizes)]
+    lost = lost - forbidden.T @ (forbidden @ lost)
+    result: Array = np.abs(lost).max(axis=1, initial=0.0) > SMALLEST_ENTRY
+    return result
+
+
+def numerical_rank(sizes: Array) -> int:
+    """Return how many singular values are not zero but to rounding."""
+    return int((sizes > _RANK * max(1.0, sizes.max(initial=0.0))).sum())

@@ -10,17 +10,19 @@ from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
-from titop.solvers.equilibrium import Equations, accelerations_along, equation_slopes, equations
+from titop.solvers.equilibrium import (
+    SMALLEST_ENTRY,
+    Equations,
+    accelerations_along,
+    equation_slopes,
+    equations,
+    numerical_rank,
+    undetermined,
+)
 from titop.solvers.model import Model
 from titop.solvers.operating_point import OperatingPoint
 from titop.solvers.root_search import newton, trust_region
 from titop.solvers.unknowns import Unknowns
-
-#: Singular values below this part of the largest one count as zero.
-_RANK = 1e-8
-
-#: Entries of null spaces below this are rounding.
-_ENTRY = 1e-6
 
 #: Longest step of a coordinate (m, rad), or of a parameter in parts of its guess: longer ones lead to far equilibria.
 _REACH = 0.5
@@ -169,7 +171,7 @@ def _refuse_residual(
     at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
     hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
     raise ConvergenceError(
-        f"no equilibrium near the guess: acceleration {found.values[worst]:.3g} of {found.names[worst]} is left at "
+        f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst]:.3g}, is left at "
         f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
     )
 
@@ -196,11 +198,10 @@ def _values(point: OperatingPoint, unknowns: Unknowns) -> str:
 def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> OperatingPoint:
     """Return the point with what its equations say of the unknowns."""
     nv = point.model.nv
-    left, sizes, _ = np.linalg.svd(slopes[:nv])
-    lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
+    lost = undetermined(point, slopes[:nv])
     _, sizes, right = np.linalg.svd(slopes)
-    rank = _rank(sizes)
-    free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
+    rank = numerical_rank(sizes)
+    free = np.abs(right[rank:]).max(axis=0, initial=0.0) > SMALLEST_ENTRY
     names = point.model.coordinate_names
     return OperatingPoint(
         point.model,
@@ -215,10 +216,6 @@ def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Oper
         tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
         tuple(name for name, is_lost in zip(names, lost, strict=True) if is_lost),
     )
-
-
-def _rank(sizes: Array) -> int:
-    return int((sizes > _RANK * max(1.0, sizes.max(initial=0.0))).sum())
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any) -> OperatingPoint:
