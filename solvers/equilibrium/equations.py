@@ -20,7 +20,7 @@ _STEP = 1e-5
 
 
 class Equations(NamedTuple):
-    """Residuals of the equilibrium's equations, and what they are about."""
+    """Residuals of the equilibrium's equations, and what they are: ``"an acceleration of hinge"``."""
 
     values: Array
     names: tuple[str, ...]
@@ -34,8 +34,11 @@ def equations(point: OperatingPoint, moving: bool) -> Equations:
     if moving:
         values.append(A[model.nv :, : model.nv] @ point.v)
         names += [f"{name} while it moves" for name in model.coordinate_names]
-    closures = _closures(point)
-    return Equations(np.concatenate([*values, closures]), (*names, *(f"closure[{k}]" for k in range(len(closures)))))
+    left = [f"an acceleration of {name}" for name in names]
+    for error, what in zip(_closures(point), ("an opening of {}", "a rate of opening of {}"), strict=True):
+        values.append(error)
+        left += [what.format(name) for name in model.constraint_names]
+    return Equations(np.concatenate(values), tuple(left))
 
 
 def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
@@ -84,20 +87,20 @@ def accelerations_along(point: OperatingPoint) -> Array:
     None for a point at rest, and for a system with rigid closures, whose constant rates would not keep it closed so far.
     """
     model, largest = point.model, float(np.abs(point.v).max(initial=0.0))
-    if not largest or len(_closures(point)):
+    if not largest or model.is_constrained:
         return np.zeros((0, model.nv))
     instants = np.array([0.7, 1.9, 3.7]) / largest
     moved = [model.integrate(point.q, t * point.v) for t in instants]
     return np.array([model.forward_dynamics(q, point.v, point.tau, point.wrenches or None, u=point.u) for q in moved])
 
 
-def _closures(point: OperatingPoint) -> Array:
+def _closures(point: OperatingPoint) -> tuple[Array, Array]:
     """Return how far rigid closures are from closed, in position and velocity; nothing for a tree."""
     model = point.model
     if not model.is_constrained:
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0)
     rows = model.constraints(point.q, point.v)
-    return np.concatenate([rows.error, rows.jacobian @ point.v])
+    return rows.error, rows.jacobian @ point.v
 
 
 def _closure_slopes(point: OperatingPoint) -> tuple[Array, Array]:

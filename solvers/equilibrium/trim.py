@@ -169,7 +169,7 @@ def _refuse_residual(
     at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
     hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
     raise ConvergenceError(
-        f"no equilibrium near the guess: acceleration {found.values[worst]:.3g} of {found.names[worst]} is left at "
+        f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst]:.3g}, is left at "
         f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -271,3 +273,19 @@ def test_bad_continuations_are_refused() -> None:
         tt.trim_along(free, "base.rx", [0, 1])
     with refusal("no-number", "bounds"):
         tt.trim(free, ["base.rx"], bounds={"base.rx": (0, 1)})
+
+
+def test_a_closed_loop_is_determined() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # of the planar loop's redundant constraints
+        model = tt.load(Path(__file__).parents[2] / "examples" / "models" / "four_bar.toml").resolve()
+    guess = model.assemble(model.configuration({"drive": -1.5}), fixed=["drive"])
+    point = tt.trim(model, q=guess)
+    assert np.abs(model.closure_error(point.q)).max() < 1e-8
+    assert (point.rank, point.free, point.overdetermined) == (3, (), ())  # closures determine two, gravity one
+    held = tt.trim(model, ["drive.tau"], q=guess)
+    assert (held.rank, held.free, held.overdetermined) == (1, (), ())
+    none = tt.trim(model, ["drive.tau", "pivot.tau"], q=guess)
+    assert (none.rank, none.free) == (1, ("drive.tau", "pivot.tau"))
+    with pytest.raises(tt.ConvergenceError, match=r"an opening of pin\.\S+, \S+, is left at drive"):
+        tt.trim(model, q={"drive": -1.5})  # the loop far from closed
