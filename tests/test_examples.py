@@ -281,3 +281,28 @@ def test_flexible_pointing(tmp_path: Path) -> None:
     bending = np.abs(run.coordinate("left_panel.mode1"))
     growth = np.log(bending[t > 14].max() / bending[(t > 6) & (t < 10)].max()) / 8
     assert growth == pytest.approx(rates[example["FIXED"]][4], rel=0.1)  # the largest of some ten swings
+
+
+def test_four_bar_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = script("four_bar_linear")
+    found = example["main"](["--output", str(tmp_path / "figure.png")])
+    model, point, family = found["model"], found["point"], found["family"]
+    assert found["system"].state_labels == ["drive_q", "drive_v"]
+    # one degree of freedom, s the crank's angle: potential U(s) and inertia m(s) along the closed linkage
+    step = 1e-3
+    places = [example["at_crank"](model, point.q[0] + k * step, point.q) for k in (-1, 0, 1)]
+    height = [model.energy(q, np.zeros(3))[1] for q in places]
+    along = (places[2] - places[0]) / (2 * step)  # how the joints follow the crank
+    inertia = along @ model.mass_matrix(point.q) @ along
+    assert abs(height[2] - height[0]) / (2 * step) < 1e-4  # at rest; differences of second order, of energies of 100 J
+    frequency = np.sqrt((height[2] - 2 * height[1] + height[0]) / step**2 / inertia)
+    assert found["system"].poles() == pytest.approx([1j * frequency, -1j * frequency], rel=1e-5)
+    assert found["system"].B[1, 0] * inertia == pytest.approx(1, rel=1e-5)
+    errors = {push: np.abs(simulated - linear).max() / push for push, (simulated, linear) in found["motions"].items()}
+    assert errors[0.01] < 0.01 < 0.1 < errors[0.3]  # of first order in the push
+    # the torque that holds the crank is the slope of the energy; all the way round it does no work
+    assert family.valid.all()
+    assert np.cos(family.q[-1]) == pytest.approx(np.cos(family.q[0]), abs=1e-6)  # assembled in the same way after a turn
+    assert family.tau[:-1, 0].mean() == pytest.approx(0, abs=1e-6)  # a smooth periodic function's mean, N m of 50
+    assert np.abs(family.eigenvalues[30] - found["system"].poles()).min() < 1e-6

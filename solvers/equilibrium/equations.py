@@ -29,9 +29,12 @@ class Equations(NamedTuple):
 def equations(point: OperatingPoint, moving: bool) -> Equations:
     """Return the residuals: accelerations, then how they change along the motion if the point moves, then closures."""
     model = point.model
-    a, A, _ = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    values, names = [a], [*model.coordinate_names]
-    if moving:
+    if not moving:
+        a = model.forward_dynamics(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
+        values, names = [a], [*model.coordinate_names]
+    else:
+        a, A, _ = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+        values, names = [a], [*model.coordinate_names]
         values.append(A[model.nv :, : model.nv] @ point.v)
         names += [f"{name} while it moves" for name in model.coordinate_names]
     left = [f"an acceleration of {name}" for name in names]

@@ -69,7 +69,8 @@ def hybrid(
     if held_rank is None:
         if found < rank and not imposed.any():
             raise singular(model, q)
-        refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
+        if imposed.any():  # otherwise they are consistent to rounding, which is all that is left of them near an equilibrium
+            refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
     elif found < rank:
         raise singular(model, q)
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)

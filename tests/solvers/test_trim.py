@@ -281,7 +281,8 @@ def test_a_closed_loop_is_determined() -> None:
         model = tt.load(Path(__file__).parents[2] / "examples" / "models" / "four_bar.toml").resolve()
     guess = model.assemble(model.configuration({"drive": -1.5}), fixed=["drive"])
     point = tt.trim(model, q=guess)
-    assert np.abs(model.closure_error(point.q)).max() < 1e-8
+    assert np.abs(model.closure_error(point.q)).max() < ROUNDING
+    assert np.abs(point.residual).max() < ROUNDING  # the accelerations of a closed loop may be all rounding
     assert (point.rank, point.free, point.overdetermined) == (3, (), ())  # closures determine two, gravity one
     held = tt.trim(model, ["drive.tau"], q=guess)
     assert (held.rank, held.free, held.overdetermined) == (1, (), ())
