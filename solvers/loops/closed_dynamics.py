@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Accelerations that contradict the closures by less than this part count as consistent: they may come from a simulation, whose
 #: states are closed to an integrator's tolerance only.
 _CONSISTENT = 1e-6
+#: What rounding leaves of accelerations that cancel at an equilibrium (rad/s^2, and m/s^2 for a system of size one).
+_ROUNDING = 1e-9
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
 
