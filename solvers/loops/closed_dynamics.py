@@ -150,7 +150,8 @@ def refuse_inconsistent(model: Dynamics, rows: Constraints, v: Array, a: Array, 
     scale = np.abs(np.real(rows.jacobian)) @ np.abs(np.real(a)) + np.abs(np.real(rows.bias))
     worst = int(rest.argmax())
     # a bias may be a small difference of terms quadratic in v
-    if rest[worst] > _CONSISTENT * ((model.closure_weights * scale).max() + np.max(np.real(v) ** 2, initial=0.0)):
+    terms = (model.closure_weights * scale).max() + np.max(np.real(v) ** 2, initial=0.0)
+    if rest[worst] > _ROUNDING + _CONSISTENT * terms:
         unit = "rad/s^2" if model.angular_constraints[worst] else "m/s^2"
         found = f"{rest[worst] / model.closure_weights[worst]:.3g} {unit} left of {model.constraint_names[worst]}"
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))

@@ -441,3 +441,13 @@ def test_a_coordinate_without_inertia_is_named():
     s["rocker"].mass, s["rocker"].inertia = 0.0, np.zeros((3, 3))
     with pytest.raises(tt.ModelError, match=r"q\d: .*massless-joint"):
         s.resolve()
+
+
+def test_accelerations_that_vanish_may_hold_rounding():
+    model = four_bar().resolve()
+    point = tt.trim(model, ["q1", "q2", "q3"], q={"q1": -1.5, "q2": 1.0, "q3": 1.0})
+    a = model.forward_dynamics(point.q, point.v, np.zeros(3))
+    # at rest in equilibrium nothing is needed: what is left are roundings of forces of 10 N m
+    assert np.abs(model.inverse_dynamics(point.q, point.v, a, actuated=["q1"])).max() < 1e-6
+    with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
+        model.inverse_dynamics(point.q, point.v, a + [1e-6, 0, 0], actuated=["q1"])
