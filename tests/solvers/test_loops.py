@@ -450,4 +450,4 @@ def test_accelerations_that_vanish_may_hold_rounding():
     # at rest in equilibrium nothing is needed: what is left are roundings of forces of 10 N m
     assert np.abs(model.inverse_dynamics(point.q, point.v, a, actuated=["q1"])).max() < 1e-6
     with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
-        model.inverse_dynamics(point.q, point.v, a + [1e-6, 0, 0], actuated=["q1"])
+        model.inverse_dynamics(point.q, point.v, np.array([1e-6, 0, 0]), actuated=["q1"])
