@@ -81,8 +81,10 @@ class FlexibleBody(Block):
     Without deformation, at rest, this is the linear TITOP model of key A with residual mass ``D_P - L^T M_qq^-1 L``. Since
     the centre of mass follows the deformation, linear momentum is exact, deformations do not depend on the velocity of the
     observer, gravity has a potential and energy is conserved; and the inertia stays positive definite whatever the deformation.
-    Neglected, being of second order in deformation and spin: other changes of the inertia and of the angular participation,
-    geometric (centrifugal) stiffening, shortening of bent parts. Spin rates must be small against the lowest frequency.
+    Neglected: other changes of the inertia and of the angular participation with the deformation, geometric (centrifugal)
+    stiffening, shortening of bent parts. Centrifugal loads of a spinning body therefore act on its moving centre of mass only:
+    the stretch of a radial beam comes out as ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
+    small against the lowest frequency.
 
     Examples
     --------

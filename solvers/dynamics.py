@@ -70,6 +70,11 @@ class Dynamics(ClosedLoops, ABC):
         ------
         ModelError
             For unusable arguments, for a joint that moves no inertia at `q`, and where the closures are singular.
+
+        Notes
+        -----
+        With rigid closures, states have to keep the loops closed (`assemble`, `assemble_velocity`); `simulate` checks that they
+        do, this function does not.
         """
 
     @abstractmethod

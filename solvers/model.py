@@ -100,7 +100,7 @@ class Model(Differentiable):
         Raises
         ------
         ModelError
-            For unknown names.
+            For unknown names, and for systems with rigid closures, which have no such states yet.
         """
         from titop.solvers.linear.nlsys import nonlinear_system
 

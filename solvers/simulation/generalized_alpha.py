@@ -30,8 +30,9 @@ class GeneralizedAlpha:
     """The generalised-alpha scheme, as ``method`` of `simulate`; ``"generalized-alpha"`` stands for its defaults.
 
     Implicit, of second order, unconditionally stable for linear systems; solves rigid closures as they are (index 3). It suits
-    stiff compliant closures, springs and flexible bodies, at tolerances of 1e-3 to 1e-6. Vibrations are resolved where their
-    amplitudes exceed the tolerances, in q and in v; a fixed step passes over those that are faster than it.
+    stiff compliant closures and springs, at tolerances of 1e-3 to 1e-6. Vibrations are resolved where their amplitudes exceed
+    the tolerances, in q and in v, which for lightly damped flexible bodies takes many more steps than an explicit integrator
+    needs; a fixed step passes over vibrations that are faster than it.
 
     Parameters
     ----------
