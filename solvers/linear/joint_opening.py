@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from titop.blocks.block import PortRef
-from titop.blocks.errors import Finding, ModelError
 from titop.blocks.pose import Pose
 from titop.blocks.quaternion_joints import Free
 from titop.blocks.rigid_body import RigidBody
@@ -15,7 +14,6 @@ from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.graph.system import Connection
 from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.reduction import closure_slopes
 from titop.solvers.linear.variation import Snapshot, Variation
 
 if TYPE_CHECKING:
@@ -38,20 +36,7 @@ class OpenedJoint:
         self._last: tuple[Model, Model] | None = None
 
     def slopes(self, at: Snapshot, change: Variation) -> Array:
-        """Return the change (6, z) of the reaction.
-
-        Raises
-        ------
-        ModelError
-            In a system with rigid closures, whose forces are not known here.
-        """
-        if closure_slopes(at.model, at.q, at.v) is not None:
-            advice = "read the motion of ports, or make the closure compliant"
-            raise ModelError(
-                Finding(
-                    "closed-loop", f"{self.joint}.reaction", "rigid closures", "a tree, for derivatives of reactions", advice
-                )
-            )
+        """Return the change (6, z) of the reaction in a tree."""
         opened = self._opened(at.model)
         own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
         added = np.setdiff1d(range(opened.nv), own)

@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
+from titop.solvers.linear.closed_reaction import ClosedReaction
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.function_slopes import function_slopes, function_value
 from titop.solvers.linear.joint_opening import OpenedJoint
@@ -105,8 +106,8 @@ def _expand(model: Model, name: str, drives: Drives) -> Reading | None:
         return _port(base, part)
     if part in _COORDINATE_PARTS and (where := coordinates_of(model, base)) is not None:
         return _coordinates(model, base, part, where)
-    if part == "reaction" and base in model.joint_names:
-        return _reaction(base, drives)
+    if part == "reaction" and base in (*model.joint_names, *_closures(model)):
+        return _reaction(model, base, drives)
     return None
 
 
@@ -152,7 +153,7 @@ def _sensor(model: Model, name: str, drives: Drives) -> Reading | None:
 
 
 def _whole_sensor(model: Model, sensor: Sensor, drives: Drives) -> Reading:
-    opened = OpenedJoint(getattr(sensor, "joint", ""), drives)
+    opened = _reaction_slopes(model, getattr(sensor, "joint", ""), drives)
     return Reading(
         tuple(Signal(path, unit) for path, unit in zip(sensor.output_names, sensor_units(model, sensor), strict=True)),
         lambda at: read_sensor(at.model, sensor, at.q, at.v, at.a, at.wrenches, at.u, at.tau),
@@ -160,8 +161,17 @@ def _whole_sensor(model: Model, sensor: Sensor, drives: Drives) -> Reading:
     )
 
 
-def _reaction(joint: str, drives: Drives) -> Reading:
-    path, opened = f"{joint}.reaction", OpenedJoint(joint, drives)
+def _closures(model: Model) -> tuple[str, ...]:
+    return tuple(loop.closure.name for loop in model.assembly.loops)
+
+
+def _reaction_slopes(model: Model, name: str, drives: Drives) -> OpenedJoint | ClosedReaction:
+    """Return what tells how a reaction changes: an opened joint of a tree, or else the loops' forces."""
+    return ClosedReaction(name, drives) if model.assembly.loops else OpenedJoint(name, drives)
+
+
+def _reaction(model: Model, joint: str, drives: Drives) -> Reading:
+    path, opened = f"{joint}.reaction", _reaction_slopes(model, joint, drives)
     signals = tuple(Signal(f"{path}[{k}]", "N" if k < 3 else "N m") for k in range(6))
     return Reading(signals, lambda at: at.model.reaction(joint, at.q, at.v, at.a, at.wrenches, at.u, at.tau), opened.slopes)
 
@@ -186,5 +196,5 @@ def _known(model: Model) -> Sequence[str]:
         *(f"{joint}.{part}" for joint in joints for part in _COORDINATE_PARTS),
         *sensors,
         *(f"{port}.{part}" for port in ports for part in PORT_PARTS),
-        *(f"{joint}.reaction" for joint in model.joint_names),
+        *(f"{joint}.reaction" for joint in (*model.joint_names, *_closures(model))),
     ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Sensor, Tachometer, WheelMomentum
 from titop.blocks.spatial import Array, skew
+from titop.solvers.linear.closed_reaction import ClosedReaction
 from titop.solvers.linear.joint_opening import OpenedJoint
 from titop.solvers.linear.port_slopes import acceleration_slopes, euler_slopes, twist_slopes
 from titop.solvers.linear.variation import Snapshot, Variation
 from titop.solvers.outputs import sensor_entry
 
 
-def sensor_slopes(at: Snapshot, change: Variation, sensor: Sensor, opened: OpenedJoint) -> Array:
+def sensor_slopes(at: Snapshot, change: Variation, sensor: Sensor, opened: OpenedJoint | ClosedReaction) -> Array:
     """Return the change (outputs, z) of what a sensor reads; see `read_sensor`."""
     if isinstance(sensor, Accelerometer):
         return _specific_force(at, change, str(sensor.target))

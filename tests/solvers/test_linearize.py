@@ -15,7 +15,7 @@ from titop.solvers.linear.reduction import null_space
 from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
 
-from tests.closed_systems import slider_crank
+from tests.closed_systems import four_bar, slider_crank
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.systems import random_state, random_tree
@@ -436,3 +436,27 @@ def test_a_closed_chain_has_the_states_of_its_freedom() -> None:
     assert by_crank.B[1, 0] == pytest.approx(slopes[2], rel=1e-6)
     with refusal("not-independent", "q1"):
         tt.linearize(model, point, ["q1"], independent=["q1", "q2"])
+
+
+def test_reactions_of_a_closed_chain() -> None:
+    """Of a closure, a joint and a sensor, by the crank's angle and rate, its effort and a wrench: against differences."""
+    s = four_bar()
+    s.add_sensor(tt.ReactionSensor("cell", "q2"))
+    with pytest.warns(tt.ModelWarning, match="redundant-closure"):
+        model = s.resolve()
+    point = tt.trim(model, ["q1", "q2", "q3"], q={"q1": -1.5, "q2": 1.0, "q3": 1.0})
+    outputs = ["pin.reaction", "q1.reaction", "cell"]
+    system = tt.linearize(model, point, ["q1", "coupler.end"], outputs, independent=["q1"])
+
+    def reactions(x: Array) -> Array:
+        q = model.assemble([point.q[0] + x[0], *point.q[1:]], fixed=["q1"])
+        v = model.assemble_velocity(q, [x[1], 0.0, 0.0], fixed=["q1"])
+        tau, wrenches = np.array([x[2], 0.0, 0.0]), {"coupler.end": x[3:]}
+        a = model.forward_dynamics(q, v, tau, wrenches)
+        return np.concatenate([model.reaction(name, q, v, a, wrenches, tau=tau) for name in ("pin", "q1", "q2")])
+
+    step = 1e-5
+    slopes = np.column_stack([(reactions(d) - reactions(-d)) / (2 * step) for d in step * np.eye(9)])
+    # second-order differences of forces near 10 N with a step of 1e-5: about 1e-9
+    assert np.abs(np.hstack([system.C, system.D]) - slopes).max() < 1e-7
+    assert np.abs(slopes).max() > 1
