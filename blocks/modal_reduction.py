@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+import scipy  # whose parts are imported when they are first used
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import ModelError
 from titop.blocks.spatial import Array, skew
@@ -98,8 +98,8 @@ def craig_bampton(mass: Array, stiffness: Array, boundary: int, modes: int) -> A
     basis = np.zeros((len(mass), boundary + modes))
     basis[:boundary, :boundary] = np.eye(boundary)
     if len(mass) > boundary:
-        factor = cho_factor(stiffness[interior, interior])
-        basis[interior, :boundary] = -cho_solve(factor, stiffness[interior, :boundary])
+        factor = scipy.linalg.cho_factor(stiffness[interior, interior])
+        basis[interior, :boundary] = -scipy.linalg.cho_solve(factor, stiffness[interior, :boundary])
     basis[interior, boundary:] = lowest_modes(mass[interior, interior], stiffness[interior, interior], modes)
     return basis
 
@@ -117,7 +117,7 @@ def lowest_modes(mass: Array, stiffness: Array, modes: int) -> Array:
     n = len(mass)
     if not modes:
         return np.zeros((n, 0))
-    inverse_squares, shapes = eigh(mass, stiffness, subset_by_index=(n - modes, n - 1))
+    inverse_squares, shapes = scipy.linalg.eigh(mass, stiffness, subset_by_index=(n - modes, n - 1))
     if inverse_squares[0] <= 1e-14 * inverse_squares[-1]:
         raise np.linalg.LinAlgError
     return np.asarray(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
@@ -130,11 +130,11 @@ def attachment_modes(mass: Array, stiffness: Array, boundary: int, modes: int) -
     """
     loads = np.eye(len(mass))[:, :boundary]
     clamped = lowest_modes(mass, stiffness, modes)
-    static = cho_solve(cho_factor(stiffness), loads)
+    static = scipy.linalg.cho_solve(scipy.linalg.cho_factor(stiffness), loads)
     static = static - clamped @ (clamped.T @ (mass @ static))
     static /= np.sqrt(np.einsum("ij,ij->j", static, mass @ static))
     basis = np.hstack([clamped, static])
-    return basis @ eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1]
+    return basis @ scipy.linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1]
 
 
 def reduced(mass: Array, stiffness: Array, rigid: Array, basis: Array) -> dict[str, Array]:

@@ -20,15 +20,6 @@ from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Push
 from titop.solvers.model import Model
-from titop.solvers.simulation.alpha_solver import AlphaSolver
-from titop.solvers.simulation.constrained_integration import (
-    Projected,
-    Stepper,
-    closed_start,
-    integrate_steps,
-    rank_of_free,
-    require_method,
-)
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.trajectory import Trajectory
@@ -180,6 +171,8 @@ def simulate(
         raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
     plant = _Plant(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
+        from titop.solvers.simulation.constrained_integration import closed_start, rank_of_free, require_method
+
         if isinstance(scheme, str):
             require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
@@ -328,6 +321,9 @@ def _integrate(
         total=float(length), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False
     ) as bar:
         if plant.model.is_constrained or isinstance(method, GeneralizedAlpha):
+            from titop.solvers.simulation.alpha_solver import AlphaSolver
+            from titop.solvers.simulation.constrained_integration import Projected, Stepper, integrate_steps, require_method
+
             span, tolerances = (float(times[0]), float(times[-1])), {"rtol": rtol, "atol": atol, "max_step": max_step}
             solver: Stepper
             if isinstance(method, GeneralizedAlpha):
