@@ -83,6 +83,41 @@ def test_interconnection_with_a_controller() -> None:
     assert np.abs(response.outputs[:, 0]).max() > 0.1
 
 
+def carrier() -> tt.System:
+    """Return a sprung cart."""
+    s = tt.System("carrier", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("cart", 2.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=5.0))
+    return s
+
+
+def hanging(mount: tt.Weld | tt.Prismatic) -> tt.System:
+    """Return a pendulum that hangs on a mounted carriage."""
+    s, carriage = tt.System("load", gravity=[0, 0, -9.81]), tt.RigidBody("carriage", 0.1)
+    s.connect("world", carriage, mount)
+    s.connect(carriage, tt.RigidBody("bob", 0.5, com=[0, 0, -0.4]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    return s
+
+
+def test_an_algebraic_loop_between_two_systems_is_resolved_before_export() -> None:
+    """Force and acceleration, exchanged at once: python-control refuses the loop, `include` makes one system of the two."""
+    cart = carrier().resolve().to_nlsys(["rail"], ["rail.q", "rail.a"])
+    load = hanging(tt.Prismatic("slide", axis=[1, 0, 0])).resolve().to_nlsys(["slide.a"], ["slide.tau"])
+    wires = [["load.slide_a", "carrier.rail_a"], ["carrier.rail", "-load.slide_tau"]]
+    loop = control.interconnect([cart, load], wires, outlist=["carrier.rail_q"])
+    with pytest.raises(RuntimeError, match="algebraic loop"):
+        control.input_output_response(loop, [0, 1], 0, [0.2, 0, 0, 0.7, 0, 0])
+
+    joined = carrier()
+    joined.include(hanging(tt.Weld("mount")), "load", at=joined["cart"])
+    whole, rng = joined.resolve().to_nlsys([], ["rail.a"]), np.random.default_rng(8)
+    for rail, hinge, rail_rate, hinge_rate in rng.uniform(-1, 1, (20, 4)):
+        acceleration = whole.output(0, [rail, hinge, rail_rate, hinge_rate], [])
+        force = load.output(0, [rail, hinge, rail_rate, hinge_rate], acceleration)
+        felt = cart.output(0, [rail, rail_rate], -force)[1]
+        assert felt == pytest.approx(acceleration[0], abs=1e-12)  # a few hundred roundings of numbers below 100
+        assert abs(cart.output(0, [rail, rail_rate], 0 * force)[1] - felt) > 1e-3
+
+
 def test_parameters_by_name() -> None:
     model = cart().resolve()
     system = model.to_nlsys(["rail"])
