@@ -122,9 +122,16 @@ class Differentiable(Dynamics):
         Returns
         -------
         HybridDerivatives
+
+        Raises
+        ------
+        ModelError
+            Where closed loops do not let the prescribed coordinates move independently of each other.
         """
         mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
+        if self.is_constrained:
+            closed_dynamics.refuse_overdriven(self, q, mask)
         return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
 
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:

@@ -31,14 +31,10 @@ class SteppedSlopes(Model):
         )
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        nothing, imposed, rank = np.zeros(self.nv), np.zeros(self.nv, dtype=bool), self.closure_rank
-        if not self.is_constrained:
-            return self._stepped(lambda q, v, tau: self.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
-
-        def accelerations(q: Array, v: Array, tau: Array) -> Array:
-            return closed_dynamics.accelerations(self, q, v, nothing, tau, imposed, pushes, rank)[0]
-
-        return self._stepped(accelerations, q, v, tau)
+        if self.is_constrained:
+            return self._stepped(lambda q, v, tau: closed_dynamics.forward(self, q, v, tau, pushes), q, v, tau)
+        nothing, imposed = np.zeros(self.nv), np.zeros(self.nv, dtype=bool)
+        return self._stepped(lambda q, v, tau: self.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
 
     def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
         """Return the derivatives (3, nv, nv) of a function of q, v and x."""
@@ -63,12 +59,16 @@ class SteppedSlopes(Model):
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
     ) -> HybridDerivatives:
+        if self.is_constrained:
+            closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)  # refuses what is singular or inconsistent
+        rank = closed_dynamics.rank_of_free(self, q, mask) if self.is_constrained else 0
+
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self.nv)
             q_, v_ = self.integrate(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             if self.is_constrained:
-                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, self.closure_rank))
+                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, rank))
             return np.array(self.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
 
         by_each = complex_step(both, np.zeros(4 * self.nv))

@@ -41,6 +41,31 @@ def accelerations(
     return alone + response @ np.linalg.solve(jacobian @ response, missing), rows, len(chosen)
 
 
+def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
+    """Return how many constraints are independent when the imposed coordinates do not move."""
+    weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
+    return len(independent_rows(weighted[:, ~imposed], model.closure_rank))
+
+
+def refuse_overdriven(model: Dynamics, q: Array, imposed: Array) -> None:
+    """Refuse prescribed coordinates that cannot move independently of each other: nothing can be differentiated by them.
+
+    Raises
+    ------
+    ModelError
+        Naming how many too many there are, and at a singular configuration.
+    """
+    too_many = model.closure_rank - rank_of_free(model, q, imposed)
+    if too_many <= 0:
+        return
+    if rank_of_free(model, q, np.zeros_like(imposed)) < model.closure_rank:
+        raise singular(model, q)
+    names = [name for name, on in zip(model.coordinate_names, imposed, strict=True) if on]
+    found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
+    advice = "prescribe fewer, as m.independent_coordinates does, or take m.inverse_dynamics_derivatives"
+    raise ModelError(Finding("overdriven", "prescribed", found, expected, advice))
+
+
 def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause.
 
@@ -69,7 +94,7 @@ def hybrid(
     rank = model.closure_rank if held_rank is None else held_rank
     a, rows, found = accelerations(model, q, v, a, tau, imposed, pushes, rank)
     if held_rank is None:
-        if found < rank and not imposed.any():
+        if found < rank and not imposed.all() and rank_of_free(model, q, np.zeros_like(imposed)) < rank:
             raise singular(model, q)
         if imposed.any():  # otherwise they are consistent to rounding, which is all that is left of them near an equilibrium
             refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")

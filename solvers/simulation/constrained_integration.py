@@ -19,7 +19,6 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.inputs import Push
 from titop.solvers.loops.assembling import open_loops, project_configuration, project_velocity, refuse_flipped
-from titop.solvers.loops.multipliers import independent_rows
 from titop.solvers.model import Model
 
 #: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
@@ -119,12 +118,6 @@ def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tupl
     refuse_flipped(model, q)
     q = model.assemble(q, fixed)
     return q, model.assemble_velocity(q, v, fixed)
-
-
-def rank_of_free(model: Model, q: Array, fixed: Array) -> int:
-    """Return how many constraints are independent when the coordinates of a mask do not move."""
-    weighted = model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
-    return len(independent_rows(weighted[:, ~fixed], model.closure_rank))
 
 
 class Projected:

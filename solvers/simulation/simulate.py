@@ -19,6 +19,7 @@ from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Push
+from titop.solvers.loops import closed_dynamics
 from titop.solvers.model import Model
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.prescribed import PrescribedMotion
@@ -171,12 +172,12 @@ def simulate(
         raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
     plant = _Plant(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
-        from titop.solvers.simulation.constrained_integration import closed_start, rank_of_free, require_method
+        from titop.solvers.simulation.constrained_integration import closed_start, require_method
 
         if isinstance(scheme, str):
             require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
-        plant.held_rank = rank_of_free(model, q, motion.mask)
+        plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
     watched = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
     for event in watched:
         if not isinstance(event, Event):

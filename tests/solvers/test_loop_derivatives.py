@@ -94,6 +94,14 @@ def test_hybrid_dynamics(case: Case) -> None:
     assert error(found, expected) < TOLERANCE
 
 
+@pytest.mark.parametrize("name", ["four-bar", "bricard"])
+def test_motions_that_depend_on_each_other_are_nothing_to_differentiate_by(name: str) -> None:
+    case = Case(name)
+    for model in (case.model, case.reference):
+        with pytest.raises(tt.ModelError, match=r"too many; expected coordinates that can move independently.*overdriven"):
+            model.hybrid_dynamics_derivatives(case.q, case.v, case.tau, case.a, model.coordinate_names)
+
+
 def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from titop.solvers.loops import loop_derivatives
 

@@ -421,6 +421,15 @@ def test_a_singular_configuration_is_refused(engine):
     with pytest.raises(tt.ModelError, match=r"pin: got 1 independent constraints at q1 0, .*singular-closure") as caught:
         model.forward_dynamics(in_line, np.zeros(3), np.zeros(3))
     assert caught.value.where == "pin"
+    with pytest.raises(tt.ModelError, match=r"singular-closure"):
+        model.forward_dynamics_derivatives(in_line, np.zeros(3), np.zeros(3))
+    with pytest.raises(tt.ModelError, match=r"singular-closure"):
+        model.hybrid_dynamics(in_line, *np.zeros((3, 3)), ["q1"])
+    with pytest.raises(tt.ModelError, match=r"singular-closure"):
+        tt.linearize(model, in_line, ["q1"])
+    held, needed = model.hybrid_dynamics(in_line, *np.zeros((3, 3)), ["q1", "q2", "q3"])
+    assert not held.any()  # nothing is left undetermined where all is prescribed
+    assert needed == pytest.approx(model.inverse_dynamics(in_line, *np.zeros((2, 3))))
     near = model.assemble([0.1, -0.1, -3.0], fixed=["q1"])
     assert np.isfinite(model.forward_dynamics(near, np.zeros(3), np.zeros(3))).all()
 
