@@ -59,16 +59,12 @@ class SteppedSlopes(Model):
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
     ) -> HybridDerivatives:
-        if self.is_constrained:
-            closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)  # refuses what is singular or inconsistent
-        rank = closed_dynamics.rank_of_free(self, q, mask) if self.is_constrained else 0
-
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self.nv)
             q_, v_ = self.integrate(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             if self.is_constrained:
-                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, rank))
+                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, self.closure_rank))
             return np.array(self.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
 
         by_each = complex_step(both, np.zeros(4 * self.nv))

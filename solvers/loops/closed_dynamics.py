@@ -56,7 +56,7 @@ def refuse_overdriven(model: Dynamics, q: Array, imposed: Array) -> None:
         Naming how many too many there are, and at a singular configuration.
     """
     too_many = model.closure_rank - rank_of_free(model, q, imposed)
-    if too_many <= 0:
+    if not too_many:
         return
     if rank_of_free(model, q, np.zeros_like(imposed)) < model.closure_rank:
         raise singular(model, q)
@@ -185,7 +185,7 @@ def refuse_inconsistent(model: Dynamics, rows: Constraints, v: Array, a: Array, 
 def singular(model: Dynamics, q: Array) -> ModelError:
     """Return the error for a configuration at which fewer constraints are independent than elsewhere."""
     weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
-    found = len(independent_rows(weighted, model.closure_rank))
+    found = rank_of_free(model, q, np.zeros(model.nv, dtype=bool))
     loops = ", ".join(_loops_that_lose_rank(model, weighted)) or ", ".join(loop.closure.name for loop in model.rigid_loops)
     state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
     return ModelError(
