@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from types import BuiltinFunctionType
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,11 @@ from titop.solvers.packed import real
 
 class CompiledModel(CompiledSlopes):
     """A model resolved by compiled kernels; see `Model` for its functions."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out compiled functions, which cannot be sent to another process; it loads its own."""
+        functions = BuiltinFunctionType | partial
+        return {name: value for name, value in self.__dict__.items() if not isinstance(value, functions)}
 
     @property
     def _entries(self) -> Any:

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-
-_OPTIONS: dict[str, Any] = {
-    "error_model": "numpy",
-    "forceinline": True,
-    "_nrt": False,  # no counting of references: helpers may not allocate, entries pass them their arrays
-    "no_cpython_wrapper": True,  # never called from Python
-    "no_cfunc_wrapper": True,
-}
-helper = njit(**_OPTIONS)
+from titop.solvers.kernels.compilation import helper
 
 
 @helper

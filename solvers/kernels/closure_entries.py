@@ -6,18 +6,15 @@ As in `entries`, each returns a status or nothing; `loops` says where the closur
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, void
-from titop.solvers.kernels.algebra import helper
 from titop.solvers.kernels.closures import constraints
-from titop.solvers.kernels.compilation import entry
+from titop.solvers.kernels.compilation import entry, helper
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, OK, RANK, ROWS, SINGULAR, WRONG_SIZE
 from titop.solvers.kernels.observe import world_poses
+from titop.solvers.kernels.signatures import FLOATS, INTS, NOTHING, VECTOR
 from titop.solvers.kernels.whole import inverse_from_twists, sizes_fit, status_of
-
-_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
 
 
 @helper
@@ -43,7 +40,7 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
     return status if status != OK else status_of(a)
 
 
-@entry(int64(_I, _I, _I, _F, _X, _X, _X, _X))
+@entry(INTS, INTS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
 def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system with rigid closures into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
@@ -81,7 +78,7 @@ def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
     return status
 
 
-@entry(int64(_I, _I, _I, _F, _F, _X, _X, _X, _F, _X))
+@entry(INTS, INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
 def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
     """Forward dynamics with rigid closures from known twists and laws."""
     n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
@@ -107,7 +104,7 @@ def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
     )
 
 
-@entry(void(_I, _I, _F, _F, _X, _F, _X, _F, _X))
+@entry(INTS, INTS, FLOATS, FLOATS, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)
 def closure_rows(loops, ints, floats, law, v, work, error, jacobian, bias):
     """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
     world = np.empty((ints[0, ELEMENTS], 12))

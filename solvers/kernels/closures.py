@@ -6,7 +6,8 @@ w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import carry_wrench, dot, helper, matrix_of, plus, rotate, six, transport
+from titop.solvers.kernels.algebra import carry_wrench, dot, matrix_of, plus, rotate, six, transport
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import port_effort, port_gamma, port_twist, subspace_column
 from titop.solvers.kernels.joints import along_joint
 from titop.solvers.kernels.layout import (

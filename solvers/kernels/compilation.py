@@ -1,27 +1,22 @@
-"""Compiling kernels at first use, and keeping them in a cache that notices every edit.
+"""Kernels: Python functions that are compiled when they are first called, and kept in the cache from then on.
 
-numba's own disk cache looks only at the file of the function itself, not at the helpers that it calls. Here the cache's
-folder is named after a hash of all kernel sources, so that any edit starts a fresh one.
+numba compiles them; a process that finds them in the cache never loads numba.
 """
 
 from __future__ import annotations
 
-import functools
 import gc
-import hashlib
-import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import numba
-from numba import njit
+from titop.solvers.kernels import cache
+from titop.solvers.kernels.loading import load
+from titop.solvers.kernels.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
 ANNOUNCE_AFTER = 2.0
@@ -36,82 +31,63 @@ class Kernel:
     ----------
     function : callable
         Written for numba.
-    signature : numba signature
+    signature : Signature
         The only types that it accepts; others give a `TypeError`.
     """
 
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
         self.function = function
         self.signature = signature
+        self.name = f"{function.__module__}.{function.__name__}".removeprefix("titop.solvers.kernels.").replace(".", "_")
         self.__doc__ = function.__doc__
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
         """The compiled function: read from the cache, or compiled and put there."""
         with _lock:
-            dispatcher = self._dispatcher()
-            with _Announcement(self.function.__name__), _collection_paused():
-                dispatcher.compile(self.signature)
-            dispatcher.disable_compile()
-            return dispatcher
+            code = cache.read(self.name)
+            if code is None:
+                code = self._compile()
+                cache.write(self.name, code)
+            return load(self.name, code)
 
-    def _dispatcher(self) -> Any:
-        folder = cache_folder()
-        if folder is None:
-            return njit(error_model="numpy", nogil=True)(self.function)
-        config: Any = numba.config
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-        try:
-            return njit(error_model="numpy", nogil=True, cache=True)(self.function)
-        finally:
-            config.CACHE_DIR = before
+    def _compile(self) -> bytes:
+        with _Announcement(self.function.__name__), _collection_paused():
+            from titop.solvers.kernels.machine_code import machine_code  # loads numba
+
+            return machine_code(self.name, self.function, self.signature)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.compiled(*arguments)
 
 
-def entry(signature: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Return a decorator that makes a function a `Kernel`."""
-    return lambda function: Kernel(function, signature)
+def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:
+    """Return a decorator that makes a function of such arguments a `Kernel`."""
+    return lambda function: Kernel(function, Signature(arguments, result))
 
 
-def source_hash(folder: Path = Path(__file__).parent) -> str:
-    """Return a hash of all kernel sources in a folder."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(folder.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
+class Helper:
+    """A function that kernels call: it is compiled into them, and not called from Python."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where it meets the helper in a kernel."""
+        return self._dispatcher._numba_type_
+
+    @cached_property
+    def _dispatcher(self) -> Any:
+        from titop.solvers.kernels.machine_code import inlined
+
+        return inlined(self.function)
 
 
-@functools.cache
-def cache_folder() -> Path | None:
-    """Return the folder of this version's compiled kernels, or None where nothing can be written.
-
-    ``TITOP_CACHE_DIR`` sets its parent; by default it is the user's cache folder.
-    """
-    chosen = os.environ.get("TITOP_CACHE_DIR")
-    roots = (
-        [Path(chosen)]
-        if chosen
-        else [_user_cache() / "titop", Path(tempfile.gettempdir()) / f"titop-{os.getuid() if hasattr(os, 'getuid') else 0}"]
-    )
-    for root in roots:
-        folder = root / source_hash()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return None
-
-
-def _user_cache() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+def helper(function: Callable[..., Any]) -> Any:
+    """Make a function a `Helper`."""
+    return Helper(function)
 
 
 @contextmanager

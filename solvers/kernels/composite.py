@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, helper, inertia_times, plus, put_six, six
+from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, inertia_times, plus, put_six, six
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.general import add_at_port, port_effort
 from titop.solvers.kernels.joints import along_joint, axis, coordinates_of

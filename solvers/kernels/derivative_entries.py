@@ -6,9 +6,7 @@ As in `entries`, each returns a status or nothing.
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, void
-from titop.solvers.kernels.algebra import helper
-from titop.solvers.kernels.compilation import entry
+from titop.solvers.kernels.compilation import entry, helper
 from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
@@ -31,9 +29,8 @@ from titop.solvers.kernels.layout import (
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
+from titop.solvers.kernels.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 from titop.solvers.kernels.whole import forward_whole, sizes_fit, status_of, world_rows
-
-_I, _F, _X, _T = int64[:, ::1], float64[:, ::1], float64[::1], float64[:, :, ::1]
 
 
 @helper
@@ -61,7 +58,17 @@ def _result_fits(ints, result):
     return result.shape[0] == 3 and result.shape[1] == ints[0, NV] and result.shape[2] == ints[0, NV]
 
 
-@entry(int64(_I, _F, _I, _X, _X, _X, _T))
+@helper
+def _status_of(result):
+    """Return whether all derivatives are finite, as a status."""
+    status = OK
+    for k in range(result.shape[0]):
+        for i in range(result.shape[1]):
+            status = min(status, status_of(result[k, i]))
+    return status
+
+
+@entry(INTS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
 def inverse_derivatives(ints, floats, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of a rigid system's inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
@@ -73,7 +80,7 @@ def inverse_derivatives(ints, floats, paths, q, v, a, result):
         return status
     sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
     _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, result)
-    return status_of(result.ravel())
+    return _status_of(result)
 
 
 @helper
@@ -87,7 +94,7 @@ def _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, su
     return OK
 
 
-@entry(int64(_I, _F, _I, _I, _X, _X, _X, _T))
+@entry(INTS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
 def forward_derivatives(ints, floats, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of a rigid system's forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
@@ -101,10 +108,10 @@ def forward_derivatives(ints, floats, tree, paths, q, v, tau, result):
     sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
     a, changes = np.empty(n), np.empty((3, n, n))
     status = _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, sums, columns, changes, a, result)
-    return status if status != OK else status_of(result.ravel())
+    return status if status != OK else _status_of(result)
 
 
-@entry(int64(_I, _F, _I, _I, _X, _X, _X, _X, _F, _F))
+@entry(INTS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS)
 def linear_matrices(ints, floats, tree, paths, q, v, tau, a, A, B):
     """Accelerations, and ``A`` (2nv x 2nv) and ``B`` (2nv x nv) of a rigid system's linearisation by q, v and tau."""
     n, count = ints[0, NV], ints[0, ELEMENTS]
@@ -126,10 +133,10 @@ def linear_matrices(ints, floats, tree, paths, q, v, tau, a, A, B):
             A[n + i, j], A[n + i, n + j], B[n + i, j] = slopes[0, i, j], slopes[1, i, j], slopes[2, i, j]
         A[i, n + i] = 1.0
     subtract_brackets(ints, v, A)
-    return status_of(slopes.ravel())
+    return _status_of(slopes)
 
 
-@entry(void(_I, _F, _F, _X, _X, _F))
+@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, result=NOTHING)
 def motions_stage(ints, floats, law, v, a, work):
     """Accelerations, and the wrench that each block and its loads take alone, from known twists and laws."""
     outward_wrenches(ints, floats, law, v, a, work, np.empty(v.size))
@@ -137,23 +144,23 @@ def motions_stage(ints, floats, law, v, a, work):
         apply_loads(ints, floats, law, work, np.empty((world_rows(ints), 12)), False)
 
 
-@entry(int64(_I, _F, _F, _F, _I, _X, _X, _F, _F, _F, _T))
+@entry(INTS, FLOATS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS, CUBE)
 def derivatives_stage(ints, floats, law, slopes, paths, v, a, work, sums, columns, result):
     """Derivatives of inverse dynamics from known laws, slopes, motions and wrenches of the blocks."""
     world = np.empty((world_rows(ints), 12))
     if ints[0, INERTIAL_LOADS]:
         world_poses(ints, law, work, world)
     _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, columns, result)
-    return status_of(result.ravel())
+    return _status_of(result)
 
 
-@entry(void(_I, _F, _F, _F, _I, _X, _X, _F, _F, _F))
+@entry(INTS, FLOATS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS, result=NOTHING)
 def columns_stage(ints, floats, law, slopes, paths, v, a, work, sums, columns):
     """How coordinates move the blocks, from known laws, slopes and motions."""
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
 
 
-@entry(void(_I, _F, int64, _F, _X, _T))
+@entry(INTS, FLOATS, INTEGER, FLOATS, VECTOR, CUBE, result=NOTHING)
 def port_derivatives(paths, columns, last, frame, twist, result):
     """Derivatives (4, 6, nv) of a port's motion, zero before; see `port_slopes`."""
     port_slopes(paths, columns, last, frame, (twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]), result)

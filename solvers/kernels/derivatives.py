@@ -21,7 +21,6 @@ from titop.solvers.kernels.algebra import (
     carry_twist,
     carry_wrench,
     dot,
-    helper,
     minus,
     plus,
     put_six,
@@ -33,6 +32,7 @@ from titop.solvers.kernels.algebra import (
     twist_cross,
     wrench_cross,
 )
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general_derivatives import own_pairs, pairs_before, write_general
 from titop.solvers.kernels.joints import axis, coordinates_of
 from titop.solvers.kernels.layout import (

@@ -7,7 +7,6 @@ Rigid systems run whole in one call (`inverse_dynamics`, `forward_dynamics`), sy
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int64, void
 from titop.solvers.kernels.closures import compliant_energy
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
@@ -29,6 +28,7 @@ from titop.solvers.kernels.layout import (
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
 from titop.solvers.kernels.passive import add_passive_efforts, elastic_energy
+from titop.solvers.kernels.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 from titop.solvers.kernels.whole import (
     apply_wrenches,
     forward_whole,
@@ -39,10 +39,8 @@ from titop.solvers.kernels.whole import (
     world_rows,
 )
 
-_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
 
-
-@entry(int64(_I, _F, _X, _X, _X, _X))
+@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
 def inverse_dynamics(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
@@ -54,7 +52,7 @@ def inverse_dynamics(ints, floats, q, v, a, tau):
     return status
 
 
-@entry(int64(_I, _F, _X, _X, _X, _X))
+@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
 def forward_dynamics(ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
@@ -67,7 +65,7 @@ def forward_dynamics(ints, floats, q, v, tau, a):
     return status
 
 
-@entry(int64(_X, float64, _X, _I, _F, _X))
+@entry(VECTOR, REAL, VECTOR, INTS, FLOATS, VECTOR)
 def state_derivative(dy, t, y, ints, floats, tau):
     """Derivative of ``y = [q, v]`` of a rigid system; quaternions are taken as their unit multiples.
 
@@ -85,13 +83,13 @@ def state_derivative(dy, t, y, ints, floats, tau):
     return status
 
 
-@entry(void(_I, _X, _X, _X))
+@entry(INTS, VECTOR, VECTOR, VECTOR, result=NOTHING)
 def configuration_rate(ints, q, v, rates):
     """dq/dt of a rigid system into `rates`."""
     write_rates(ints, q, v, rates)
 
 
-@entry(int64(_I, _F, _F, _F, _F, _F))
+@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 def inverse_batch(ints, floats, q, v, a, tau):
     """Inverse dynamics of a rigid system for stacked states."""
     work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
@@ -103,7 +101,7 @@ def inverse_batch(ints, floats, q, v, a, tau):
     return OK
 
 
-@entry(int64(_I, _F, _F, _F, _F, _F))
+@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 def forward_batch(ints, floats, q, v, tau, a):
     """Forward dynamics of a rigid system for stacked states."""
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
@@ -116,26 +114,26 @@ def forward_batch(ints, floats, q, v, tau, a):
     return OK
 
 
-@entry(int64(_I, _F, _F, _X, _X, _F))
+@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS)
 def twists(ints, floats, law, q, v, work):
     """Poses and twists of all elements into `work`."""
     return outward_twists(ints, floats, law, q, v, work)
 
 
-@entry(int64(_I, _F, _F, _X, _X, _X, _F, _X))
+@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
 def inverse_stage(ints, floats, law, q, v, a, work, tau):
     """Inverse dynamics from known twists and laws; leaves the joints' wrenches and the accelerations in `work`."""
     inverse_from_twists(ints, floats, law, q, v, a, work, np.empty((world_rows(ints), 12)), tau)
     return status_of(tau)
 
 
-@entry(void(_I, _F, _F, _X, _F))
+@entry(INTS, FLOATS, FLOATS, VECTOR, FLOATS, result=NOTHING)
 def law_wrenches(ints, floats, law, v, work):
     """Subtract loads and compliant closures on general blocks from their laws."""
     apply_wrenches(ints, floats, law, v, work, np.empty((world_rows(ints), 12)), True)
 
 
-@entry(int64(_I, _F, _F, _X, _X, _X, _X, boolean[::1], _F))
+@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
 def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     """Hybrid dynamics from known twists and laws: complete `a` and `tau`."""
     passive = np.zeros(tau.size)
@@ -154,7 +152,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     return min(status_of(tau), status_of(a))
 
 
-@entry(int64(_I, _F, _X, _F))
+@entry(INTS, FLOATS, VECTOR, FLOATS)
 def whole_mass_matrix(ints, floats, q, matrix):
     """The mass matrix of a rigid system into `matrix`."""
     n = ints[0, NV]
@@ -173,20 +171,20 @@ def whole_mass_matrix(ints, floats, q, matrix):
     return OK
 
 
-@entry(void(_I, _F, _F, _F, _F))
+@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, result=NOTHING)
 def mass_matrix(ints, floats, law, work, matrix):
     """The mass matrix from known poses and laws into `matrix`, which is zero before."""
     composite_inertias(ints, floats, law, work)
     fill_mass_matrix(ints, floats, law, work, matrix)
 
 
-@entry(void(_I, _F, _X, _X, _X))
+@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, result=NOTHING)
 def passive_efforts(ints, floats, q, v, tau):
     """Add springs, dampers and armatures' gyroscopic efforts to `tau`."""
     add_passive_efforts(ints, floats, q, v, tau)
 
 
-@entry(void(_I, _F, _F, _X, _X, _F, _F, _X))
+@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR, result=NOTHING)
 def energy_momentum(ints, floats, law, q, v, work, world, result):
     """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
     world_poses(ints, law, work, world)
@@ -196,7 +194,7 @@ def energy_momentum(ints, floats, law, q, v, work, world, result):
     add_mass(ints, floats, law, world, result[9:13])
 
 
-@entry(void(_I, _F, _F, _F, int64, _F))
+@entry(INTS, FLOATS, FLOATS, FLOATS, INTEGER, FLOATS, result=NOTHING)
 def jacobian(ints, floats, law, work, element, result):
     """The Jacobian (6 x nv) of an element's twist, in its frame, into `result`, which is zero before."""
     pose = np.zeros((1, 12))
@@ -204,7 +202,7 @@ def jacobian(ints, floats, law, work, element, result):
     element_jacobian(ints, floats, law, work, element, pose, result)
 
 
-@entry(int64(_I, _I, _F, _I, _X, _F, _F, _F))
+@entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS)
 def pack(ints, sources, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
     return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)

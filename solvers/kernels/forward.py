@@ -19,13 +19,13 @@ from titop.solvers.kernels.algebra import (
     carry_wrench,
     dot,
     gyroscopic,
-    helper,
     inertia_times,
     plus,
     put_six,
     six,
     transport,
 )
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import (
     NO_INERTIA,
     add_at_port,

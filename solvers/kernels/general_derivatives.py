@@ -7,7 +7,6 @@ from titop.solvers.kernels.algebra import (
     carry_wrench,
     dot,
     entry_of,
-    helper,
     plus,
     put_six,
     scaled,
@@ -17,6 +16,7 @@ from titop.solvers.kernels.algebra import (
     unit,
     wrench_cross,
 )
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.layout import (
     BASE,
     COLUMN,

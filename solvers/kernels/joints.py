@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.algebra import cross, helper, twist_cross
+from titop.solvers.kernels.algebra import cross, twist_cross
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,

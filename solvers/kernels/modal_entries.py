@@ -6,7 +6,6 @@ As in `entries`, each returns a status; `bodies` and `modes` describe the flexib
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int64, void
 from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
@@ -34,12 +33,11 @@ from titop.solvers.kernels.modal import (
     write_modal_rates,
 )
 from titop.solvers.kernels.modal_slopes import write_modal_slopes
+from titop.solvers.kernels.signatures import FLAG, FLOATS, INTS, NOTHING, REAL, VECTOR
 from titop.solvers.kernels.whole import forward_whole, inverse_whole, sizes_fit, status_of, world_rows
 
-_I, _F, _X = int64[:, ::1], float64[:, ::1], float64[::1]
 
-
-@entry(int64(_I, _F, _I, _F, _X, _X, _X, _X))
+@entry(INTS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
 def inverse_dynamics(ints, floats, bodies, modes, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
@@ -52,7 +50,7 @@ def inverse_dynamics(ints, floats, bodies, modes, q, v, a, tau):
     return status
 
 
-@entry(int64(_I, _F, _I, _F, _X, _X, _X, _X))
+@entry(INTS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
 def forward_dynamics(ints, floats, bodies, modes, q, v, tau, a):
     """Forward dynamics into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
@@ -65,7 +63,7 @@ def forward_dynamics(ints, floats, bodies, modes, q, v, tau, a):
     return status
 
 
-@entry(int64(_X, float64, _X, _I, _F, _I, _F, _X))
+@entry(VECTOR, REAL, VECTOR, INTS, FLOATS, INTS, FLOATS, VECTOR)
 def state_derivative(dy, t, y, ints, floats, bodies, modes, tau):
     """Derivative of ``y = [q, v]``, as in `entries`."""
     nq = ints[0, NQ]
@@ -81,14 +79,14 @@ def state_derivative(dy, t, y, ints, floats, bodies, modes, tau):
     return status
 
 
-@entry(void(_I, _I, _X, _X, _X))
+@entry(INTS, INTS, VECTOR, VECTOR, VECTOR, result=NOTHING)
 def configuration_rate(ints, bodies, q, v, rates):
     """dq/dt into `rates`."""
     write_rates(ints, q, v, rates)
     write_modal_rates(ints, bodies, v, rates)
 
 
-@entry(int64(_I, _F, _I, _F, _F, _F, _F, _F))
+@entry(INTS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 def inverse_batch(ints, floats, bodies, modes, q, v, a, tau):
     """Inverse dynamics for stacked states."""
     work, law = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((1, ints[0, LAW_SIZE]))
@@ -100,7 +98,7 @@ def inverse_batch(ints, floats, bodies, modes, q, v, a, tau):
     return OK
 
 
-@entry(int64(_I, _F, _I, _F, _F, _F, _F, _F))
+@entry(INTS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 def forward_batch(ints, floats, bodies, modes, q, v, tau, a):
     """Forward dynamics for stacked states."""
     work, law = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((1, ints[0, LAW_SIZE]))
@@ -112,7 +110,7 @@ def forward_batch(ints, floats, bodies, modes, q, v, tau, a):
     return OK
 
 
-@entry(int64(_I, _F, _I, _F, _X, _F))
+@entry(INTS, FLOATS, INTS, FLOATS, VECTOR, FLOATS)
 def whole_mass_matrix(ints, floats, bodies, modes, q, matrix):
     """The mass matrix into `matrix`."""
     n = ints[0, NV]
@@ -132,19 +130,19 @@ def whole_mass_matrix(ints, floats, bodies, modes, q, matrix):
     return OK
 
 
-@entry(void(_I, _I, _F, _X, _F))
+@entry(INTS, INTS, FLOATS, VECTOR, FLOATS, result=NOTHING)
 def ports(ints, bodies, modes, q, law):
     """Poses and motion subspaces of the flexible bodies' ports into `law`."""
     write_modal_ports(ints, bodies, modes, q, law)
 
 
-@entry(void(_I, _I, _F, _X, _X, _F, boolean, _F))
+@entry(INTS, INTS, FLOATS, VECTOR, VECTOR, FLOATS, FLAG, FLOATS, result=NOTHING)
 def laws(ints, bodies, modes, q, v, work, passive, law):
     """Laws of the flexible bodies from known twists into `law`; `passive`: with elasticity and damping."""
     write_modal_laws(ints, bodies, modes, q, v, work, passive, law)
 
 
-@entry(void(_I, _I, _F, _X, _X, _X, _F, _F))
+@entry(INTS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS, result=NOTHING)
 def slopes(ints, bodies, modes, q, v, a, work, result):
     """Linearised laws of the flexible bodies from known motions into `result`."""
     most = 0
@@ -155,13 +153,13 @@ def slopes(ints, bodies, modes, q, v, a, work, result):
     write_modal_slopes(ints, bodies, modes, q, v, a, work, np.empty((2, q.size), np.complex128), law[0, :6].copy(), law, result)
 
 
-@entry(void(_I, _I, _F, _X, _X, _X))
+@entry(INTS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, result=NOTHING)
 def passive_efforts(ints, bodies, modes, q, v, tau):
     """Add elasticity and damping to `tau`."""
     add_modal_efforts(ints, bodies, modes, q, v, tau)
 
 
-@entry(float64(_I, _I, _F, _X))
+@entry(INTS, INTS, FLOATS, VECTOR, result=REAL)
 def elastic_energy(ints, bodies, modes, q):
     """Elastic energy of the flexible bodies (J)."""
     return modal_elastic_energy(ints, bodies, modes, q)

@@ -6,7 +6,8 @@ changes them by S and ``Z + ad(S) V`` (see `derivatives`).
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import helper, minus, plus, six, transport, twist_cross
+from titop.solvers.kernels.algebra import minus, plus, six, transport, twist_cross
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.layout import (
     ACC,
     BODY_ELEMENT,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import dot, helper, matrix_of, plus, rigid_momentum, rotate, six, transport
+from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, rotate, six, transport
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import axis, coordinates_of
 from titop.solvers.kernels.layout import (

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.algebra import helper, matrix_of
+from titop.solvers.kernels.algebra import matrix_of
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,

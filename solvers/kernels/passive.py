@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.algebra import carry_wrench, cross, dot, helper, rotate_back, six
+from titop.solvers.kernels.algebra import carry_wrench, cross, dot, rotate_back, six
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import armature_gyroscopic
 from titop.solvers.kernels.layout import (

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import helper
 from titop.solvers.kernels.closures import apply_compliance
+from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.kinematics import outward_twists

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+import threading
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.kernels import compilation
+from titop.solvers.kernels import cache, calling, compilation
+from titop.solvers.kernels.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -66,28 +70,187 @@ def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package):
 def test_the_second_process_reads_the_cache(copied_package):
     run(copied_package)
     folder = next((copied_package / "cache").iterdir())
-    files = {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")}
+    files = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     assert files
     run(copied_package)
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")} == files
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == files
+
+
+def test_a_process_that_finds_its_kernels_does_not_load_numba(copied_package):
+    run(copied_package)
+    environment = os.environ | {"PYTHONPATH": str(copied_package), "TITOP_CACHE_DIR": str(copied_package / "cache")}
+    script = SCRIPT + "import sys; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "False"
+
+
+def test_damaged_files_of_the_cache_are_compiled_again(copied_package):
+    shutil.rmtree(copied_package / "cache", ignore_errors=True)
+    before = run(copied_package)
+    files = list(next((copied_package / "cache").iterdir()).iterdir())
+    for path in files:
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert run(copied_package) == before
+    assert not any(path.read_bytes().endswith(b"?") for path in files)
 
 
 def test_the_hash_covers_every_kernel_file(tmp_path):
-    for path in Path(compilation.__file__).parent.glob("*.py"):
+    for path in Path(cache.__file__).parent.glob("*.py"):
         shutil.copy(path, tmp_path)
-    before = compilation.source_hash(tmp_path)
+    before = cache.source_hash(tmp_path)
     for path in tmp_path.glob("*.py"):
         text = path.read_text()
         path.write_text(text + "\n# edited\n")
-        assert compilation.source_hash(tmp_path) != before
+        assert cache.source_hash(tmp_path) != before
         path.write_text(text)
-    assert compilation.source_hash(tmp_path) == before
+    assert cache.source_hash(tmp_path) == before
 
 
 def test_without_a_writable_cache_kernels_still_compile(monkeypatch):
-    monkeypatch.setattr(compilation, "cache_folder", lambda: None)
-    kernel = compilation.Kernel(lambda x: 2.0 * x, "float64(float64)")
-    assert kernel(3.0) == 6.0
+    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    assert _doubled(3.0) == 6.0
+
+
+@compilation.entry(REAL, result=REAL)
+def _doubled(x):
+    """Return twice a number."""
+    return 2.0 * x
+
+
+def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("TITOP_CACHE_DIR", str(tmp_path))
+    folder = cache.cache_folder.__wrapped__()
+    assert folder is not None
+    folder.chmod(0o777)
+    assert cache.cache_folder.__wrapped__() is None
+
+
+@compilation.entry(CUBE, MASK, FLAG, INTEGER, REAL, result=REAL)
+def _weighted(cube, mask, flag, axis, scale):
+    """Return a sum that tells apart every number, extent and stride of its arguments."""
+    total = 1000.0 * cube.shape[axis] + (500.0 if flag else 0.0)
+    for i in range(cube.shape[0]):
+        for j in range(cube.shape[1]):
+            for k in range(cube.shape[2]):
+                if mask[k]:
+                    total += scale * (1 + i) * (1 + 7 * j) * (1 + 31 * k) * cube[i, j, k]
+    return total
+
+
+@compilation.entry(VECTOR, INTS, result=NOTHING)
+def _count(vector, ints):
+    """Write extents and allocated numbers into a vector."""
+    scratch = np.empty(ints.shape[0] * ints.shape[1])
+    scratch[:] = 2.0
+    vector[0], vector[1], vector[2] = ints.shape[0], ints.shape[1], scratch.sum()
+
+
+def test_every_type_of_argument_arrives_as_python_gave_it():
+    cube = np.random.default_rng(0).normal(size=(2, 3, 4))
+    mask = np.array([True, False, True, True])
+    weights = np.einsum("i,j,k->ijk", [1, 2], 1 + 7 * np.arange(3), (1 + 31 * np.arange(4)) * mask)
+    expected = 0.5 * float((weights * cube).sum())
+    for flag, axis in ((False, 0), (True, 1), (np.bool_(True), np.int64(2))):
+        assert _weighted(cube, mask, flag, axis, 0.5) == pytest.approx(
+            expected + 1000 * cube.shape[axis] + 500 * bool(flag), rel=1e-14
+        )
+    vector = np.zeros(3)
+    assert _count(vector, np.zeros((5, 7), dtype=np.int64)) is None
+    assert vector.tolist() == [5, 7, 70]
+
+
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [0.0, 0.0, 0.0],
+        np.zeros(3, dtype=np.float32),
+        np.zeros(3, dtype=np.int64),
+        np.zeros(3, dtype=">f8"),
+        np.zeros((3, 1)),
+        np.zeros(6)[::2],
+        np.zeros(25, dtype=np.uint8)[1:].view(float),
+        np.zeros(3).view(np.recarray),
+        read_only(np.zeros(3)),
+    ],
+    ids=["none", "list", "single", "integers", "swapped", "matrix", "strided", "unaligned", "subclass", "read-only"],
+)
+def test_arrays_of_another_kind_are_refused(wrong):
+    with pytest.raises(TypeError, match=r"expected .*_count\(float64\[::1\], int64\[:, ::1\]\)"):
+        _count(wrong, np.zeros((5, 7), dtype=np.int64))
+
+
+def test_numbers_of_another_kind_are_refused():
+    cube, mask = np.zeros((2, 3, 4)), np.ones(4, dtype=bool)
+    for flag, axis, scale in ((True, 0, "half"), (True, 0.5, 1.0), (np.zeros(2), 0, 1.0)):
+        with pytest.raises((TypeError, ValueError)):
+            _weighted(cube, mask, flag, axis, scale)
+    with pytest.raises(TypeError, match="expected"):
+        _weighted(cube, mask, True, 0)
+    with pytest.raises(OverflowError):
+        _weighted(cube, mask, True, 2**70, 1.0)
+
+
+def test_calls_neither_leak_nor_lose_memory():
+    vector, ints = np.zeros(3), np.zeros((100, 100), dtype=np.int64)
+    _count(vector, ints)
+    references = sys.getrefcount(vector), sys.getrefcount(ints)
+    tracemalloc.start()  # it follows the memory that kernels allocate, too
+    try:
+        for _ in range(100):
+            _count(vector, ints)
+            with pytest.raises(TypeError):
+                _count(vector, vector)
+        used, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak > ints.nbytes > 10 * used
+    assert references == (sys.getrefcount(vector), sys.getrefcount(ints))
+
+
+def test_many_threads_call_at_once():
+    ints = np.zeros((300, 300), dtype=np.int64)
+    vectors = np.zeros((8, 3))
+
+    def work(vector):
+        for _ in range(50):
+            _count(vector, ints)
+
+    threads = [threading.Thread(target=work, args=(vector,)) for vector in vectors]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (vectors == [300, 300, 180000]).all()
+
+
+def test_another_layout_of_arrays_is_noticed(monkeypatch):
+    calling.check_layout()
+    for offset in ("_CLASS", "_DATA", "_NDIM", "_FLAGS", "_DTYPE", "_NUMBER", "_BYTE_ORDER"):
+        with monkeypatch.context() as patch:
+            patch.setattr(calling, offset, getattr(calling, offset) - 8)
+            with pytest.raises(RuntimeError, match="memory layout"):
+                calling.check_layout()
+
+
+def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
+    script = (
+        "import numpy as np\n"
+        "from titop.solvers.kernels.compilation import entry\n"
+        "from titop.solvers.kernels.signatures import INTEGER, REAL, VECTOR\n"
+        "def pick(vector, k):\n    return vector[k]\n"
+        "entry(VECTOR, INTEGER, result=REAL)(pick)(np.zeros(3), 5)\n"
+    )
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "TITOP_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert "RuntimeError: " in done.stderr
+    assert "index out of bounds" in done.stderr
 
 
 def test_a_long_compilation_is_announced(monkeypatch, capsys):
@@ -111,3 +274,22 @@ def test_the_same_bits_on_every_run():
     assert all((m.forward_dynamics(q, v, tau) == first).all() for _ in range(100))
     assert (s.resolve().forward_dynamics(q, v, tau) == first).all()
     assert (m.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (3, 1)), np.tile(tau, (3, 1))) == first).all()
+
+
+def test_a_kernel_that_needs_numba_when_it_runs_is_refused():
+    @compilation.entry(CUBE, result=REAL)
+    def flattened(cube):
+        return cube.ravel()[0]
+
+    with pytest.raises(RuntimeError, match="numba_attempt_nocopy_reshape"):
+        flattened(np.zeros((2, 3, 4)))
+
+
+def test_models_travel_to_other_processes():
+    s = tt.System("pendulum")
+    s.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
+    model = s.resolve()
+    first = model.forward_dynamics([0.3], [0.1])
+    assert model.inverse_dynamics([0.3], [0.1], first) == pytest.approx(0.0, abs=1e-12)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.forward_dynamics([0.3], [0.1]) == first

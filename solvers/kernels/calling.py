@@ -1,0 +1,255 @@
+"""How Python calls a kernel: a function in LLVM's language that reads Python's arguments and runs the compiled kernel.
+
+It follows CPython's fast convention (``METH_FASTCALL``) and reads NumPy arrays where they lie in memory; that makes a call
+cost about as much as one from C++. The layouts that it relies on are those of CPython's and NumPy's binary interfaces;
+`check_layout` compares them with an array before the first compilation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from titop.solvers.kernels.signatures import NOTHING, REAL, Signature, Type
+
+#: Offsets (bytes) in an array object, after the head that every Python object has ...
+_HEAD = object.__basicsize__
+_CLASS, _DATA, _NDIM, _EXTENTS, _DTYPE, _FLAGS = _HEAD - 8, _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 40, _HEAD + 48
+#: ... and in its dtype.
+_BYTE_ORDER, _NUMBER = _HEAD + 10, _HEAD + 12
+#: C-contiguous, aligned and writeable.
+_USABLE = 0x0001 | 0x0100 | 0x0400
+_SWAPPED = ord(">" if sys.byteorder == "little" else "<")
+
+_NUMPY = {"int64": np.dtype(np.int64), "float64": np.dtype(np.float64), "boolean": np.dtype(np.bool_)}
+_LLVM = {"int64": "i64", "float64": "double", "boolean": "i8", "void": "ptr"}
+
+#: What is used of Python: classes, under names of our own, and functions with their types in LLVM's notation.
+PYTHON_CLASSES = {"titop_TypeError": TypeError, "titop_RuntimeError": RuntimeError}
+PYTHON_FUNCTIONS = {
+    "PyErr_SetString": ("void", "ptr, ptr"),
+    "PyErr_Occurred": ("ptr", ""),
+    "PyEval_SaveThread": ("ptr", ""),
+    "PyEval_RestoreThread": ("void", "ptr"),
+    "PyMem_RawMalloc": ("ptr", "i64"),
+    "PyMem_RawFree": ("void", "ptr"),
+    "PyLong_AsLongLong": ("i64", "ptr"),
+    "PyFloat_AsDouble": ("double", "ptr"),
+    "PyObject_IsTrue": ("i32", "ptr"),
+    "PyLong_FromLongLong": ("ptr", "i64"),
+    "PyFloat_FromDouble": ("ptr", "double"),
+    "Py_BuildValue": ("ptr", "ptr, ..."),
+}
+_DECLARATIONS = "\n".join(
+    [f"@{name} = external global i8" for name in PYTHON_CLASSES]
+    + [f"declare {result} @{name}({arguments})" for name, (result, arguments) in PYTHON_FUNCTIONS.items()]
+)
+
+#: What is the same for all kernels: reading arrays, and memory for those that kernels allocate, under numba's names.
+_COMMON = f"""
+{_DECLARATIONS}
+
+define private ptr @pointer_at(ptr %object, i64 %offset) alwaysinline {{
+  %place = getelementptr i8, ptr %object, i64 %offset
+  %pointer = load ptr, ptr %place
+  ret ptr %pointer
+}}
+
+define private i32 @int_at(ptr %object, i64 %offset) alwaysinline {{
+  %place = getelementptr i8, ptr %object, i64 %offset
+  %int = load i32, ptr %place
+  ret i32 %int
+}}
+
+define private i64 @extent(ptr %array, i64 %axis) alwaysinline {{
+  %extents = call ptr @pointer_at(ptr %array, i64 {_EXTENTS})
+  %place = getelementptr i64, ptr %extents, i64 %axis
+  %extent = load i64, ptr %place
+  ret i64 %extent
+}}
+
+define private i1 @is_array(ptr %object, ptr %ndarray, i32 %ndim, i32 %number) alwaysinline {{
+  %class = call ptr @pointer_at(ptr %object, i64 {_CLASS})
+  %is_ndarray = icmp eq ptr %class, %ndarray
+  br i1 %is_ndarray, label %look, label %no
+look:
+  %has_ndim = call i32 @int_at(ptr %object, i64 {_NDIM})
+  %right_ndim = icmp eq i32 %has_ndim, %ndim
+  %has_flags = call i32 @int_at(ptr %object, i64 {_FLAGS})
+  %flags = and i32 %has_flags, {_USABLE}
+  %usable = icmp eq i32 %flags, {_USABLE}
+  %dtype = call ptr @pointer_at(ptr %object, i64 {_DTYPE})
+  %has_number = call i32 @int_at(ptr %dtype, i64 {_NUMBER})
+  %right_number = icmp eq i32 %has_number, %number
+  %order_place = getelementptr i8, ptr %dtype, i64 {_BYTE_ORDER}
+  %order = load i8, ptr %order_place
+  %native = icmp ne i8 %order, {_SWAPPED}
+  %shaped = and i1 %right_ndim, %usable
+  %typed = and i1 %right_number, %native
+  %fits = and i1 %shaped, %typed
+  ret i1 %fits
+no:
+  ret i1 false
+}}
+
+; numba's head of allocated memory (its count of references first, the address of the data at 24 bytes), then the data
+define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {{
+  %with_head = add i64 %size, 127
+  %head = call ptr @PyMem_RawMalloc(i64 %with_head)
+  %failed = icmp eq ptr %head, null
+  br i1 %failed, label %done, label %fill
+fill:
+  store i64 1, ptr %head
+  %start = ptrtoint ptr %head to i64
+  %past = add i64 %start, 127
+  %aligned = and i64 %past, -64
+  %data = inttoptr i64 %aligned to ptr
+  %place = getelementptr i8, ptr %head, i64 24
+  store ptr %data, ptr %place
+  br label %done
+done:
+  ret ptr %head
+}}
+
+define void @NRT_MemInfo_call_dtor(ptr %head) {{
+  call void @PyMem_RawFree(ptr %head)
+  ret void
+}}
+"""
+
+
+def python_function(name: str, native: str, signature: Signature) -> str:
+    """Return LLVM text of a function `name` that Python can call and that runs the kernel that numba named `native`.
+
+    Its ``self`` is NumPy's class of arrays. It lets other threads run meanwhile. A `TypeError` says that an argument is not
+    of the kernel's type, a `RuntimeError` that the kernel stopped.
+    """
+    refusal = f"expected {name}({', '.join(map(str, signature.arguments))}), arrays writeable"
+    stop = f"{name}: no memory, or an index out of bounds where numba checks them"
+    count, result = len(signature.arguments), _LLVM[signature.result.number]
+    given = ["ptr %result", "ptr %fault", *(part for k, kind in enumerate(signature.arguments) for part in _given(k, kind))]
+    lines = [line for k, kind in enumerate(signature.arguments) for line in _read(k, kind)]
+    return f"""{_COMMON}
+{_string("refusal", refusal)}
+{_string("stop", stop)}
+{_string("none", "")}
+declare i32 @"{native}"({", ".join(part.split()[0] for part in given)})
+
+define ptr @{name}(ptr %ndarray, ptr %arguments, i64 %count) {{
+  %result = alloca {result}
+  %fault = alloca ptr
+  %counted = icmp eq i64 %count, {count}
+  br i1 %counted, label %look, label %refuse
+look:
+{_lines(_look(signature.arguments))}
+read:
+{_lines(lines)}
+  %raised = call ptr @PyErr_Occurred()
+  %readable = icmp eq ptr %raised, null
+  br i1 %readable, label %run, label %give_up
+run:
+  %thread = call ptr @PyEval_SaveThread()
+  %status = call i32 @"{native}"({", ".join(given)})
+  call void @PyEval_RestoreThread(ptr %thread)
+  %worked = icmp eq i32 %status, 0
+  br i1 %worked, label %answer, label %stopped
+answer:
+{_lines(_answer(signature.result))}
+refuse:
+  call void @PyErr_SetString(ptr @titop_TypeError, ptr @refusal)
+  br label %give_up
+stopped:
+  call void @PyErr_SetString(ptr @titop_RuntimeError, ptr @stop)
+  br label %give_up
+give_up:
+  ret ptr null
+}}
+"""
+
+
+def _look(arguments: tuple[Type, ...]) -> Iterator[str]:
+    """Yield the lines that find the arguments and whether the arrays among them fit."""
+    fits = "true"
+    for k, kind in enumerate(arguments):
+        yield f"%given{k} = call ptr @pointer_at(ptr %arguments, i64 {8 * k})"
+        if kind.ndim:
+            number = _NUMPY[kind.number].num
+            yield f"%is{k} = call i1 @is_array(ptr %given{k}, ptr %ndarray, i32 {kind.ndim}, i32 {number})"
+            yield f"%fits{k} = and i1 {fits}, %is{k}"
+            fits = f"%fits{k}"
+    yield f"br i1 {fits}, label %read, label %refuse"
+
+
+def _read(k: int, kind: Type) -> Iterator[str]:
+    """Yield the lines that read the argument `k`: a number, or the address and the extents of an array."""
+    if not kind.ndim:
+        if kind is REAL:
+            yield f"%number{k} = call double @PyFloat_AsDouble(ptr %given{k})"
+        elif kind.number == "int64":
+            yield f"%number{k} = call i64 @PyLong_AsLongLong(ptr %given{k})"
+        else:
+            yield f"%truth{k} = call i32 @PyObject_IsTrue(ptr %given{k})"
+            yield f"%number{k} = trunc i32 %truth{k} to i8"
+        return
+    yield f"%data{k} = call ptr @pointer_at(ptr %given{k}, i64 {_DATA})"
+    yield f"%size{k}.{kind.ndim} = add i64 1, 0"
+    for axis in reversed(range(kind.ndim)):
+        yield f"%extent{k}.{axis} = call i64 @extent(ptr %given{k}, i64 {axis})"
+        yield f"%size{k}.{axis} = mul i64 %size{k}.{axis + 1}, %extent{k}.{axis}"
+        yield f"%stride{k}.{axis} = mul i64 %size{k}.{axis + 1}, {_NUMPY[kind.number].itemsize}"
+
+
+def _given(k: int, kind: Type) -> Iterator[str]:
+    """Yield what numba's convention passes for the argument `k`; for an array: owners, size, itemsize, data, shape, strides."""
+    if not kind.ndim:
+        yield f"{_LLVM[kind.number]} %number{k}"
+        return
+    yield from ("ptr null", "ptr null", f"i64 %size{k}.0", f"i64 {_NUMPY[kind.number].itemsize}", f"ptr %data{k}")
+    yield from (f"i64 %extent{k}.{axis}" for axis in range(kind.ndim))
+    yield from (f"i64 %stride{k}.{axis}" for axis in range(kind.ndim))
+
+
+def _answer(result: Type) -> Iterator[str]:
+    if result is NOTHING:
+        yield "%object = call ptr (ptr, ...) @Py_BuildValue(ptr @none)"
+    elif result is REAL:
+        yield "%number = load double, ptr %result"
+        yield "%object = call ptr @PyFloat_FromDouble(double %number)"
+    else:
+        yield "%number = load i64, ptr %result"
+        yield "%object = call ptr @PyLong_FromLongLong(i64 %number)"
+    yield "ret ptr %object"
+
+
+def _lines(lines: Iterator[str] | list[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _string(name: str, text: str) -> str:
+    return f'@{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
+
+
+def check_layout() -> None:
+    """Raise a `RuntimeError` if arrays do not lie in memory as the functions above read them."""
+    array = np.zeros((2, 3))
+
+    def at(place: int, offset: int, kind: Any = ctypes.c_size_t) -> int:
+        return kind.from_address(place + offset).value
+
+    def is_known() -> Iterator[bool]:
+        place, dtype = id(array), id(array.dtype)
+        yield at(place, _CLASS) == id(np.ndarray)
+        yield at(place, _DATA) == array.ctypes.data
+        yield at(place, _NDIM, ctypes.c_int) == array.ndim
+        yield at(place, _FLAGS, ctypes.c_int) & _USABLE == _USABLE
+        yield at(place, _DTYPE) == dtype
+        yield at(dtype, _NUMBER, ctypes.c_int) == array.dtype.num
+        yield at(dtype, _BYTE_ORDER, ctypes.c_ubyte) == ord("=")
+        extents = at(place, _EXTENTS)
+        yield (at(extents, 0), at(extents, 8)) == array.shape
+
+    if not all(is_known()):  # one after the other: an address is followed only where those before it were right
+        raise RuntimeError(f"titop does not know the memory layout of NumPy {np.__version__}'s arrays on this Python")

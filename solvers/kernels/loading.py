@@ -1,0 +1,48 @@
+"""From machine code to a function that Python calls."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from titop.solvers.kernels.calling import PYTHON_CLASSES, PYTHON_FUNCTIONS
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+for _name, _class in PYTHON_CLASSES.items():
+    llvm.add_symbol(_name, id(_class))
+for _name in PYTHON_FUNCTIONS:
+    llvm.add_symbol(_name, ctypes.cast(ctypes.pythonapi[_name], ctypes.c_void_p).value)
+
+_METH_FASTCALL = 0x0080
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_new_function = ctypes.pythonapi.PyCFunction_NewEx
+_new_function.restype = ctypes.py_object
+_new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+
+
+def load(name: str, code: bytes) -> Callable[..., Any]:
+    """Return the function `name` of object code made by `machine_code`."""
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    method = _MethodDef(name.encode(), engine.get_function_address(name), _METH_FASTCALL, None)
+    for kept in (method, engine):  # for ever: functions point to them, and may outlive every module when Python ends
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return _new_function(ctypes.addressof(method), np.ndarray, None)

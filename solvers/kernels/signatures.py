@@ -1,0 +1,33 @@
+"""The types of what kernels take and give back, for the compiler and for calls from Python."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Type(NamedTuple):
+    """A number, or with `ndim` a C-contiguous array of numbers."""
+
+    number: str
+    ndim: int = 0
+
+    def __str__(self) -> str:
+        """The type in numba's notation."""
+        return f"{self.number}[{':, ' * (self.ndim - 1)}::1]" if self.ndim else self.number
+
+
+INTEGER, REAL, FLAG = Type("int64"), Type("float64"), Type("boolean")
+INTS, FLOATS = Type("int64", 2), Type("float64", 2)
+VECTOR, MASK, CUBE = Type("float64", 1), Type("boolean", 1), Type("float64", 3)
+NOTHING = Type("void")
+
+
+class Signature(NamedTuple):
+    """The arguments of a kernel and its result: a status, unless said otherwise."""
+
+    arguments: tuple[Type, ...]
+    result: Type = INTEGER
+
+    def __str__(self) -> str:
+        """The signature in numba's notation."""
+        return f"{self.result}({', '.join(map(str, self.arguments))})"
