@@ -1,7 +1,7 @@
 """What a user waits for: importing titop, and everything from there to the first forward dynamics.
 
 Whole processes are timed, from the start of Python to its end: with an empty cache of compiled kernels, as after an
-installation, and with a filled one.
+installation, and with a filled one. Reading a robot of 29 joints from URDF, with a filled cache, is compared with Pinocchio.
 
 Run it: ``python examples/benchmarks/first_run.py``
 """
@@ -9,6 +9,7 @@ Run it: ``python examples/benchmarks/first_run.py``
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import statistics
 import subprocess
@@ -25,6 +26,21 @@ model = system(aerial_manipulator()).resolve()
 state = random_state(model)
 model.forward_dynamics(state.q, state.v, state.a)
 """
+
+#: In the wheel example-robot-data, which is installed with the extra "test".
+ROBOT = "robots/g1_description/urdf/g1_29dof_rev_1_0.urdf"
+ROBOT_WITH_TITOP = """
+import sys, numpy, titop
+model = titop.from_urdf(sys.argv[1]).resolve()
+model.forward_dynamics(model.neutral(), numpy.zeros(model.nv), numpy.zeros(model.nv))
+"""
+ROBOT_WITH_PINOCCHIO = """
+import sys, numpy, pinocchio
+model = pinocchio.buildModelFromUrdf(sys.argv[1])
+data = model.createData()
+pinocchio.aba(model, data, pinocchio.neutral(model), numpy.zeros(model.nv), numpy.zeros(model.nv))
+"""
+ROBOT_GOAL = 2.0
 
 
 class Case(NamedTuple):
@@ -44,19 +60,39 @@ CASES = (
 )
 
 
-def seconds(code: str, cache: str) -> float:
+def seconds(code: str, cache: str, *arguments: str) -> float:
     """Return the time (s) of a fresh process that runs `code` with compiled kernels kept in `cache`."""
     environment = {**os.environ, "TITOP_CACHE_DIR": cache}
     begin = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).parent, env=environment, stderr=subprocess.DEVNULL, check=True
-    )
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    subprocess.run(command, cwd=Path(__file__).parent, env=environment, stderr=subprocess.DEVNULL, check=True)
     return time.perf_counter() - begin
 
 
 def measure(case: Case, runs: int, filled: str, fresh: Callable[[], str]) -> float:
     """Return the median time (s) of a case."""
     return statistics.median(seconds(case.code, fresh() if case.empty_cache else filled) for _ in range(runs))
+
+
+def robot_file() -> Path | None:
+    """Return the robot's URDF, or None where Pinocchio or the robots are not installed."""
+    try:
+        files = importlib.metadata.distribution("example-robot-data").files or []
+        importlib.metadata.distribution("pin")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in files if str(file).endswith(ROBOT)), None)
+
+
+def compare_robot(path: Path, runs: int, cache: str) -> None:
+    """Print the times of both libraries, run in turns, and the ratio of their medians."""
+    seconds(ROBOT_WITH_TITOP, cache, str(path))
+    pairs = [
+        (seconds(ROBOT_WITH_TITOP, cache, str(path)), seconds(ROBOT_WITH_PINOCCHIO, cache, str(path))) for _ in range(runs)
+    ]
+    ours, theirs = map(statistics.median, zip(*pairs, strict=True))
+    met = "yes" if ours <= ROBOT_GOAL * theirs else "NO"
+    print(f"| robot of 29 joints from URDF to first forward dynamics | {ours:.3f} | {ROBOT_GOAL:g} x {theirs:.3f} | {met} |")
 
 
 def main() -> None:
@@ -72,6 +108,9 @@ def main() -> None:
             median = measure(case, arguments.runs, filled, lambda: tempfile.mkdtemp(dir=folder))
             goal, met = ("-", "-") if case.goal is None else (f"{case.goal:g}", "yes" if median <= case.goal else "NO")
             print(f"| {case.what} | {median:.2f} | {goal} | {met} |", flush=True)
+        path = robot_file()
+        if path is not None:
+            compare_robot(path, arguments.runs, filled)
 
 
 if __name__ == "__main__":
