@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # whose parts are imported when they are first used
 from titop.blocks.spatial import Array
 
 #: The six motions at a port, in their order.
@@ -41,7 +40,9 @@ class EffectiveMass(NamedTuple):
 
 def natural_modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     """Return frequencies (n, rad/s, ascending) and mass-normalised modes (n x n, columns) of a body clamped at P."""
-    squares, modes = scipy.linalg.eigh(stiffness, mass)
+    from scipy import linalg
+
+    squares, modes = linalg.eigh(stiffness, mass)
     return np.sqrt(np.maximum(squares, 0.0)), modes
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy  # whose parts are imported when they are first used
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import ModelError
 from titop.blocks.spatial import Array, skew
@@ -94,12 +93,14 @@ def craig_bampton(mass: Array, stiffness: Array, boundary: int, modes: int) -> A
     (N, boundary + modes) array
         Static deformations under unit displacements of the boundary, then modes with the boundary held, mass-normalised.
     """
+    from scipy import linalg
+
     interior = slice(boundary, None)
     basis = np.zeros((len(mass), boundary + modes))
     basis[:boundary, :boundary] = np.eye(boundary)
     if len(mass) > boundary:
-        factor = scipy.linalg.cho_factor(stiffness[interior, interior])
-        basis[interior, :boundary] = -scipy.linalg.cho_solve(factor, stiffness[interior, :boundary])
+        factor = linalg.cho_factor(stiffness[interior, interior])
+        basis[interior, :boundary] = -linalg.cho_solve(factor, stiffness[interior, :boundary])
     basis[interior, boundary:] = lowest_modes(mass[interior, interior], stiffness[interior, interior], modes)
     return basis
 
@@ -114,10 +115,12 @@ def lowest_modes(mass: Array, stiffness: Array, modes: int) -> Array:
     LinAlgError
         If the stiffness is singular, or there are fewer modes with mass.
     """
+    from scipy import linalg
+
     n = len(mass)
     if not modes:
         return np.zeros((n, 0))
-    inverse_squares, shapes = scipy.linalg.eigh(mass, stiffness, subset_by_index=(n - modes, n - 1))
+    inverse_squares, shapes = linalg.eigh(mass, stiffness, subset_by_index=(n - modes, n - 1))
     if inverse_squares[0] <= 1e-14 * inverse_squares[-1]:
         raise np.linalg.LinAlgError
     return np.asarray(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
@@ -128,13 +131,15 @@ def attachment_modes(mass: Array, stiffness: Array, boundary: int, modes: int) -
 
     Parameters as `craig_bampton`; the basis (N, modes + boundary) is mass-normalised.
     """
+    from scipy import linalg
+
     loads = np.eye(len(mass))[:, :boundary]
     clamped = lowest_modes(mass, stiffness, modes)
-    static = scipy.linalg.cho_solve(scipy.linalg.cho_factor(stiffness), loads)
+    static = linalg.cho_solve(linalg.cho_factor(stiffness), loads)
     static = static - clamped @ (clamped.T @ (mass @ static))
     static /= np.sqrt(np.einsum("ij,ij->j", static, mass @ static))
     basis = np.hstack([clamped, static])
-    return basis @ scipy.linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1]
+    return basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1]
 
 
 def reduced(mass: Array, stiffness: Array, rigid: Array, basis: Array) -> dict[str, Array]:

@@ -10,14 +10,21 @@ from titop.solvers.model import Model
 
 def resolve(system: System, engine: str = "compiled") -> Model:
     """Check a system and turn it into a model; see `System.resolve`."""
-    from titop.solvers.compiled import CompiledModel
-    from titop.solvers.reference import ReferenceModel
-
-    engines = {"compiled": CompiledModel, "reference": ReferenceModel}
-    if engine not in engines:
-        raise ModelError(Finding("bad-engine", "engine", engine, "'compiled' or 'reference'", "choose one of the two"))
+    made = _engine(engine)
     warn(system.check(), stacklevel=4)
-    model = engines[engine](assemble(system))
+    model = made(assemble(system))
     model.check_inertia()
     warn(model.closure_findings(), stacklevel=4)
     return model
+
+
+def _engine(name: str) -> type[Model]:
+    if name == "compiled":
+        from titop.solvers.compiled import CompiledModel
+
+        return CompiledModel
+    if name == "reference":
+        from titop.solvers.reference import ReferenceModel
+
+        return ReferenceModel
+    raise ModelError(Finding("bad-engine", "engine", name, "'compiled' or 'reference'", "choose one of the two"))
