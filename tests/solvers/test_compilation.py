@@ -40,7 +40,8 @@ def copied_package(tmp_path_factory):
     package = folder / "titop"
     for name in ("blocks", "graph", "solvers"):
         shutil.copytree(ROOT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "__init__.py", package)
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(ROOT / name, package)
     return folder
 
 
