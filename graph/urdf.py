@@ -21,6 +21,7 @@ import numpy as np
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.friction import Friction
+from titop.blocks.garbage import collection_paused
 from titop.blocks.joint import Joint, unit_vector
 from titop.blocks.joints import Planar, Prismatic, Revolute, Weld
 from titop.blocks.limits import Limits
@@ -92,24 +93,25 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     >>> round(float(s.resolve().inverse_dynamics([0.5], [0.0], [0.0])[0]), 6)
     9.406329
     """
-    robot = RobotReader(read_xml(path_or_text))
-    report = robot.report
-    if base not in ("fixed", "free"):
-        report.findings.append(Finding("bad-base", "base", base, "'fixed' or 'free'", "choose one of the two"))
-    root = check_tree(robot)
-    link_names, joint_names = _block_names(robot)
-    system = System(_allowed(report.robot), gravity)
-    bodies = {link.name: _body(link, link_names[link.name]) for link in robot.links}
-    joints = [_joint(joint, joint_names[joint.name]) for joint in robot.joints]
-    _report_blocks(report, [*bodies.values(), *joints])
-    if report.findings or system.reader.findings:
-        raise ModelError([*report.findings, *system.reader.findings])
-    warn(report.warnings())
-    root_name = _free_name(ROOT_JOINT, {*link_names.values(), *joint_names.values()})
-    system.connect("world", bodies[root], joint=Free(root_name) if base == "free" else Weld(root_name))
-    for element, joint in zip(robot.joints, joints, strict=True):
-        _connect(system, element, joint, bodies)
-    return system
+    with collection_paused():
+        robot = RobotReader(read_xml(path_or_text))
+        report = robot.report
+        if base not in ("fixed", "free"):
+            report.findings.append(Finding("bad-base", "base", base, "'fixed' or 'free'", "choose one of the two"))
+        root = check_tree(robot)
+        link_names, joint_names = _block_names(robot)
+        system = System(_allowed(report.robot), gravity)
+        bodies = {link.name: _body(link, link_names[link.name]) for link in robot.links}
+        joints = [_joint(joint, joint_names[joint.name]) for joint in robot.joints]
+        _report_blocks(report, [*bodies.values(), *joints])
+        if report.findings or system.reader.findings:
+            raise ModelError([*report.findings, *system.reader.findings])
+        warn(report.warnings())
+        root_name = _free_name(ROOT_JOINT, {*link_names.values(), *joint_names.values()})
+        system.connect("world", bodies[root], joint=Free(root_name) if base == "free" else Weld(root_name))
+        for element, joint in zip(robot.joints, joints, strict=True):
+            _connect(system, element, joint, bodies)
+        return system
 
 
 def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:

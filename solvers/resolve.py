@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from titop.blocks.errors import Finding, ModelError, warn
+from titop.blocks.garbage import collection_paused
 from titop.graph.assembly import assemble
 from titop.graph.system import System
 from titop.solvers.model import Model
@@ -10,10 +11,11 @@ from titop.solvers.model import Model
 
 def resolve(system: System, engine: str = "compiled") -> Model:
     """Check a system and turn it into a model; see `System.resolve`."""
-    made = _engine(engine)
-    warn(system.check(), stacklevel=4)
-    model = made(assemble(system))
-    model.check_inertia()
+    with collection_paused():
+        made = _engine(engine)
+        warn(system.check(), stacklevel=4)
+        model = made(assemble(system))
+        model.check_inertia()
     warn(model.closure_findings(), stacklevel=4)
     return model
 

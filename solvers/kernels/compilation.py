@@ -5,15 +5,14 @@ numba compiles them; a process that finds them in the cache never loads numba.
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from titop.blocks.garbage import collection_paused
 from titop.solvers.kernels import cache
 from titop.solvers.kernels.loading import load
 from titop.solvers.kernels.signatures import INTEGER, Signature, Type
@@ -52,7 +51,7 @@ class Kernel:
             return load(self.name, code)
 
     def _compile(self) -> bytes:
-        with _Announcement(self.function.__name__), _collection_paused():
+        with _Announcement(self.function.__name__), collection_paused():
             from titop.solvers.kernels.machine_code import machine_code  # loads numba
 
             return machine_code(self.name, self.function, self.signature)
@@ -88,18 +87,6 @@ class Helper:
 def helper(function: Callable[..., Any]) -> Any:
     """Make a function a `Helper`."""
     return Helper(function)
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Pause Python's garbage collector, which looks through the compiler's many objects over and over."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Announcement:
