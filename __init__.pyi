@@ -18,6 +18,7 @@ from .blocks.errors import ModelError as ModelError
 from .blocks.errors import ModelWarning as ModelWarning
 from .blocks.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.friction import Friction as Friction
+from .blocks.gear import Gear as Gear
 from .blocks.joint import Joint as Joint
 from .blocks.joints import Cylindrical as Cylindrical
 from .blocks.joints import Planar as Planar

@@ -53,6 +53,7 @@ class Motor(Actuator):
     """
 
     input_unit = "N m"
+    joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     parameter_units: ClassVar = {"gear": "1", "rotor_inertia": "kg m^2"}
 
     def __init__(

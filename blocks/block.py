@@ -62,6 +62,8 @@ class Block:
 
     coordinates: tuple[str, ...] = ()
     ports: tuple[str, ...] = ()
+    #: Attributes in which the block names joints of the system, or one of their coordinates.
+    joint_fields: ClassVar[tuple[str, ...]] = ()
     #: Whether the block's functions accept complex arguments; found by `is_complex_safe` when a system is checked.
     complex_safe: bool = True
     #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.

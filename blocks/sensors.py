@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from titop.blocks.block import Block, PortRef
 from titop.blocks.loads import read_target
 
@@ -77,6 +79,8 @@ class PoseSensor(_PortSensor):
 
 
 class _JointSensor(Sensor):
+    joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
+
     def __init__(self, name: str, joint: str | Block) -> None:
         super().__init__(name)
         self.joint = joint.name if isinstance(joint, Block) else str(joint)

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import Block, PortRef
+from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
@@ -36,6 +37,7 @@ class Assembly:
     actuators : tuple of Actuator
     sensors : tuple of Sensor
     loops : tuple of Loop
+    gears : tuple of Gear
     """
 
     name: str
@@ -47,13 +49,15 @@ class Assembly:
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
     loops: tuple[Loop, ...] = ()
+    gears: tuple[Gear, ...] = ()
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
-        """Every block by name: the world, joints and bodies parents first, then closures, loads, actuators and sensors."""
+        """Every block by name: the world, joints and bodies parents first, then closures, gears, loads, actuators, sensors."""
         pairs = (block for c in self.connections for block in (c.joint, c.child.block))
         closures = (loop.closure for loop in self.loops)
-        return {block.name: block for block in (self.world, *pairs, *closures, *self.loads, *self.actuators, *self.sensors)}
+        acting = (*self.gears, *self.loads, *self.actuators, *self.sensors)
+        return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
 
     def blocks_with_coordinates(self) -> Iterator[Block]:
         """Yield the blocks that have own coordinates, in the order of the coordinates."""
@@ -72,6 +76,12 @@ class Assembly:
     def v_slices(self) -> dict[str, slice]:
         """Where each block's coordinates stand in v, a and tau."""
         return _slices((block.name, block.nv) for block in self.blocks_with_coordinates())
+
+    def place(self, coordinate: str) -> tuple[int, int]:
+        """Return where a coordinate stands in q and in v; ``"joint.coordinate"``, or ``"joint"`` for an only one."""
+        name, _, own = coordinate.partition(".")
+        k = self.blocks[name].coordinates.index(own) if own else 0
+        return self.q_slices[name].start + k, self.v_slices[name].start + k
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -108,6 +118,7 @@ def assemble(system: System) -> Assembly:
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
         loops=tuple(loop_among(loop, snapshots) for loop in system.loops),
+        gears=tuple(snapshots[gear.name] for gear in system.gears),
     )
 
 

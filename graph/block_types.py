@@ -22,6 +22,7 @@ from titop.blocks.closure import Closure
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
+from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
 from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.limits import Limits
@@ -40,10 +41,10 @@ ENDS: dict[str, dict[str, Field]] = {
 }
 
 #: Tables of blocks that act on others, named as the system's attributes, each with the method that adds such a block.
-ATTACHMENTS = {"loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
+ATTACHMENTS = {"gears": "add_gear", "loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
 
 #: The type of a block that does not say it.
-DEFAULT_TYPES = {"loads": "constant"}
+DEFAULT_TYPES = {"gears": "gear", "loads": "constant"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
 
 def _sections(cls: type[Block]) -> tuple[str, ...]:
     bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
-    bases |= {actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
+    bases |= {Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
 
@@ -199,6 +200,11 @@ register_block(
         "axis2": Field(NUMBERS, (0.0, 1.0, 0.0)),
         "directions": Field(NUMBERS, None),
     },
+)
+register_block(
+    Gear,
+    "gear",
+    {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": Field(NUMBER, 1.0), "offset": Field(NUMBER, 0.0)},
 )
 register_block(
     Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}

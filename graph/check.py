@@ -12,6 +12,7 @@ from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding, did_you_mean
+from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
 from titop.blocks.rigid_body import PortedBlock, RigidBody
@@ -32,7 +33,7 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    rules = (_unknown_ports, _foreign_targets, _loose_loops, _joints_of_motors_and_sensors, _two_parents, _cycles, _unconnected)
+    rules = (_unknown_ports, _foreign_targets, _loose_loops, _named_joints, _two_parents, _cycles, _unconnected)
     errors += itertools.chain.from_iterable(rule(system) for rule in rules)
     if not errors:
         for rigid, finding in _motionless_loops(system):
@@ -80,7 +81,7 @@ def _unknown_port(ref: PortRef) -> Iterator[Finding]:
 
 def targeting(system: System) -> Iterator[Any]:
     """Yield the loads, actuators and sensors that have a target port."""
-    yield from (block for block in (*system.loads, *system.actuators, *system.sensors) if hasattr(block, "target"))
+    yield from (block for block in system.acting if hasattr(block, "target"))
 
 
 def _foreign_targets(system: System) -> Iterator[Finding]:
@@ -105,16 +106,16 @@ def _loose_loops(system: System) -> Iterator[Finding]:
             yield Finding("self-connection", loop.closure.name, ports, "two different blocks", advice)
 
 
-def _joints_of_motors_and_sensors(system: System) -> Iterator[Finding]:
-    """Find motors and sensors on unknown joints, or on none in particular of several coordinates."""
+def _named_joints(system: System) -> Iterator[Finding]:
+    """Find motors, sensors and gears on unknown joints, or on none in particular of several coordinates."""
     joints = {c.joint.name: c.joint for c in system.connections}
     closures = {loop.closure.name for loop in system.loops}
-    for block in (*system.actuators, *system.sensors):
-        name = getattr(block, "joint", None)
-        if name is None or (isinstance(block, ReactionSensor) and name in closures):
+    for block, field in [(acting, field) for acting in system.acting for field in acting.joint_fields]:
+        name = getattr(block, field)
+        if isinstance(block, ReactionSensor) and name in closures:
             continue
         joint, _, coordinate = name.partition(".")
-        where = f"{block.name}.joint"
+        where = f"{block.name}.{field}"
         if joint not in joints:
             yield Finding("unknown-joint", where, name, "a joint of the system", did_you_mean(joint, joints))
         elif isinstance(block, ReactionSensor):
@@ -125,11 +126,17 @@ def _joints_of_motors_and_sensors(system: System) -> Iterator[Finding]:
         elif not coordinate and joints[joint].nv != 1:
             advice = "write " + " or ".join(repr(f"{joint}.{entry}") for entry in joints[joint].coordinates)
             yield Finding("several-coordinates", where, name, "one coordinate", advice if joints[joint].nv else "it has none")
+        elif isinstance(block, Gear) and joints[joint].nq != joints[joint].nv:
+            advice = "gears join coordinates of revolute, prismatic and such joints"
+            yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
+    for gear in system.gears:
+        if gear.driver == gear.driven:
+            yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")
 
 
 def _tree(system: System) -> nx.DiGraph:
     closures = (loop.closure for loop in system.loops)
-    acting = {block.name for block in (*closures, *system.loads, *system.actuators, *system.sensors)}
+    acting = {block.name for block in (*closures, *system.acting)}
     return nx.subgraph_view(system.graph, filter_node=lambda name: name not in acting)
 
 
@@ -224,7 +231,7 @@ def massless_joint(name: str, what: str) -> Finding:
 def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
-        lawless = isinstance(block, Joint | PortedBlock | Closure | Load | Actuator | Sensor)
+        lawless = isinstance(block, Joint | PortedBlock | Closure | Gear | Load | Actuator | Sensor)
         if lawless or type(block).__module__.startswith("titop.blocks."):
             continue
         wrong = list(law_findings(block))

@@ -1,8 +1,8 @@
 """Model files as nested tables: a system from them, and them from a system.
 
 A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
-block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[loads.NAME]``,
-``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types` lists what may stand in a block's table.
+block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[gears.NAME]``,
+``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types` lists what may stand in such a table.
 """
 
 from __future__ import annotations

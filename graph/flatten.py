@@ -79,8 +79,8 @@ class Tables:
     port_count : int
         Number of the general blocks' ports.
     slopes_size : int
-    rigid_rows : dict
-        First row of each rigid closure, by name.
+    constraint_rows : dict
+        First row of each rigid closure, and row of each gear, by name.
     """
 
     ints: Ints
@@ -97,7 +97,7 @@ class Tables:
     paths: Ints
     port_count: int
     slopes_size: int
-    rigid_rows: dict[str, int]
+    constraint_rows: dict[str, int]
 
 
 class _Rows:
@@ -152,7 +152,7 @@ class _Flattening:
             self._connection(connection)
         count = len(self.ints.rows)
         springs = self._springs()
-        rigid_rows = self._rigid_closures()
+        constraint_rows = self._rigid_closures() | self._gears()
         closures = self._compliant_closures()
         first_load = len(self.ints.rows)
         self._loads()
@@ -189,7 +189,7 @@ class _Flattening:
             paths=paths,
             port_count=self.port_count,
             slopes_size=self.slopes_size,
-            rigid_rows=rigid_rows,
+            constraint_rows=constraint_rows,
         )
 
     def _element(self, joint: str, link: Link, parent: int, port: int = -1, q: int = 0, v: int = 0, **sources: int) -> int:
@@ -363,6 +363,15 @@ class _Flattening:
                 self._acting(loop.second)
                 self._more_rows(constraints - 2)
         return first
+
+    def _gears(self) -> dict[str, int]:
+        """Add a row for every gear."""
+        rows: dict[str, int] = {}
+        for gear in self.assembly.gears:
+            (driven_q, driven_v), (driver_q, driver_v) = (self.assembly.place(name) for name in (gear.driven, gear.driver))
+            rows[gear.name] = self.ints.add(DRIVEN_Q=driven_q, DRIVEN_V=driven_v, DRIVER_Q=driver_q, DRIVER_V=driver_v)
+            self.sources.add()
+        return rows
 
     def _compliant_closures(self) -> int:
         """Add rows for every compliant closure; return their number."""

@@ -58,9 +58,9 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
         copy.name, findings = names[name], copy.reader.findings
         copy.reader = FieldReader(copy.name)
         copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
-        if hasattr(copy, "joint"):
-            joint, dot, coordinate = copy.joint.partition(".")
-            copy.joint = names.get(joint, joint) + dot + coordinate
+        for field in copy.joint_fields:
+            joint, dot, coordinate = getattr(copy, field).partition(".")
+            setattr(copy, field, names.get(joint, joint) + dot + coordinate)
     here = _port_at(system, prefix, at)
     if here is None:
         return Included(prefix, copies)
@@ -75,7 +75,7 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
     for loop in other.loops:
         first, second = (_port(other, ref, copies, prefix, here) for ref in (loop.first, loop.second))
         system.close_loop(first, second, copies[loop.closure.name])
-    for acting in (*other.loads, *other.actuators, *other.sensors):
+    for acting in other.acting:
         _add(system, other, acting, copies, prefix, here)
     system.reader.findings += other.reader.findings
     return Included(prefix, copies)
@@ -121,7 +121,9 @@ def _add(system: System, other: System, acting: Any, copies: dict[str, Any], pre
     copy = copies[acting.name]
     if hasattr(acting, "target"):
         copy.target = _port(other, acting.target, copies, prefix, here)
-    if acting in other.loads:
+    if acting in other.gears:
+        system.add_gear(copy)
+    elif acting in other.loads:
         system.add_load(copy)
     elif acting in other.actuators:
         system.add_actuator(copy)

@@ -137,4 +137,4 @@ def _signals(picture: Outline) -> Iterator[str]:
             f"<td>{'on' if signal.inward else 'of'} {escape(picture.boxes[signal.target].name)}</td></tr>"
             for signal in picture.signals
         ]
-        yield f"<details><summary>loads, actuators, sensors</summary><table>{''.join(rows)}</table></details>"
+        yield f"<details><summary>gears, loads, actuators, sensors</summary><table>{''.join(rows)}</table></details>"

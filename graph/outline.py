@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding
+from titop.blocks.gear import Gear
 from titop.blocks.loads import Load
 from titop.blocks.sensors import Sensor
 from titop.graph.check import check_system
@@ -70,14 +71,14 @@ class Wire:
 
 @dataclass(frozen=True)
 class Signal:
-    """A load or an actuator that acts on a box (`inward`), or a sensor that reads it.
+    """A gear, a load or an actuator that acts on a box (`inward`), or a sensor that reads it.
 
     Attributes
     ----------
     name, kind : str
         Of the block; its class.
     value : str
-        Magnitude of a load.
+        Magnitude of a load; ratio and driver of a gear.
     target : int
         Position of the box in the outline.
     port : str
@@ -126,7 +127,7 @@ def outline(system: System) -> Outline:
     """Return the outline of a system, faulty or not."""
     findings, _ = check_system(system)
     ends = [end for c in system.connections for end in (c.parent.block, c.child.block)]
-    acting = [*system.loads, *system.actuators, *system.sensors]
+    acting = list(system.acting)
     joints = [connection.joint for connection in system.connections]
     closures = [loop.closure for loop in system.loops]
     known = {id(block) for block in (*acting, *joints, *closures)}
@@ -194,7 +195,7 @@ def _signals(acting: list[Any], index: dict[int, int], by_joint: dict[str, int])
             target: int | None = index[id(block.target.block)]
             port = printable(block.target.name or "")
         else:
-            joint, _, port = block.joint.partition(".")
+            joint, _, port = getattr(block, block.joint_fields[-1]).partition(".")
             target, port = by_joint.get(joint), printable(port)
         if target is not None:
             yield Signal(
@@ -203,6 +204,8 @@ def _signals(acting: list[Any], index: dict[int, int], by_joint: dict[str, int])
 
 
 def _value(block: Block) -> str:
+    if isinstance(block, Gear):
+        return f"{block.ratio:.4g} x {printable(block.driver)}"
     if not isinstance(block, Load):
         return ""
     force, torque = np.linalg.norm(block.force), np.linalg.norm(block.torque)

@@ -13,6 +13,7 @@ from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.gear import Gear
 from titop.blocks.joint import CHILD_PORT, Joint
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose, read_pose
@@ -75,7 +76,7 @@ class System:
     graph : networkx.DiGraph
         Nodes are block names (attribute ``block``), edges run from parents to children (attributes
         ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target, a closure one with edges
-        to both of its ports.
+        to both of its ports, a gear one with edges to both of its joints.
     world : World
         The inertial frame; it too can have ports.
 
@@ -98,6 +99,7 @@ class System:
         self.world = World()
         self.connections: list[Connection] = []
         self.loops: list[Loop] = []
+        self.gears: list[Gear] = []
         self.loads: list[Load] = []
         self.actuators: list[Actuator] = []
         self.sensors: list[Sensor] = []
@@ -133,7 +135,7 @@ class System:
         elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
             reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
         for role, ref in (("parent", parent_ref), ("child", child_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Load | Actuator | Sensor | Closure):
+            if ref is not None and isinstance(ref.block, Joint | Gear | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "connect the body that the joint carries")
         self.reader.findings += reader.findings
         if reader.findings or parent_ref is None or child_ref is None:
@@ -170,7 +172,7 @@ class System:
         if not isinstance(closure, Closure):
             reader.report("not-a-closure", "closure", closure, "a closure", "use tt.RigidClosure or tt.CompliantClosure")
         for role, ref in (("first", first_ref), ("second", second_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Load | Actuator | Sensor | Closure):
+            if ref is not None and isinstance(ref.block, Joint | Gear | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
         self.reader.findings += reader.findings
         if reader.findings or first_ref is None or second_ref is None:
@@ -180,6 +182,19 @@ class System:
         for ref in (first_ref, second_ref):
             if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
                 self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
+
+    def add_gear(self, gear: Gear) -> None:
+        """Let two joint coordinates move together.
+
+        Parameters
+        ----------
+        gear : Gear
+        """
+        if not isinstance(gear, Gear):
+            advice = 'write s.add_gear(tt.Gear("pair", driver="left", driven="right", ratio=-1.0))'
+            self._report("not-a-gear", "add_gear", gear, "a tt.Gear", advice)
+        else:
+            self._attach(gear, self.gears)
 
     def add_load(self, load: Load) -> None:
         """Let a `load` act on its target port.
@@ -235,8 +250,9 @@ class System:
         blocks.append(block)
         if hasattr(block, "target"):
             self._add_edge_to_target(block)
-        elif block.joint.split(".")[0] in self.graph:
-            self.graph.add_edge(block.name, block.joint.split(".")[0], parent_port=None, child_port=None, placement=Pose())
+        for joint in {getattr(block, field).split(".")[0] for field in block.joint_fields}:
+            if joint in self.graph:
+                self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
 
     def _add_edge_to_target(self, block: Any) -> None:
         target = block.target
@@ -268,6 +284,11 @@ class System:
         if name not in self.graph:
             raise ModelError(Finding("unknown-block", self.name, name, "a block of the system", did_you_mean(name, self.graph)))
         return self.graph.nodes[name]["block"]
+
+    @property
+    def acting(self) -> tuple[Any, ...]:
+        """All blocks that act on joints and ports of others, or read them: gears, loads, actuators and sensors."""
+        return (*self.gears, *self.loads, *self.actuators, *self.sensors)
 
     def check(self) -> list[Finding]:
         """Return what is suspicious in the system.

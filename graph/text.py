@@ -34,13 +34,14 @@ def diagram(system: System) -> str:
         f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
         for loop in system.loops
     ]
+    gears = [f"gear {gear.name}: {gear.driven} = {gear.ratio:g} x {gear.driver} + {gear.offset:g}" for gear in system.gears]
     loads = [
         f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
         for load in system.loads
     ]
     acting: list[Any] = [*system.actuators, *system.sensors]
     others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
-    return "\n".join(lines + closures + loads + others)
+    return "\n".join(lines + closures + gears + loads + others)
 
 
 def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.friction import Friction
 from titop.blocks.garbage import collection_paused
+from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint, unit_vector
 from titop.blocks.joints import Planar, Prismatic, Revolute, Weld
 from titop.blocks.limits import Limits
@@ -62,7 +63,7 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     Raises
     ------
     ModelError
-        With everything that is wrong in the file or cannot be represented, such as mimic joints.
+        With everything that is wrong in the file or cannot be represented.
 
     Warns
     -----
@@ -76,7 +77,8 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     - Revolute and continuous joints become `Revolute`, fixed ones `Weld`, floating ones `Free`. A planar joint becomes
       `Planar` in a frame whose z axis is turned onto URDF's ``axis`` the short way.
     - ``<dynamics>`` gives damping, friction (`Friction`) and armature; Drake's ``rotor_inertia`` times ``gear_ratio`` squared
-      is an armature too. ``<limit>`` gives `Limits`; a lower or upper limit alone makes the other zero, as URDF has it.
+      is an armature too. ``<mimic>`` gives a `Gear` named ``<joint>_mimic``. ``<limit>`` gives
+      `Limits`; a lower or upper limit alone makes the other zero, as URDF has it.
     - Silently left out, since they say nothing about the dynamics: visual, collision, contact, material, sensor, transmission,
       ros2_control, gazebo (but for its springs and gravity), calibration, safety_controller.
 
@@ -111,7 +113,16 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
         system.connect("world", bodies[root], joint=Free(root_name) if base == "free" else Weld(root_name))
         for element, joint in zip(robot.joints, joints, strict=True):
             _connect(system, element, joint, bodies)
+        _add_gears(system, robot, joint_names)
         return system
+
+
+def _add_gears(system: System, robot: RobotReader, names: dict[str, str]) -> None:
+    for joint in robot.joints:
+        if joint.mimic is not None:
+            name = _free_name(f"{names[joint.name]}_mimic", set(system.graph))
+            driver, driven = names[joint.mimic.joint], names[joint.name]
+            system.add_gear(Gear(name, driver, driven, joint.mimic.multiplier, joint.mimic.offset))
 
 
 def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:

@@ -16,6 +16,8 @@ from titop.graph.urdf_vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KIN
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+#: Attributes of a mimic element, with what URDF takes where they are missing.
+_MIMIC = {"multiplier": 1.0, "offset": 0.0}
 _LIMITS = ("lower", "upper", "velocity", "effort")
 
 
@@ -27,6 +29,15 @@ class UrdfLink:
     mass: float = 0.0
     com: Array = field(default_factory=lambda: np.zeros(3))
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+
+@dataclass(frozen=True)
+class UrdfMimic:
+    """How a joint follows another: its coordinate is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
+
+    joint: str
+    multiplier: float
+    offset: float
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,7 @@ class UrdfJoint:
     limits : dict of str to float
         Lower, upper, velocity and effort, as far as they limit anything.
     damping, friction, armature : float
+    mimic : UrdfMimic or None
     """
 
     name: str
@@ -56,6 +68,7 @@ class UrdfJoint:
     damping: float = 0.0
     friction: float = 0.0
     armature: float = 0.0
+    mimic: UrdfMimic | None = None
 
 
 class RobotReader:
@@ -88,6 +101,7 @@ class RobotReader:
         self._rotors = dict(self._rotor_inertias(root))
         self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
         self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
+        self._check_mimics()
         for element in root.findall("gazebo"):
             self._check_gazebo(element)
         for name in self._rotors.keys() - {joint.name for joint in self.joints}:
@@ -131,10 +145,12 @@ class RobotReader:
         origin = self.reader.pose(self.reader.child(element, "origin", name), f"{name}.origin")
         kind, parent, child = self._kind(element, name), self._end(element, "parent", name), self._end(element, "child", name)
         if kind == "fixed":
+            if element.find("mimic") is not None:
+                self.report.left_out("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
             return UrdfJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
         damping, friction, armature = self._dynamics(element, kind, name)
-        axis, limits = self._axis(element, name), self._limits(element, kind, name)
-        return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature)
+        axis, limits, mimic = self._axis(element, name), self._limits(element, kind, name), self._mimic(element, kind, name)
+        return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
 
     def _kind(self, element: Element, name: str) -> str:
         kind = self.reader.text(element, "type", name)
@@ -174,6 +190,29 @@ class RobotReader:
             advice = "one number for displacements and rotations has no unit; remove it and set the joint's in Python"
             self.report.error("not-representable", where, shown, f"none at a {kind} joint", advice)
         return values[0], values[1], values[2]
+
+    def _mimic(self, element: Element, kind: str, name: str) -> UrdfMimic | None:
+        mimic = self.reader.child(element, "mimic", name)
+        if mimic is None:
+            return None
+        where = f"{name}.mimic"
+        if kind not in AXIAL_KINDS:
+            advice = "use gears in Python"
+            self.report.error("not-representable", where, f"<mimic> of a {kind} joint", "one of a joint with an axis", advice)
+            return None
+        multiplier, offset = (self.reader.number(mimic, key, where, value) for key, value in _MIMIC.items())
+        return UrdfMimic(self.reader.text(mimic, "joint", where), multiplier, offset)
+
+    def _check_mimics(self) -> None:
+        """Report joints that follow none that moves along an axis."""
+        moving = [joint.name for joint in self.joints if joint.kind in AXIAL_KINDS]
+        for joint in self.joints:
+            leader = joint.mimic.joint if joint.mimic else ""
+            where = f"{joint.name}.mimic.joint"
+            if leader and (leader not in moving or leader == joint.name):
+                others = [name for name in moving if name != joint.name]
+                expected = "another joint, revolute, continuous or prismatic"
+                self.report.error("unknown-joint", where, repr(leader), expected, did_you_mean(leader, others))
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
         limit = self.reader.child(element, "limit", name)

@@ -50,7 +50,7 @@ VOCABULARY = {
     "origin": Vocabulary(("xyz", "rpy", "quat_xyzw"), strict=True),
     "joint": Vocabulary(
         ("name", "type"),
-        ("origin", "parent", "child", "axis", "limit", "dynamics"),
+        ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
         ("calibration", "safety_controller"),
     ),
     "parent": Vocabulary(("link",), strict=True),
@@ -58,13 +58,13 @@ VOCABULARY = {
     "axis": Vocabulary(("xyz",), strict=True),
     "limit": Vocabulary(("lower", "upper", "velocity", "effort")),
     "dynamics": Vocabulary(("damping", "friction", "armature")),
+    "mimic": Vocabulary(("joint", "multiplier", "offset"), strict=True),
 }
 
 #: What a robot cannot do without and titop has no block for, with advice.
 REFUSED = {
     "include": "put everything into one file",
     "loop_joint": "close the loop in Python",
-    "mimic": "write the robot without it, or remove the mimic element to let the joint move on its own",
     f"{DRAKE}joint": "connect the joint in Python",
     f"{DRAKE}linear_bushing_rpy": "add the spring in Python",
     f"{DRAKE}ball_constraint": "close the loop in Python",

@@ -190,7 +190,7 @@ class CompiledModel(CompiledSlopes):
         k = len(self.constraint_names)
         error, jacobian, bias = np.empty(k), np.empty((k, self.nv)), np.empty(k)
         _, law, work = self._bare._inverse_work(q, v, np.zeros(self.nv))
-        closure_entries.closure_rows(self._loops(0), self._ints, self._floats, law, v, work, error, jacobian, bias)
+        closure_entries.closure_rows(self._loops(0), self._ints, self._floats, law, q, v, work, error, jacobian, bias)
         weights = self.closure_weights
         return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
 

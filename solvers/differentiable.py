@@ -234,7 +234,7 @@ class Differentiable(Dynamics):
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
     ) -> Array:
         """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
-        if not self.assembly.loops:
+        if not self.assembly.loops and not self.couplings:
             return self.tree_inverse_derivatives(q, v, a, pushes)
         if actuated is None:
             return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))

@@ -77,7 +77,7 @@ class PackedModel(Model):
         return not self._foreign
 
     def _constraint_coefficients(self) -> list[tuple[int, Array]]:
-        """Return first row and weighted coefficients of the constraints of every rigid closure."""
+        """Return first row and weighted coefficients of the constraints of every rigid closure and gear."""
         result, start = [], 0
         for loop in self.rigid_loops:
             rows = loop.closure.rows
@@ -85,14 +85,19 @@ class PackedModel(Model):
             weights = self.closure_weights[start : start + len(table), None]
             weighted = table * weights
             weighted[:, 9:12] = rows.aligned2
-            result.append((self._tables.rigid_rows[loop.closure.name], weighted))
+            result.append((self._tables.constraint_rows[loop.closure.name], weighted))
             start += len(table)
+        for coupling, weight in zip(self.couplings, self.closure_weights[start:], strict=True):
+            coefficients = np.zeros((1, 13))
+            coefficients[0, [0, 1, 12]] = weight, -weight * coupling.ratio, weight * coupling.offset
+            result.append((self._tables.constraint_rows[coupling.name.partition(".")[0]], coefficients))
         return result
 
     def _loops(self, rank: int) -> Array:
-        """Return the table that tells kernels of the rigid closures."""
-        first = min(self._tables.rigid_rows.values(), default=0)
-        return np.array([[first, len(self._tables.rigid_rows), len(self.constraint_names), rank]], dtype=np.int64)
+        """Return the table that tells kernels of the rigid closures and gears."""
+        rows = [*self._tables.constraint_rows.values(), 0]
+        closures, gears = len(self.rigid_loops), len(self.couplings)
+        return np.array([[rows[0], closures, len(self.constraint_names), rank, rows[closures], gears]], dtype=np.int64)
 
     # -- variants ------------------------------------------------------------------------------------------------------
 
@@ -247,7 +252,7 @@ class PackedModel(Model):
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = {general.block.name for general in self._tables.general}
         general |= {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
-        general |= {loop.closure.name for loop in self.rigid_loops}
+        general |= {loop.closure.name for loop in self.rigid_loops} | {gear.name for gear in self._assembly.gears}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)

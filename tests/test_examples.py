@@ -173,6 +173,22 @@ def test_four_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert np.abs(crank + rocker - inertial).max() < 1e-9  # rounding at forces of 1e2
 
 
+def test_gripper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gripper = script("gripper")
+    trajectory = gripper["main"](["--output", str(tmp_path / "figure.png")])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "the jaws close by" in capsys.readouterr().out
+    # one equation of motion of the pinion's angle: the weights carry each other, both springs and dampers act
+    r, k, d = gripper["RADIUS"], gripper["STIFFNESS"], gripper["DAMPING"]
+    inertia = 4e-6 + gripper["GEAR"] ** 2 * 1e-7 + 2 * gripper["JAW"] * r**2
+    angle, rate, acceleration = trajectory.q[:, 0], trajectory.v[:, 0], trajectory.a[:, 0]
+    torque = gripper["TORQUE"] * np.minimum(trajectory.t / 0.05, 1.0)
+    left = inertia * acceleration + 2 * r**2 * (d * rate + k * angle) - torque
+    assert np.abs(left).max() < 1e-12  # rounding of terms of 0.1 N m
+    assert trajectory.q[:, 1] == pytest.approx(-trajectory.q[:, 2], abs=1e-15)
+    assert trajectory.q[-1, 2] == pytest.approx(0.01, rel=0.05)  # the torque over twice the stiffness and the radius
+
+
 def test_slider_crank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = script("slider_crank")
     trajectory = example["main"](["--output", str(tmp_path / "figure.png")])

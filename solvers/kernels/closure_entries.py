@@ -28,7 +28,7 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
         a[j] = 0.0
     inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])
     world_poses(ints, law, work, world)
-    constraints(ints, floats, law, loops, v, work, world, error, room[:k], bias)
+    constraints(ints, floats, law, loops, q, v, work, world, error, room[:k], bias)
     if choose_rows(room[:k], room[k:], chosen) < chosen.size:
         return SINGULAR
     for j in range(a.size):
@@ -104,9 +104,9 @@ def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
     )
 
 
-@entry(INTS, INTS, FLOATS, FLOATS, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)
-def closure_rows(loops, ints, floats, law, v, work, error, jacobian, bias):
+@entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)
+def closure_rows(loops, ints, floats, law, q, v, work, error, jacobian, bias):
     """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
     world = np.empty((ints[0, ELEMENTS], 12))
     world_poses(ints, law, work, world)
-    constraints(ints, floats, law, loops, v, work, world, error, jacobian, bias)
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)

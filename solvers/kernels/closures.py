@@ -21,9 +21,17 @@ from titop.solvers.kernels.layout import (
     COMPLIANT_ROWS,
     CONSTRAINTS,
     DRAG,
+    DRIVEN,
+    DRIVEN_Q,
+    DRIVEN_V,
+    DRIVER,
+    DRIVER_Q,
+    DRIVER_V,
     ELEMENT,
+    FIRST_GEAR,
     FIRST_LOAD,
     FIRST_RIGID,
+    GEARS,
     LAW,
     OFFSET,
     OWN,
@@ -186,8 +194,8 @@ def compliant_energy(ints, floats, law, world):
 
 
 @helper
-def constraints(ints, floats, law, loops, v, work, world, error, jacobian, bias):
-    """Write the values, the Jacobian (k x nv) and the bias of all constraints.
+def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias):
+    """Write the values, the Jacobian (k x nv) and the bias of all constraints: of the rigid closures, then of the gears.
 
     `work` holds twists and the accelerations where no coordinate is accelerated, `world` the poses of all elements.
     """
@@ -208,6 +216,15 @@ def constraints(ints, floats, law, loops, v, work, world, error, jacobian, bias)
             _write_efforts(ints, floats, law, work, row + 1, E2, jacobian[k])
             k += 1
         row += max(2, n)
+    for row in range(loops[0, FIRST_GEAR], loops[0, FIRST_GEAR] + loops[0, GEARS]):
+        for j in range(jacobian.shape[1]):
+            jacobian[k, j] = 0.0
+        jacobian[k, ints[row, DRIVEN_V]] = floats[row, DRIVEN]
+        jacobian[k, ints[row, DRIVER_V]] = floats[row, DRIVER]
+        error[k] = floats[row, DRIVEN] * q[ints[row, DRIVEN_Q]] + floats[row, DRIVER] * q[ints[row, DRIVER_Q]]
+        error[k] -= floats[row, OFFSET]
+        bias[k] = 0.0
+        k += 1
 
 
 @helper

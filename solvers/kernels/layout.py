@@ -1,10 +1,10 @@
 """The tables that describe a system to the kernels: names of their columns.
 
-``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid and of the
-compliant closures, then one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they compute in rows
-of a ``work`` array of the call. The first two rows of a closure stand for its ports.
+``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid closures, one
+per gear, those of the compliant closures, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what
+they compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports.
 
-``loops`` (1 x 4) says where the rigid closures stand, for the functions that know of them.
+``loops`` (1 x 6) says where the rigid closures and gears stand, for the functions that know of them.
 
 Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
 has rows of elements, then of these ports. ``slopes`` holds the general blocks' linearised laws: for n own coordinates
@@ -59,11 +59,19 @@ CONSTRAINTS = 1  # number of constraints of a rigid closure
 INERTIAL = 2  # whether a load's components are inertial
 TURNS = 2  # whether a rigid closure constrains components of log R
 
+# -- ints: rows of gears, which have no `ELEMENT`
+DRIVEN_Q = 1  # places of the coordinates
+DRIVEN_V = 2
+DRIVER_Q = 3
+DRIVER_V = 4
+
 # -- loops
 FIRST_RIGID = 0  # row of the first rigid closure
 RIGIDS = 1  # number of rigid closures
-ROWS = 2  # number of all their constraints
+ROWS = 2  # number of all constraints, the gears' included
 RANK = 3  # how many of these are independent
+FIRST_GEAR = 4  # row of the first gear
+GEARS = 5  # number of gears
 
 #: Rows of a compliant closure.
 COMPLIANT_ROWS = 6
@@ -104,6 +112,8 @@ ABOUT = np.int64(15)  # of log R (3)
 ALIGNED1 = np.int64(18)  # c (3)
 ALIGNED2 = np.int64(21)  # and n (3) of c . R n
 OFFSET = np.int64(24)
+DRIVEN = np.int64(12)  # coefficients of a gear's coordinates, whose sum less the offset vanishes
+DRIVER = np.int64(13)
 
 # -- work: rows of elements
 R = np.int64(0)  # rotation (9) and position (3) of the element in its parent

@@ -29,7 +29,7 @@ def nonlinear_system(model: Model, inputs: Any, outputs: Any = None, point: Any 
     at = read_point(model, model.neutral() if point is None else point)
     if closure_slopes(model, at.q, at.v) is not None:
         advice = "simulate with tt.simulate, or make the closures compliant"
-        raise ModelError(Finding("closed-loop", "to_nlsys", "rigid closures", "a tree: independent states", advice))
+        raise ModelError(Finding("closed-loop", "to_nlsys", "rigid closures or gears", "a tree: independent states", advice))
     return _system_class()(Plant(at, inputs, outputs))
 
 

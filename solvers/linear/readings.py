@@ -167,7 +167,7 @@ def _closures(model: Model) -> tuple[str, ...]:
 
 def _reaction_slopes(model: Model, name: str, drives: Drives) -> OpenedJoint | ClosedReaction:
     """Return what tells how a reaction changes: an opened joint of a tree, or else the loops' forces."""
-    return ClosedReaction(name, drives) if model.assembly.loops else OpenedJoint(name, drives)
+    return ClosedReaction(name, drives) if model.assembly.loops or model.couplings else OpenedJoint(name, drives)
 
 
 def _reaction(model: Model, joint: str, drives: Drives) -> Reading:

@@ -186,7 +186,8 @@ def singular(model: Dynamics, q: Array) -> ModelError:
     """Return the error for a configuration at which fewer constraints are independent than elsewhere."""
     weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
     found = rank_of_free(model, q, np.zeros(model.nv, dtype=bool))
-    loops = ", ".join(_loops_that_lose_rank(model, weighted)) or ", ".join(loop.closure.name for loop in model.rigid_loops)
+    everything = dict.fromkeys(name.partition(".")[0] for name in model.constraint_names)
+    loops = ", ".join(_loops_that_lose_rank(model, weighted)) or ", ".join(everything)
     state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
     return ModelError(
         Finding(

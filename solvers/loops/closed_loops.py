@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.gear import Gear
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
@@ -34,6 +35,17 @@ class Constraints(NamedTuple):
     bias: Array
 
 
+class Coupling(NamedTuple):
+    """A gear in a model: its constraint's name, the places in q and in v of its coordinates, ratio, offset, kind of error."""
+
+    name: str
+    driven: tuple[int, int]
+    driver: tuple[int, int]
+    ratio: Any
+    offset: Any
+    is_angular: bool
+
+
 def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
     """Return the constraints.
 
@@ -49,7 +61,7 @@ def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraint
 
 
 class ClosedLoops(Configurations):
-    """The rigid closures of a model. Those that are compliant are forces, and nothing to solve for.
+    """The rigid closures and gears of a model. Closures that are compliant are forces, and nothing to solve for.
 
     Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
     of joints and blocks for all of theirs.
@@ -69,19 +81,37 @@ class ClosedLoops(Configurations):
         return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, CompliantClosure))
 
     @cached_property
+    def couplings(self) -> tuple[Coupling, ...]:
+        """The gears."""
+        return tuple(self._coupling(gear) for gear in self._assembly.gears)
+
+    def _coupling(self, gear: Gear) -> Coupling:
+        driven, driver = (self._assembly.place(name) for name in (gear.driven, gear.driver))
+        return Coupling(f"{gear.name}.{gear.constraint}", driven, driver, gear.ratio, gear.offset, self._is_angle(gear.driven))
+
+    def _is_angle(self, name: str) -> bool:
+        joint, _, coordinate = name.partition(".")
+        block = self._assembly.blocks[joint]
+        units = getattr(block, "units", ())
+        return "m" not in units[block.coordinates.index(coordinate) if coordinate else 0 :][:1]
+
+    @cached_property
     def is_constrained(self) -> bool:
-        """Whether there are rigid closures."""
-        return bool(self.rigid_loops)
+        """Whether there are rigid closures or gears."""
+        return bool(self.rigid_loops or self.couplings)
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
-        """Names of the rigid closures' constraints, such as ``"pin.x"``."""
-        return tuple(f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names)
+        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
+        closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
+        return (*closures, *(coupling.name for coupling in self.couplings))
 
     @cached_property
     def angular_constraints(self) -> Array:
         """Whether the errors of the constraints are angles rather than lengths (k)."""
-        return np.concatenate([np.zeros(0, dtype=bool), *(loop.closure.is_angular for loop in self.rigid_loops)])
+        of_closures = [loop.closure.is_angular for loop in self.rigid_loops]
+        of_gears = [coupling.is_angular for coupling in self.couplings]
+        return np.concatenate([np.zeros(0, dtype=bool), *of_closures, np.array(of_gears, dtype=bool)])
 
     @cached_property
     def closure_weights(self) -> Array:
@@ -105,7 +135,7 @@ class ClosedLoops(Configurations):
         """Return the constraints at a state, which is taken as it is."""
 
     def closure_error(self, q: Any) -> Array:
-        """Return how far the rigid closures are open (k, m and rad), in the order of `constraint_names`."""
+        """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
         return self.constraints(self._read_q(q), np.zeros(self.nv)).error
 
     def closure_jacobian(self, q: Any) -> Array:
@@ -143,15 +173,15 @@ class ClosedLoops(Configurations):
             jacobian = self.closure_jacobian(self._generic_configuration)
         except ConvergenceError as error:
             advice = "check ports and axes; else call m.assemble(q) with a guess near a closed configuration"
-            yield Finding("open-closure", self.rigid_loops[0].closure.name, str(error), "loops that can be closed", advice)
+            first = self.constraint_names[0].partition(".")[0]
+            yield Finding("open-closure", first, str(error), "loops that can be closed", advice)
             return
         redundant = [self.constraint_names[row] for row in redundant_rows(self.closure_weights[:, None] * jacobian)]
-        for loop in self.rigid_loops:
-            own = [name.partition(".")[2] for name in redundant if name.startswith(f"{loop.closure.name}.")]
-            if own:
-                expected = "constraints that do not follow from the others"
-                advice = "the motion is right, the reactions are the least ones; constrain less for determinate reactions"
-                yield Finding("redundant-closure", loop.closure.name, ", ".join(own), expected, advice)
+        for closure in dict.fromkeys(name.partition(".")[0] for name in redundant):
+            own = [name.partition(".")[2] for name in redundant if name.startswith(f"{closure}.")]
+            expected = "constraints that do not follow from the others"
+            advice = "the motion is right, the reactions are the least ones; constrain less for determinate reactions"
+            yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
 
     # -- states that satisfy the closures ----------------------------------------------------------------------------------
 

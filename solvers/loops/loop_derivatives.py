@@ -155,19 +155,28 @@ def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) 
         by_pose, by_twist = by_motion(pair, second)
         by_q = by_pose @ pair.S + by_twist @ pair.X + rates @ pair.Y
         parts.append((rates @ pair.S, by_q, by_twist @ pair.S + rates @ pair.Z))
+    parts.append((gear_jacobian(model), *np.zeros((2, len(model.couplings), model.nv))))
     jacobian, by_q, by_v = (np.vstack(part) for part in zip(*parts, strict=True))
     return jacobian, by_q, by_v
 
 
 def rate_derivatives(model: Differentiable, q: Array, v: Array) -> Array:
     """Return the derivative of ``J v`` by q (k x nv)."""
-    parts = [np.zeros((0, model.nv))]
+    parts = []
     for pair in port_pairs(model, q, v, np.zeros(model.nv)):
         closure = pair.loop.closure
         if isinstance(closure, RigidClosure):
             rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
             parts.append(by_small_twists(pair, partial(_rate, closure, pair.twists)) @ pair.S + rates @ pair.X)
-    return np.vstack(parts)
+    return np.vstack([*parts, np.zeros((len(model.couplings), model.nv))])
+
+
+def gear_jacobian(model: Differentiable) -> Array:
+    """Return the Jacobian (gears x nv) of the gears' constraints, which does not change."""
+    jacobian = np.zeros((len(model.couplings), model.nv))
+    for row, coupling in zip(jacobian, model.couplings, strict=True):
+        row[coupling.driven[1]], row[coupling.driver[1]] = 1.0, -coupling.ratio
+    return jacobian
 
 
 def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
