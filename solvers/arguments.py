@@ -14,7 +14,7 @@ QUATERNION_TOLERANCE = 1e-6
 
 
 def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = False) -> Array:
-    """Return a state argument as a C-contiguous array of shape ``(len(names),)``, or ``(batch, len(names))`` if stacked.
+    """Return a state argument as an array of shape ``(len(names),)``, or ``(batch, len(names))`` if stacked, for the kernels.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
             array = array.astype(float)
         if array.size and array.dtype.kind not in "fiubc":
             raise TypeError
-        array = np.require(array, complex if array.dtype.kind == "c" else float, ["C", "W"])
+        array = np.require(array, complex if array.dtype.kind == "c" else float, ["C", "A", "W"])
     except (TypeError, ValueError):
         raise ModelError(Finding("wrong-type", name, value, f"{len(names)} numbers", "give a list or an array")) from None
     if array.shape[-1:] != (len(names),) or array.ndim > (2 if stacked else 1):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from types import BuiltinFunctionType
 from typing import Any, Self
 
 import numpy as np
@@ -20,14 +19,16 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.packed import real
 
+#: Attributes that keep compiled functions.
+_FUNCTIONS = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
+
 
 class CompiledModel(CompiledSlopes):
     """A model resolved by compiled kernels; see `Model` for its functions."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out compiled functions, which cannot be sent to another process; it loads its own."""
-        functions = BuiltinFunctionType | partial
-        return {name: value for name, value in self.__dict__.items() if not isinstance(value, functions)}
+        return {name: value for name, value in self.__dict__.items() if name not in _FUNCTIONS}
 
     @property
     def _entries(self) -> Any:

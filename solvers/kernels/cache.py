@@ -1,4 +1,7 @@
-"""A folder of compiled kernels, on disk, that notices every edit and every change of what they depend on."""
+"""A folder of compiled kernels, on disk, that notices every edit and every change of what they depend on.
+
+What lies there will be run: a folder or file that others can write, or that belongs to neither the user nor root, is not read.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,52 +19,8 @@ import numpy as np
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
-
-def read(name: str) -> bytes | None:
-    """Return the code kept under a name, or None where there is none, or where it is not as it was written."""
-    folder = cache_folder()
-    if folder is None:
-        return None
-    try:
-        content = (folder / name).read_bytes()
-    except OSError:
-        return None
-    digest, code = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
-    return code if hashlib.sha256(code).digest() == digest else None
-
-
-def write(name: str, code: bytes) -> None:
-    """Keep code under a name, whole or not at all, where the cache can be written."""
-    folder = cache_folder()
-    if folder is None:
-        return
-    try:
-        handle, path = tempfile.mkstemp(dir=folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(path, folder / name)
-    except OSError:  # a full disk, say: the code is in memory, and the next process compiles again
-        return
-
-
-@functools.cache
-def cache_folder() -> Path | None:
-    """Return the folder of this version's compiled kernels, or None where nothing can be written.
-
-    ``TITOP_CACHE_DIR`` sets its parent; by default it is the user's cache folder.
-    """
-    chosen = os.environ.get("TITOP_CACHE_DIR")
-    user = str(os.getuid()) if hasattr(os, "getuid") else ""
-    roots = [Path(chosen)] if chosen else [_user_cache() / "titop", Path(tempfile.gettempdir()) / f"titop-{user}"]
-    for root in roots:
-        folder = root / f"{source_hash()}-{_platform_hash()}"
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK) and _is_ours(folder):
-            return folder
-    return None
+#: numba's settings that change what it makes of a kernel.
+_SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
 
 
 def source_hash(folder: Path = Path(__file__).parent) -> str:
@@ -71,25 +31,87 @@ def source_hash(folder: Path = Path(__file__).parent) -> str:
     return digest.hexdigest()[:16]
 
 
+#: Of the sources as they are when Python reads them.
+_SOURCES = source_hash()
+
+
+def read(name: str) -> bytes | None:
+    """Return the code kept under a name, or None where there is none, or where it is not as it was written."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        with open(folder / name, "rb") as file:
+            content = file.read() if _is_safe(os.fstat(file.fileno())) else b""
+    except OSError:
+        return None
+    digest, code = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def write(name: str, code: bytes) -> None:
+    """Keep code under a name, whole or not at all, where the cache can be written and no source was edited meanwhile."""
+    folder = cache_folder()
+    if folder is None or source_hash() != _SOURCES:
+        return
+    try:
+        handle, path = tempfile.mkstemp(dir=folder)
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        os.replace(path, folder / name)
+    except OSError:  # a full disk, say: the code is in memory, and the next process compiles again
+        return
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return the folder of this version's compiled kernels, or None where there is none and none can be made.
+
+    ``TITOP_CACHE_DIR`` sets its parent; by default it is in the user's cache folder, or else in the folder of temporary files.
+    """
+    chosen = os.environ.get("TITOP_CACHE_DIR")
+    roots = (_user_root, _temporary_root) if not chosen else (lambda: Path(chosen),)
+    return next((folder for root in roots if (folder := _folder_in(root, mine=not chosen)) is not None), None)
+
+
+def _folder_in(root: Callable[[], Path], mine: bool) -> Path | None:
+    """Return the folder in a root, made if need be; None where that fails or others could put code there."""
+    try:
+        parent = root().absolute()
+        folder = parent / f"{_SOURCES}-{_platform_hash()}"
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        checked = (parent, folder) if mine else (folder,)
+        return folder if all(_is_safe(path.stat()) for path in checked) else None
+    except (OSError, RuntimeError):  # Python raises the latter for a user without a home
+        return None
+
+
+def _is_safe(status: os.stat_result) -> bool:
+    """Whether nobody but the user and root can have written a file, or can write to a folder."""
+    return not hasattr(os, "getuid") or (status.st_uid in (0, os.getuid()) and not status.st_mode & 0o022)
+
+
 def _platform_hash() -> str:
-    """Return a hash of everything else that decides what machine code a kernel becomes."""
-    settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    """Return a hash of everything beside the sources that decides what machine code a kernel becomes."""
+    settings = [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS]
     processor = (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     versions = (sys.version, np.__version__, version("numba"), version("llvmlite"))
     return hashlib.sha256(repr((settings, processor, versions)).encode()).hexdigest()[:16]
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether nobody else can put code there: code in it will be run."""
-    if not hasattr(os, "getuid"):
-        return True
-    status = folder.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-
-def _user_cache() -> Path:
+def _user_root() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home()))
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "titop"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        return Path.home() / "Library" / "Caches" / "titop"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "titop"
+
+
+def _temporary_root() -> Path:
+    return Path(tempfile.gettempdir()) / f"titop-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from titop.solvers.kernels.signatures import NOTHING, REAL, Signature, Type
+from titop.solvers.kernels.signatures import FLAG, NOTHING, REAL, Signature, Type
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
 _HEAD = object.__basicsize__
@@ -28,7 +28,7 @@ _NUMPY = {"int64": np.dtype(np.int64), "float64": np.dtype(np.float64), "boolean
 _LLVM = {"int64": "i64", "float64": "double", "boolean": "i8", "void": "ptr"}
 
 #: What is used of Python: classes, under names of our own, and functions with their types in LLVM's notation.
-PYTHON_CLASSES = {"titop_TypeError": TypeError, "titop_RuntimeError": RuntimeError}
+PYTHON_CLASSES = {"titop_TypeError": TypeError, "titop_MemoryError": MemoryError}
 PYTHON_FUNCTIONS = {
     "PyErr_SetString": ("void", "ptr, ptr"),
     "PyErr_Occurred": ("ptr", ""),
@@ -125,13 +125,14 @@ def python_function(name: str, native: str, signature: Signature) -> str:
     """Return LLVM text of a function `name` that Python can call and that runs the kernel that numba named `native`.
 
     Its ``self`` is NumPy's class of arrays. It lets other threads run meanwhile. A `TypeError` says that an argument is not
-    of the kernel's type, a `RuntimeError` that the kernel stopped.
+    of the kernel's type, a `MemoryError` that the kernel stopped.
     """
     refusal = f"expected {name}({', '.join(map(str, signature.arguments))}), arrays writeable"
     stop = f"{name}: no memory, or an index out of bounds where numba checks them"
-    count, result = len(signature.arguments), _LLVM[signature.result.number]
-    given = ["ptr %result", "ptr %fault", *(part for k, kind in enumerate(signature.arguments) for part in _given(k, kind))]
-    lines = [line for k, kind in enumerate(signature.arguments) for line in _read(k, kind)]
+    arguments = list(enumerate(signature.arguments))
+    numbers = [(k, kind) for k, kind in arguments if not kind.ndim]
+    arrays = [(k, kind) for k, kind in arguments if kind.ndim]
+    given = ["ptr %result", "ptr %fault", *(part for k, kind in arguments for part in _given(k, kind))]
     return f"""{_COMMON}
 {_string("refusal", refusal)}
 {_string("stop", stop)}
@@ -139,18 +140,18 @@ def python_function(name: str, native: str, signature: Signature) -> str:
 declare i32 @"{native}"({", ".join(part.split()[0] for part in given)})
 
 define ptr @{name}(ptr %ndarray, ptr %arguments, i64 %count) {{
-  %result = alloca {result}
+  %result = alloca {_LLVM[signature.result.number]}
   %fault = alloca ptr
-  %counted = icmp eq i64 %count, {count}
-  br i1 %counted, label %look, label %refuse
+  %counted = icmp eq i64 %count, {len(arguments)}
+  br i1 %counted, label %convert, label %refuse
+convert:
+{_lines(f"%given{k} = call ptr @pointer_at(ptr %arguments, i64 {8 * k})" for k, _ in arguments)}
+{_lines(line for k, kind in numbers for line in _convert(k, kind))}
+  br label %look
 look:
-{_lines(_look(signature.arguments))}
+{_lines(_look(arrays))}
 read:
-{_lines(lines)}
-  %raised = call ptr @PyErr_Occurred()
-  %readable = icmp eq ptr %raised, null
-  br i1 %readable, label %run, label %give_up
-run:
+{_lines(line for k, kind in arrays for line in _read(k, kind))}
   %thread = call ptr @PyEval_SaveThread()
   %status = call i32 @"{native}"({", ".join(given)})
   call void @PyEval_RestoreThread(ptr %thread)
@@ -162,7 +163,7 @@ refuse:
   call void @PyErr_SetString(ptr @titop_TypeError, ptr @refusal)
   br label %give_up
 stopped:
-  call void @PyErr_SetString(ptr @titop_RuntimeError, ptr @stop)
+  call void @PyErr_SetString(ptr @titop_MemoryError, ptr @stop)
   br label %give_up
 give_up:
   ret ptr null
@@ -170,30 +171,34 @@ give_up:
 """
 
 
-def _look(arguments: tuple[Type, ...]) -> Iterator[str]:
-    """Yield the lines that find the arguments and whether the arrays among them fit."""
+def _convert(k: int, kind: Type) -> Iterator[str]:
+    """Yield the lines that convert the argument `k`, a number: before arrays are looked at, since Python code may run."""
+    if kind is REAL:
+        yield f"%number{k} = call double @PyFloat_AsDouble(ptr %given{k})"
+    elif kind is FLAG:
+        yield f"%truth{k} = call i32 @PyObject_IsTrue(ptr %given{k})"
+        yield f"%number{k} = trunc i32 %truth{k} to i8"
+    else:
+        yield f"%number{k} = call i64 @PyLong_AsLongLong(ptr %given{k})"
+    yield f"%raised{k} = call ptr @PyErr_Occurred()"
+    yield f"%converted{k} = icmp eq ptr %raised{k}, null"
+    yield f"br i1 %converted{k}, label %after{k}, label %give_up"
+    yield f"after{k}:"
+
+
+def _look(arrays: list[tuple[int, Type]]) -> Iterator[str]:
+    """Yield the lines that find whether the arrays fit."""
     fits = "true"
-    for k, kind in enumerate(arguments):
-        yield f"%given{k} = call ptr @pointer_at(ptr %arguments, i64 {8 * k})"
-        if kind.ndim:
-            number = _NUMPY[kind.number].num
-            yield f"%is{k} = call i1 @is_array(ptr %given{k}, ptr %ndarray, i32 {kind.ndim}, i32 {number})"
-            yield f"%fits{k} = and i1 {fits}, %is{k}"
-            fits = f"%fits{k}"
+    for k, kind in arrays:
+        number = _NUMPY[kind.number].num
+        yield f"%is{k} = call i1 @is_array(ptr %given{k}, ptr %ndarray, i32 {kind.ndim}, i32 {number})"
+        yield f"%fits{k} = and i1 {fits}, %is{k}"
+        fits = f"%fits{k}"
     yield f"br i1 {fits}, label %read, label %refuse"
 
 
 def _read(k: int, kind: Type) -> Iterator[str]:
-    """Yield the lines that read the argument `k`: a number, or the address and the extents of an array."""
-    if not kind.ndim:
-        if kind is REAL:
-            yield f"%number{k} = call double @PyFloat_AsDouble(ptr %given{k})"
-        elif kind.number == "int64":
-            yield f"%number{k} = call i64 @PyLong_AsLongLong(ptr %given{k})"
-        else:
-            yield f"%truth{k} = call i32 @PyObject_IsTrue(ptr %given{k})"
-            yield f"%number{k} = trunc i32 %truth{k} to i8"
-        return
+    """Yield the lines that read address, extents and strides of the argument `k`, an array."""
     yield f"%data{k} = call ptr @pointer_at(ptr %given{k}, i64 {_DATA})"
     yield f"%size{k}.{kind.ndim} = add i64 1, 0"
     for axis in reversed(range(kind.ndim)):
@@ -224,7 +229,7 @@ def _answer(result: Type) -> Iterator[str]:
     yield "ret ptr %object"
 
 
-def _lines(lines: Iterator[str] | list[str]) -> str:
+def _lines(lines: Iterable[str]) -> str:
     return "\n".join(f"  {line}" for line in lines)
 
 

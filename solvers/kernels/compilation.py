@@ -5,6 +5,7 @@ numba compiles them; a process that finds them in the cache never loads numba.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -20,7 +21,11 @@ from titop.solvers.kernels.signatures import INTEGER, Signature, Type
 #: A compilation longer than this (s) is announced on the terminal.
 ANNOUNCE_AFTER = 2.0
 
+_PACKAGE = "titop.solvers.kernels."
+
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child finds the lock free, and no half-done compilation
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class Kernel:
@@ -37,18 +42,23 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
         self.function = function
         self.signature = signature
-        self.name = f"{function.__module__}.{function.__name__}".removeprefix("titop.solvers.kernels.").replace(".", "_")
+        self.name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
         self.__doc__ = function.__doc__
+        self._loaded: Callable[..., Any] | None = None
 
-    @cached_property
+    @property
     def compiled(self) -> Callable[..., Any]:
-        """The compiled function: read from the cache, or compiled and put there."""
+        """The compiled function: read from the cache, or compiled and, if it is titop's own, put there."""
         with _lock:
-            code = cache.read(self.name)
-            if code is None:
-                code = self._compile()
-                cache.write(self.name, code)
-            return load(self.name, code)
+            if self._loaded is None:
+                kept = self.function.__module__.startswith(_PACKAGE)
+                code = cache.read(self.name) if kept else None
+                if code is None:
+                    code = self._compile()
+                    if kept:
+                        cache.write(self.name, code)
+                self._loaded = load(self.name, code)
+            return self._loaded
 
     def _compile(self) -> bytes:
         with _Announcement(self.function.__name__), collection_paused():
@@ -57,7 +67,7 @@ class Kernel:
             return machine_code(self.name, self.function, self.signature)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.compiled(*arguments)
+        return (self._loaded or self.compiled)(*arguments)
 
 
 def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:

@@ -72,6 +72,9 @@ def state_derivative(dy, t, y, ints, floats, tau):
     NaN where the status is not `OK`, for integrators that do not look at it.
     """
     nq = ints[0, NQ]
+    if y.size != nq + ints[0, NV] or dy.size != y.size or tau.size != ints[0, NV]:
+        dy[:] = np.nan
+        return WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))

@@ -42,7 +42,10 @@ def load(name: str, code: bytes) -> Callable[..., Any]:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    method = _MethodDef(name.encode(), engine.get_function_address(name), _METH_FASTCALL, None)
+    address = engine.get_function_address(name)
+    if not address:
+        raise RuntimeError(f"no function {name} in its machine code")
+    method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     for kept in (method, engine):  # for ever: functions point to them, and may outlive every module when Python ends
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return _new_function(ctypes.addressof(method), np.ndarray, None)

@@ -33,6 +33,8 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature) 
     """Return object code with a function `name` that Python can call; it needs only Python and the C library."""
     check_layout()
     dispatcher = njit(**_ENTRY)(function)
+    if not hasattr(dispatcher, "compile"):
+        raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
     dispatcher.compile(str(signature))
     (compiled,) = dispatcher.overloads.values()
     module = llvm.parse_assembly(compiled.library.get_llvm_str())

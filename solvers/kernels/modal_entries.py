@@ -67,6 +67,9 @@ def forward_dynamics(ints, floats, bodies, modes, q, v, tau, a):
 def state_derivative(dy, t, y, ints, floats, bodies, modes, tau):
     """Derivative of ``y = [q, v]``, as in `entries`."""
     nq = ints[0, NQ]
+    if y.size != nq + ints[0, NV] or dy.size != y.size or tau.size != ints[0, NV]:
+        dy[:] = np.nan
+        return WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
     work, law = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((1, ints[0, LAW_SIZE]))

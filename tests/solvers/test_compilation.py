@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.kernels import cache, calling, compilation
-from titop.solvers.kernels.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
+from titop.solvers.kernels import cache, calling, compilation, layout, loading
+from titop.solvers.kernels.machine_code import machine_code
+from titop.solvers.kernels.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -250,7 +251,7 @@ def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
     )
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "TITOP_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
-    assert "RuntimeError: " in done.stderr
+    assert "MemoryError: " in done.stderr
     assert "index out of bounds" in done.stderr
 
 
@@ -294,3 +295,131 @@ def test_models_travel_to_other_processes():
     assert model.inverse_dynamics([0.3], [0.1], first) == pytest.approx(0.0, abs=1e-12)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.forward_dynamics([0.3], [0.1]) == first
+
+
+def test_unaligned_states_are_copied():
+    s = tt.System("pendulum")
+    s.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
+    model = s.resolve()
+    q = np.zeros(1, dtype=[("before", "u1"), ("q", "f8", 1)])["q"][0]
+    q[:] = 0.3
+    v = np.frombuffer(b"-" + np.array([0.1]).tobytes(), offset=1)
+    assert not q.flags.aligned
+    assert not v.flags.aligned
+    for function in (model.energy, model.forward_dynamics, model.nonlinear_effects, model.momentum):
+        assert np.array_equal(function(q, v), function([0.3], [0.1]))
+
+
+class Rude:
+    """A number that fails when it is converted, and one that notes that it was asked."""
+
+    def __init__(self):
+        self.asked = False
+
+    def __float__(self):
+        self.asked = True
+        raise KeyError("rude")
+
+
+def test_a_failed_conversion_ends_the_call():
+    @compilation.entry(REAL, REAL, VECTOR, result=REAL)
+    def added(a, b, vector):
+        return a + b + vector[0]
+
+    first, second = Rude(), Rude()
+    with pytest.raises(KeyError, match="rude"):
+        added(first, second, None)
+    assert first.asked
+    assert not second.asked
+    assert added(1, np.float32(2), np.full(1, 4.0)) == 7.0
+
+
+def test_states_of_the_wrong_size_do_not_reach_memory():
+    s = tt.System("pendulum")
+    s.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
+    function, arguments = s.resolve().state_derivative(np.zeros(1))
+    for rates, state in ((1, 2), (2, 1), (3, 3)):
+        dy = np.zeros(rates)
+        assert function(dy, 0.0, np.zeros(state), *arguments) == layout.WRONG_SIZE
+        assert np.isnan(dy).all()
+    function, arguments = s.resolve().state_derivative(np.zeros(0))
+    assert function(np.zeros(2), 0.0, np.zeros(2), *arguments) == layout.WRONG_SIZE
+
+
+class TestWhereTheCacheIs:
+    """Where compiled kernels are kept, when something is odd about the places for them."""
+
+    @pytest.fixture(autouse=True)
+    def nowhere(self, monkeypatch, tmp_path):
+        for name in ("TITOP_CACHE_DIR", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
+        self.find = cache.cache_folder.__wrapped__
+
+    def test_in_the_users_folder(self, tmp_path, monkeypatch):
+        folder = self.find()
+        assert folder is not None
+        assert folder.parent == tmp_path / "home" / ".cache" / "titop"
+        assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+        assert self.find().parent == tmp_path / "elsewhere" / "titop"
+        monkeypatch.setenv("XDG_CACHE_HOME", "")
+        assert self.find() == folder
+
+    def test_without_a_home(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(cache.Path, "home", classmethod(lambda cls: (_ for _ in ()).throw(RuntimeError("no home"))))
+        assert self.find().parent.parent == tmp_path / "temporary"
+
+    def test_without_any_place(self, monkeypatch):
+        def fail(*_):
+            raise FileNotFoundError("nowhere")
+
+        monkeypatch.setattr(cache.Path, "home", classmethod(fail))
+        monkeypatch.setattr(cache.tempfile, "gettempdir", fail)
+        assert self.find() is None
+
+    def test_a_relative_place_is_meant_where_the_process_is(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("TITOP_CACHE_DIR", "kernels")
+        assert self.find().parent == tmp_path / "kernels"
+
+    def test_a_place_that_others_made_is_not_used(self, tmp_path):
+        (tmp_path / "home" / ".cache" / "titop").mkdir(parents=True)
+        (tmp_path / "home" / ".cache" / "titop").chmod(0o777)
+        assert self.find().parent.parent == tmp_path / "temporary"
+
+    def test_a_file_that_others_can_write_is_not_read(self, tmp_path, monkeypatch):
+        folder = self.find()
+        monkeypatch.setattr(cache, "cache_folder", lambda: folder)
+        cache.write("kernel", b"code")
+        assert cache.read("kernel") == b"code"
+        (folder / "kernel").chmod(0o666)
+        assert cache.read("kernel") is None
+
+    def test_nothing_is_kept_of_sources_that_were_edited(self, monkeypatch):
+        folder = self.find()
+        monkeypatch.setattr(cache, "cache_folder", lambda: folder)
+        monkeypatch.setattr(cache, "source_hash", lambda: "edited")
+        cache.write("kernel", b"code")
+        assert list(folder.iterdir()) == []
+
+    def test_a_failed_write_leaves_nothing(self, monkeypatch):
+        folder = self.find()
+        monkeypatch.setattr(cache, "cache_folder", lambda: folder)
+
+        def full(*_):
+            raise OSError("no space left")
+
+        monkeypatch.setattr(cache.os, "replace", full)
+        cache.write("kernel", b"code")
+        assert list(folder.iterdir()) == []
+
+
+def test_code_without_the_function_is_refused():
+    def nothing():
+        return 0
+
+    code = machine_code("titop_other", nothing, Signature(()))
+    with pytest.raises(RuntimeError, match="no function"):
+        loading.load("titop_missing", code)
