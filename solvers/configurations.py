@@ -138,13 +138,14 @@ class Configurations:
         )
 
     def unit_configuration(self, q: Array) -> Array:
-        """Return q (nq, or stacked) with every quaternion divided by its norm."""
+        """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
         if not self._quaternions:
             return q
         q = q.copy()
         for start in self._quaternions:
             quaternion = q[..., start : start + 4]
-            quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
+            with np.errstate(invalid="ignore"):
+                quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
         return q
 
     def configuration_rate(self, q: Any, v: Any) -> Array:

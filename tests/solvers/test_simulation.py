@@ -628,6 +628,7 @@ def test_bad_largest_step(value: float) -> None:
 
 
 @pytest.mark.parametrize("q0", [[0, 0, 0, 0, 0, 0, 2.0], [0, 0, 0, 0, 0, 0, 0.0]])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_bad_quaternions(q0: list[float]) -> None:
     model = single_body(tt.RigidBody("rock", mass=1.0, inertia=1.0), tt.Free("base"))
     moved = {"base": lambda t: (q0, np.zeros(6), np.zeros(6))}
