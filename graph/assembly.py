@@ -89,6 +89,15 @@ class Assembly:
         return tuple(name for block in self.blocks_with_coordinates() for name in _names(block, block.coordinates))
 
     @cached_property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
+        units: list[str] = []
+        for block in self.blocks_with_coordinates():
+            own = tuple(getattr(block, "units", ()))
+            units += own if len(own) == block.nv else ("1",) * block.nv
+        return tuple(units)
+
+    @cached_property
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
         return tuple(name for block in self.blocks_with_coordinates() for name in _names(block, block.configuration_names))

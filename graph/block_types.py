@@ -40,9 +40,6 @@ ENDS: dict[str, dict[str, Field]] = {
     "closures": {"first": Field(PORT), "second": Field(PORT)},
 }
 
-#: Tables of blocks that act on others, named as the system's attributes, each with the method that adds such a block.
-ATTACHMENTS = {"gears": "add_gear", "loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
-
 #: The type of a block that does not say it.
 DEFAULT_TYPES = {"gears": "gear", "loads": "constant"}
 

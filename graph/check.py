@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import networkx as nx
@@ -81,7 +81,7 @@ def _unknown_port(ref: PortRef) -> Iterator[Finding]:
 
 def targeting(system: System) -> Iterator[Any]:
     """Yield the loads, actuators and sensors that have a target port."""
-    yield from (block for block in system.acting if hasattr(block, "target"))
+    yield from (block for block in system.attachments if hasattr(block, "target"))
 
 
 def _foreign_targets(system: System) -> Iterator[Finding]:
@@ -110,33 +110,43 @@ def _named_joints(system: System) -> Iterator[Finding]:
     """Find motors, sensors and gears on unknown joints, or on none in particular of several coordinates."""
     joints = {c.joint.name: c.joint for c in system.connections}
     closures = {loop.closure.name for loop in system.loops}
-    for block, field in [(acting, field) for acting in system.acting for field in acting.joint_fields]:
+    for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
         name = getattr(block, field)
         if isinstance(block, ReactionSensor) and name in closures:
             continue
-        joint, _, coordinate = name.partition(".")
+        joint, dot, coordinate = name.partition(".")
         where = f"{block.name}.{field}"
         if joint not in joints:
             yield Finding("unknown-joint", where, name, "a joint of the system", did_you_mean(joint, joints))
         elif isinstance(block, ReactionSensor):
             continue
-        elif coordinate and coordinate not in joints[joint].coordinates:
+        elif isinstance(block, Gear) and joints[joint].nq != joints[joint].nv:
+            advice = "gears join coordinates of revolute, prismatic and such joints"
+            yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
+        elif dot and coordinate not in joints[joint].coordinates:
             known = [f"{joint}.{entry}" for entry in joints[joint].coordinates]
             yield Finding("unknown-coordinate", where, name, "a coordinate of the joint", did_you_mean(name, known))
         elif not coordinate and joints[joint].nv != 1:
             advice = "write " + " or ".join(repr(f"{joint}.{entry}") for entry in joints[joint].coordinates)
             yield Finding("several-coordinates", where, name, "one coordinate", advice if joints[joint].nv else "it has none")
-        elif isinstance(block, Gear) and joints[joint].nq != joints[joint].nv:
-            advice = "gears join coordinates of revolute, prismatic and such joints"
-            yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
     for gear in system.gears:
-        if gear.driver == gear.driven:
+        if len({_coordinate(joints, gear.driver), _coordinate(joints, gear.driven)}) == 1:
             yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")
+    driving = nx.DiGraph([(_coordinate(joints, gear.driver), _coordinate(joints, gear.driven)) for gear in system.gears])
+    for circle in (sorted(part) for part in nx.strongly_connected_components(driving) if len(part) > 1):
+        advice = "leave one of these gears out, or turn it round"
+        yield Finding("gear-cycle", circle[0], " and ".join(circle), "a coordinate that drives the others", advice)
+
+
+def _coordinate(joints: Mapping[str, Any], name: str) -> str:
+    """Return the full name ``joint.coordinate`` of what may be the only coordinate of a joint."""
+    own: tuple[str, ...] = joints[name].coordinates if name in joints else ()
+    return f"{name}.{own[0]}" if len(own) == 1 else name
 
 
 def _tree(system: System) -> nx.DiGraph:
     closures = (loop.closure for loop in system.loops)
-    acting = {block.name for block in (*closures, *system.acting)}
+    acting = {block.name for block in (*closures, *system.attachments)}
     return nx.subgraph_view(system.graph, filter_node=lambda name: name not in acting)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.graph.block_types import ATTACHMENTS, DEFAULT_TYPES, ENDS, BlockType, type_of, types_in
+from titop.graph.block_types import DEFAULT_TYPES, ENDS, BlockType, type_of, types_in
 from titop.graph.expressions import evaluate_parameters
 from titop.graph.fields import NUMBERS, TEXT, Field, read_fields, write_fields
 from titop.graph.reading import Reading
@@ -24,7 +24,7 @@ from titop.graph.system import Connection, Loop, System
 FORMAT = "titop"
 VERSION = 1
 
-SECTIONS = ("bodies", *ENDS, *ATTACHMENTS)
+SECTIONS = ("bodies", *ENDS, *System.ATTACHMENTS)
 _KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
 _SYSTEM = {"name": Field(TEXT), "gravity": Field(NUMBERS)}
 _WORLD = {"ports": Field(PORTS, {}, attribute="port_poses")}
@@ -57,7 +57,7 @@ def system_of(document: Mapping[str, Any]) -> System:
     _read_bodies(sections["bodies"], system, reading)
     connections = _read_between("joints", "joint", sections, reading)
     loops = _read_between("closures", "closure", sections, reading)
-    for section in ATTACHMENTS:
+    for section in System.ATTACHMENTS:
         for name, table in sections[section].items():
             _read_block(section, name, table, reading)
     if reading.findings:
@@ -66,7 +66,7 @@ def system_of(document: Mapping[str, Any]) -> System:
         system.connect(**values)
     for values in loops:
         system.close_loop(**values)
-    for section, method in ATTACHMENTS.items():
+    for section, method in System.ATTACHMENTS.items():
         for name in sections[section]:
             getattr(system, method)(reading.blocks[name])
     return system
@@ -189,7 +189,7 @@ def tables_of(system: System) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]
         yield ("world",), world
     joints = {connection.joint.name: connection for connection in system.connections}
     loops = {loop.closure.name: loop for loop in system.loops}
-    attached = {section: list(getattr(system, section)) for section in ATTACHMENTS}
+    attached = {section: list(getattr(system, section)) for section in System.ATTACHMENTS}
     others = {"world", *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
     for name, block in system.graph.nodes(data="block"):
         if name not in others:

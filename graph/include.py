@@ -75,7 +75,7 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
     for loop in other.loops:
         first, second = (_port(other, ref, copies, prefix, here) for ref in (loop.first, loop.second))
         system.close_loop(first, second, copies[loop.closure.name])
-    for acting in other.acting:
+    for acting in other.attachments:
         _add(system, other, acting, copies, prefix, here)
     system.reader.findings += other.reader.findings
     return Included(prefix, copies)
@@ -121,11 +121,5 @@ def _add(system: System, other: System, acting: Any, copies: dict[str, Any], pre
     copy = copies[acting.name]
     if hasattr(acting, "target"):
         copy.target = _port(other, acting.target, copies, prefix, here)
-    if acting in other.gears:
-        system.add_gear(copy)
-    elif acting in other.loads:
-        system.add_load(copy)
-    elif acting in other.actuators:
-        system.add_actuator(copy)
-    else:
-        system.add_sensor(copy)
+    method = next(method for section, method in system.ATTACHMENTS.items() if acting in getattr(other, section))
+    getattr(system, method)(copy)

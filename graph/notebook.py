@@ -10,6 +10,7 @@ from titop.blocks.errors import Finding
 from titop.graph.check import blocks, check_system
 from titop.graph.outline import Outline, outline, printable
 from titop.graph.system import System
+from titop.graph.text import constraint_count
 
 #: Browsers refuse elements nested much deeper; what hangs deeper is listed side by side.
 _DEEPEST = 60
@@ -34,8 +35,8 @@ def system_html(system: System) -> str:
     mass = sum(box.mass for box in picture.boxes)
     nv = sum(box.nv for box in picture.boxes)
     gravity = ", ".join(f"{x:.4g}" for x in system.gravity)
-    loops = f"{len(system.loops)} closure{'' if len(system.loops) == 1 else 's'}, " if system.loops else ""
-    facts = f"{len(system.connections)} connections, {loops}{nv} coordinates, {mass:.4g} kg, gravity [{gravity}] m/s²"
+    constraints = f"{constraint_count(system)}, " if constraint_count(system) else ""
+    facts = f"{len(system.connections)} connections, {constraints}{nv} coordinates, {mass:.4g} kg, gravity [{gravity}] m/s²"
     parts = [
         f"<p><b>{_text(system.name, 60)}</b> <span style='color:{_GREY}'>{escape(facts)}</span></p>",
         *_findings("wrong", _RED, picture.findings),

@@ -127,7 +127,7 @@ def outline(system: System) -> Outline:
     """Return the outline of a system, faulty or not."""
     findings, _ = check_system(system)
     ends = [end for c in system.connections for end in (c.parent.block, c.child.block)]
-    acting = list(system.acting)
+    acting = list(system.attachments)
     joints = [connection.joint for connection in system.connections]
     closures = [loop.closure for loop in system.loops]
     known = {id(block) for block in (*acting, *joints, *closures)}
@@ -195,7 +195,7 @@ def _signals(acting: list[Any], index: dict[int, int], by_joint: dict[str, int])
             target: int | None = index[id(block.target.block)]
             port = printable(block.target.name or "")
         else:
-            joint, _, port = getattr(block, block.joint_fields[-1]).partition(".")
+            joint, _, port = (block.driven if isinstance(block, Gear) else block.joint).partition(".")
             target, port = by_joint.get(joint), printable(port)
         if target is not None:
             yield Signal(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
 from titop.blocks.actuators import Actuator
@@ -91,6 +91,9 @@ class System:
     >>> round(float(tau[0]), 6)
     9.406329
     """
+
+    #: The attributes that hold blocks attached to others, with the methods that add them.
+    ATTACHMENTS: ClassVar = {"gears": "add_gear", "loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
 
     def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
@@ -286,9 +289,9 @@ class System:
         return self.graph.nodes[name]["block"]
 
     @property
-    def acting(self) -> tuple[Any, ...]:
-        """All blocks that act on joints and ports of others, or read them: gears, loads, actuators and sensors."""
-        return (*self.gears, *self.loads, *self.actuators, *self.sensors)
+    def attachments(self) -> tuple[Any, ...]:
+        """All blocks that are attached to joints and ports of others: gears, loads, actuators and sensors."""
+        return tuple(block for section in self.ATTACHMENTS for block in getattr(self, section))
 
     def check(self) -> list[Finding]:
         """Return what is suspicious in the system.

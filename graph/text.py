@@ -21,7 +21,7 @@ def diagram(system: System) -> str:
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)
     counted = [f"{len(system.connections)} connections"]
-    counted += [f"{len(system.loops)} closure{'' if len(system.loops) == 1 else 's'}"] if system.loops else []
+    counted += [constraint_count(system)] if constraint_count(system) else []
     lines = [f"{system.name}: {', '.join(counted)}, gravity {system.gravity.tolist()} m/s^2", "world"]
     seen = {"world"}
     for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):
@@ -42,6 +42,12 @@ def diagram(system: System) -> str:
     acting: list[Any] = [*system.actuators, *system.sensors]
     others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
     return "\n".join(lines + closures + gears + loads + others)
+
+
+def constraint_count(system: System) -> str:
+    """Return how many closures and gears there are, such as ``"2 closures, 1 gear"``; empty without any."""
+    counts = (("closure", len(system.loops)), ("gear", len(system.gears)))
+    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts if count)
 
 
 def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) -> Iterator[str]:

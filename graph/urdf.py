@@ -77,8 +77,9 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     - Revolute and continuous joints become `Revolute`, fixed ones `Weld`, floating ones `Free`. A planar joint becomes
       `Planar` in a frame whose z axis is turned onto URDF's ``axis`` the short way.
     - ``<dynamics>`` gives damping, friction (`Friction`) and armature; Drake's ``rotor_inertia`` times ``gear_ratio`` squared
-      is an armature too. ``<mimic>`` gives a `Gear` named ``<joint>_mimic``. ``<limit>`` gives
-      `Limits`; a lower or upper limit alone makes the other zero, as URDF has it.
+      is an armature too. ``<limit>`` gives `Limits`; a lower or upper limit alone makes the other zero, as URDF has it.
+    - ``<mimic>`` gives a `Gear` named ``<joint>_mimic``; where its offset is not zero, the neutral configuration is not in
+      mesh: see `Model.assemble`.
     - Silently left out, since they say nothing about the dynamics: visual, collision, contact, material, sensor, transmission,
       ros2_control, gazebo (but for its springs and gravity), calibration, safety_controller.
 

@@ -197,7 +197,7 @@ class RobotReader:
             return None
         where = f"{name}.mimic"
         if kind not in AXIAL_KINDS:
-            advice = "use gears in Python"
+            advice = "remove it, and constrain the joint in Python"
             self.report.error("not-representable", where, f"<mimic> of a {kind} joint", "one of a joint with an axis", advice)
             return None
         multiplier, offset = (self.reader.number(mimic, key, where, value) for key, value in _MIMIC.items())
@@ -207,12 +207,12 @@ class RobotReader:
         """Report joints that follow none that moves along an axis."""
         moving = [joint.name for joint in self.joints if joint.kind in AXIAL_KINDS]
         for joint in self.joints:
-            leader = joint.mimic.joint if joint.mimic else ""
+            driver = joint.mimic.joint if joint.mimic else ""
             where = f"{joint.name}.mimic.joint"
-            if leader and (leader not in moving or leader == joint.name):
+            if driver and (driver not in moving or driver == joint.name):
                 others = [name for name in moving if name != joint.name]
                 expected = "another joint, revolute, continuous or prismatic"
-                self.report.error("unknown-joint", where, repr(leader), expected, did_you_mean(leader, others))
+                self.report.error("unknown-joint", where, repr(driver), expected, did_you_mean(driver, others))
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
         limit = self.reader.child(element, "limit", name)

@@ -68,7 +68,7 @@ REFUSED = {
     f"{DRAKE}joint": "connect the joint in Python",
     f"{DRAKE}linear_bushing_rpy": "add the spring in Python",
     f"{DRAKE}ball_constraint": "close the loop in Python",
-    f"{DRAKE}mimic": "remove it to let the joint move on its own",
+    f"{DRAKE}mimic": "write it as <mimic>",
 }
 
 #: Children of `gazebo` elements that change the dynamics.

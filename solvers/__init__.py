@@ -7,7 +7,7 @@ Read in this order:
 - `inputs`, `outputs`: actuators and sensors;
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
 - `compiled` (with `packed`, `compiled_slopes`), `laws`, `kernels`: the same in compiled code, for users;
-- `loops`: rigid closures; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;
+- `loops`: rigid closures and gears; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name;
 - `simulation`: integrating in time, trajectories, pictures; `control`: control loops around a model;
 - `equilibrium`: trimming; `linear`: linear models, families of them; `sampling`: models at random parameters;

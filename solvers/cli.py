@@ -16,7 +16,9 @@ from titop.blocks.checks import check_suffix
 from titop.blocks.errors import ConvergenceError, ModelError, ModelWarning
 from titop.graph.files import load
 from titop.graph.system import System
+from titop.graph.text import constraint_count
 from titop.graph.urdf import from_urdf
+from titop.solvers.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
 
 #: Options of ``sim`` that give a number by name, any number of times.
@@ -76,8 +78,9 @@ def check(system: System, arguments: argparse.Namespace) -> None:
     suspicious = len(system.check())
     model = system.resolve()
     size = f"{len(model.body_names)} bodies, {model.nv} degrees of freedom"
-    if system.loops:
-        size += f" before {len(system.loops)} closure{'' if len(system.loops) == 1 else 's'}"
+    constraints = constraint_count(system)
+    if constraints:
+        size += f" before {constraints}"
     print(f"{arguments.model}: {size}, no errors, {suspicious} warning{'' if suspicious == 1 else 's'}")
 
 
@@ -89,6 +92,7 @@ def info(system: System, arguments: argparse.Namespace) -> None:
     for title, names in (
         ("coordinates", model.coordinate_names),
         ("closures", [loop.closure.name for loop in system.loops]),
+        ("gears", [gear.name for gear in system.gears]),
         ("inputs", model.input_names),
         ("outputs", model.output_names),
     ):
@@ -118,6 +122,9 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     model = system.resolve()
     model = model.with_parameters(parameters) if parameters else model
     q0, v0 = model.configuration(dict(arguments.position)), model.velocity(dict(arguments.velocity))
+    if model.is_constrained:
+        q0 = model.assemble(q0, _given(model, arguments.position))
+        v0 = model.assemble_velocity(q0, v0, _given(model, arguments.velocity))
     times = np.arange(0.0, arguments.duration, arguments.step)
     times = np.append(times[times < arguments.duration * (1 - 1e-12)], arguments.duration)
     trajectory = simulate(model, times, q0, v0, u=dict(arguments.input), method=arguments.method)
@@ -135,6 +142,11 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     else:
         trajectory.plot().savefig(output)
     print(f"written to {output}")
+
+
+def _given(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
+    """Return the coordinates that were given values, or their joints where entries of quaternions were."""
+    return [name if name in model.coordinate_names else name.partition(".")[0] for name, _ in assignments]
 
 
 def _positive(text: str) -> float:

@@ -165,4 +165,4 @@ class CompiledSlopes(PackedModel):
 
     @cached_property
     def _all_compiled_slopes(self) -> bool:
-        return self._rigid and not self._group_springs and not self.assembly.loops and not self.couplings
+        return self._rigid and not self._group_springs and self.is_tree

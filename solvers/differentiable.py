@@ -57,13 +57,13 @@ class Differentiable(Dynamics):
             Where to put the results, for callers in a loop.
         u : array_like (nu,) or mapping of input name to number, optional
         actuated : sequence of str, optional
-            With rigid closures: the coordinates that have efforts, as in `inverse_dynamics`.
+            With rigid closures or gears: the coordinates that have efforts, as in `inverse_dynamics`.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : (nv, nv) arrays
-            Column j of the first is the derivative along ``integrate(q, e_j)``; without rigid closures the last is the mass
-            matrix. With them, changes of the state that keep the loops closed make sense only.
+            Column j of the first is the derivative along ``integrate(q, e_j)``; in a tree the last is the mass
+            matrix. With rigid closures or gears, changes of the state that keep them closed make sense only.
 
         Notes
         -----
@@ -234,7 +234,7 @@ class Differentiable(Dynamics):
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
     ) -> Array:
         """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
-        if not self.assembly.loops and not self.couplings:
+        if self.is_tree:
             return self.tree_inverse_derivatives(q, v, a, pushes)
         if actuated is None:
             return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))

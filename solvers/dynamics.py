@@ -52,7 +52,7 @@ class Dynamics(ClosedLoops, ABC):
     ) -> Array:
         """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
 
-        With rigid closures, together with the least multipliers that keep the loops closed; the cost then grows with the
+        With rigid closures or gears, together with the least multipliers that keep them closed; the cost then grows with the
         coordinates on the paths between them and with the square of the number of constraints.
 
         Parameters
@@ -73,8 +73,8 @@ class Dynamics(ClosedLoops, ABC):
 
         Notes
         -----
-        With rigid closures, states have to keep the loops closed (`assemble`, `assemble_velocity`); `simulate` checks that they
-        do, this function does not.
+        With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
+        they do, this function does not.
         """
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Dynamics(ClosedLoops, ABC):
             As `forward_dynamics`.
         actuated : sequence of str, optional
             Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
-            Where rigid closures leave a choice, the efforts are those of least norm.
+            Where rigid closures or gears leave a choice, the efforts are those of least norm.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Dynamics(ClosedLoops, ABC):
     ) -> tuple[Array, Array]:
         """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
 
-        Rigid closures carry what keeps the loops closed; where they leave a choice, the efforts are those of least norm.
+        Rigid closures and gears carry what keeps them closed; where they leave a choice, the efforts are those of least norm.
 
         Parameters
         ----------

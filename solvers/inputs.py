@@ -48,7 +48,7 @@ class Inputs:
         column = 0
         for actuator in actuators:
             if isinstance(actuator, Motor):
-                self.motors[_coordinate(assembly, actuator.joint), column] = actuator.gear
+                self.motors[assembly.place(actuator.joint)[1], column] = actuator.gear
             elif isinstance(actuator, PortActuator):
                 for k, wrench in enumerate(actuator.wrenches):
                     self._pushes.append((str(actuator.target), actuator.frame == "world", wrench, column + k))
@@ -84,9 +84,3 @@ class Inputs:
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             matrix[:, k] += model.jacobian(port, q).T @ wrench
         return matrix
-
-
-def _coordinate(assembly: Assembly, name: str) -> int:
-    joint, _, coordinate = name.partition(".")
-    start: int = assembly.v_slices[joint].start
-    return start + (assembly.blocks[joint].coordinates.index(coordinate) if coordinate else 0)

@@ -100,7 +100,7 @@ class Model(Differentiable):
         Raises
         ------
         ModelError
-            For unknown names, and for systems with rigid closures, which have no such states yet.
+            For unknown names, and for systems with rigid closures or gears, which have no such states yet.
         """
         from titop.solvers.linear.nlsys import nonlinear_system
 
@@ -149,7 +149,7 @@ class Model(Differentiable):
     ) -> Array:
         """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame.
 
-        Of a closure, named instead of a joint, the wrench on its second port.
+        Of a closure, named instead of a joint, the wrench on its second port. What gears do to a joint is part of its wrench.
 
         Parameters
         ----------
@@ -165,9 +165,7 @@ class Model(Differentiable):
         closure = self._read_joint_or_closure(joint)
         pushes, at_closures = self.external_pushes(wrenches, u), {}
         if self.is_constrained:
-            applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
-            carried, _ = closed_dynamics.multipliers(self, q, v, a, pushes, applied)
-            own = closed_dynamics.closure_pushes(self, q, carried)
+            own = closed_dynamics.closure_pushes(self, q, self._carried(q, v, a, pushes, u, tau))
             pushes += own
             at_closures = {loop.closure.name: own[2 * k + 1].wrench for k, loop in enumerate(self.rigid_loops)}
         if closure is None:
@@ -176,6 +174,36 @@ class Model(Differentiable):
             return at_closures[joint]
         at_second: Array = closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
         return at_second
+
+    def gear_effort(
+        self,
+        gear: str,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        tau: Any = None,
+    ) -> float:
+        """Return the effort (N m or N) of a gear on its driven coordinate; minus the ratio times it acts on the driver.
+
+        Parameters
+        ----------
+        gear : str
+        q, v, a, wrenches, u, tau
+            As in `reaction`.
+        """
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        names = [constraint.gear.name for constraint in self.gear_constraints]
+        if gear not in names:
+            raise ModelError(Finding("unknown-gear", "gear", gear, "a gear of the model", did_you_mean(str(gear), names)))
+        carried = self._carried(q, v, a, self.external_pushes(wrenches, u), u, tau)
+        return float(carried[len(carried) - len(names) + names.index(gear)])
+
+    def _carried(self, q: Array, v: Array, a: Array, pushes: list[Push], u: Any, tau: Any) -> Array:
+        """Return the multipliers (k) of all constraints."""
+        applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
+        return closed_dynamics.multipliers(self, q, v, a, pushes, applied)[0]
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""

@@ -87,16 +87,17 @@ class PackedModel(Model):
             weighted[:, 9:12] = rows.aligned2
             result.append((self._tables.constraint_rows[loop.closure.name], weighted))
             start += len(table)
-        for coupling, weight in zip(self.couplings, self.closure_weights[start:], strict=True):
-            coefficients = np.zeros((1, 13))
-            coefficients[0, [0, 1, 12]] = weight, -weight * coupling.ratio, weight * coupling.offset
-            result.append((self._tables.constraint_rows[coupling.name.partition(".")[0]], coefficients))
+        for constraint, weight in zip(self.gear_constraints, self.closure_weights[start:], strict=True):
+            gear, coefficients = constraint.gear, np.zeros((1, 13))
+            columns = np.array([layout.DRIVEN, layout.DRIVER, layout.OFFSET]) - layout.ALONG
+            coefficients[0, columns] = weight, -weight * gear.ratio, weight * gear.offset
+            result.append((self._tables.constraint_rows[gear.name], coefficients))
         return result
 
     def _loops(self, rank: int) -> Array:
         """Return the table that tells kernels of the rigid closures and gears."""
         rows = [*self._tables.constraint_rows.values(), 0]
-        closures, gears = len(self.rigid_loops), len(self.couplings)
+        closures, gears = len(self.rigid_loops), len(self.gear_constraints)
         return np.array([[rows[0], closures, len(self.constraint_names), rank, rows[closures], gears]], dtype=np.int64)
 
     # -- variants ------------------------------------------------------------------------------------------------------

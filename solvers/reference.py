@@ -33,7 +33,7 @@ from titop.solvers.arguments import check_stacks, overflow, store
 from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
-from titop.solvers.loops.closed_loops import Constraints, Coupling, finite_constraints
+from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 from titop.solvers.stepped_slopes import SteppedSlopes
@@ -295,18 +295,10 @@ class ReferenceModel(SteppedSlopes):
                 jacobian = jacobian + rate @ at_port
                 bias = bias + rate @ (onto @ at_rest[k] + gamma)
             parts.append(Constraints(loop.closure.error(*relative), jacobian, bias))
-        parts += [self._mesh(coupling, q) for coupling in self.couplings]
+        parts += [Constraints(gear.error(q), gear.jacobian(self.nv), np.zeros(1)) for gear in self.gear_constraints]
         if not parts:
             return Constraints(np.zeros(0), np.zeros((0, self.nv)), np.zeros(0))
         return finite_constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-    def _mesh(self, coupling: Coupling, q: Array) -> Constraints:
-        """Return the constraint of a gear."""
-        (driven_q, driven_v), (driver_q, driver_v) = coupling.driven, coupling.driver
-        jacobian = np.zeros((1, self.nv), dtype=np.result_type(coupling.ratio, float))
-        jacobian[0, driven_v], jacobian[0, driver_v] = 1.0, -coupling.ratio
-        error = q[driven_q] - coupling.ratio * q[driver_q] - coupling.offset
-        return Constraints(np.array([error]), jacobian, np.zeros(1))
 
     def _element_jacobians(self, states: list[State]) -> list[Array]:
         """Return the Jacobians (6 x nv) of all blocks' twists."""

@@ -12,9 +12,9 @@ from titop.solvers.model import Model
 def resolve(system: System, engine: str = "compiled") -> Model:
     """Check a system and turn it into a model; see `System.resolve`."""
     with collection_paused():
-        made = _engine(engine)
+        model_class = _engine(engine)
         warn(system.check(), stacklevel=4)
-        model = made(assemble(system))
+        model = model_class(assemble(system))
         model.check_inertia()
     warn(model.closure_findings(), stacklevel=4)
     return model

@@ -55,7 +55,7 @@ class Sensitivities:
         return {name: value for name, (value, _) in self.model.parameters().items()}
 
     def of_efforts(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any) -> dict[str, Array]:
-        """Return the derivatives of the efforts ``tau`` (with rigid closures, of least norm) at accelerations `a` by name."""
+        """Return the derivatives of the efforts ``tau`` (with constraints, of least norm) at accelerations `a` by name."""
         model = self.model
         everywhere = np.ones(model.nv, dtype=bool)
 

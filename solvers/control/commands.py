@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from titop.blocks.spatial import Array
 from titop.solvers.model import Model
-from titop.solvers.outputs import coordinate_units
 
 #: Unit of the effort on a coordinate, by the coordinate's.
 EFFORT_UNITS = {"m": "N", "rad": "N m"}
@@ -39,7 +38,7 @@ class Commands:
 
     def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
         self.names = tuple(names)
-        inputs, coordinates = model.inputs, coordinate_units(model)
+        inputs, coordinates = model.inputs, model.assembly.coordinate_units
         self._to_u, self._to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
         units = []
         for k, name in enumerate(self.names):
@@ -50,7 +49,7 @@ class Commands:
             else:
                 row = model.coordinate_names.index(name.removesuffix(".tau"))
                 self._to_tau[row, k] = 1.0
-                units.append(EFFORT_UNITS.get(coordinates.get(model.coordinate_names[row], ""), "1"))
+                units.append(EFFORT_UNITS.get(coordinates[row], "1"))
         self.units = tuple(units)
         self._lower = inputs.lower if saturate else np.full(model.nu, -np.inf)
         self._upper = inputs.upper if saturate else np.full(model.nu, np.inf)

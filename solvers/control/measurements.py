@@ -10,7 +10,7 @@ from titop.blocks.sensors import Accelerometer, ReactionSensor
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import PORT_PARTS
 from titop.solvers.model import Model
-from titop.solvers.outputs import configuration_units, coordinate_units, read_sensor, sensor_units
+from titop.solvers.outputs import configuration_units, read_sensor, sensor_units
 
 
 class _Source(NamedTuple):
@@ -73,14 +73,15 @@ def _source(model: Model, name: str, origin: Array) -> _Source:
             return _Source(sensor.name, lambda *state, sensor=sensor: read_sensor(model, sensor, *state), entry, unit, dynamic)
     target, _, part = name.rpartition(".")
     if part == "q" and target in model.coordinate_names and not _is_plain(model, target):
-        entry, unit = model.coordinate_names.index(target), coordinate_units(model).get(target, "1")
+        entry = model.coordinate_names.index(target)
+        unit = model.assembly.coordinate_units[entry]
         return _Source("displacement", lambda q, *_: model.difference(origin, q), entry, unit, False)
     if part == "q":
         unit = configuration_units(model).get(target, "1")
         return _Source("q", lambda q, *_: q, model.configuration_names.index(target), unit, False)
     if part == "v":
-        unit = f"{coordinate_units(model).get(target, '1')}/s"
-        return _Source("v", lambda q, v, *_: v, model.coordinate_names.index(target), unit, False)
+        entry = model.coordinate_names.index(target)
+        return _Source("v", lambda q, v, *_: v, entry, f"{model.assembly.coordinate_units[entry]}/s", False)
     start, unit = PORT_PARTS[part[:-3]]
     key = f"{target} dynamic" if start < 6 else target
     return _Source(key, lambda q, v, a, *_: model.motion(target, q, v, a), start + int(part[-2]), unit, start < 6)

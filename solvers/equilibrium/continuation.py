@@ -14,7 +14,7 @@ from titop.solvers.equilibrium.equations import equation_slopes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, search
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.linear.signals import coordinate_units, effort_unit
+from titop.solvers.linear.signals import effort_unit
 from titop.solvers.model import Model
 
 #: A step that finds no equilibrium is halved so often.
@@ -170,7 +170,7 @@ def unit_of(model: Model, name: str) -> str:
         return model.parameters()[name][1]
     if entry.kind == "input":
         return model.inputs.units[entry.number]
-    unit = coordinate_units(model)[entry.number]
+    unit = model.assembly.coordinate_units[entry.number]
     return {"coordinate": unit, "rate": f"{unit}/s", "effort": effort_unit(unit)}[entry.kind]
 
 

@@ -87,7 +87,7 @@ def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
 def accelerations_along(point: OperatingPoint) -> Array:
     """Return the accelerations (3, nv) at three instants of a point's motion, up to a few metres or radians away.
 
-    None for a point at rest, and for a system with rigid closures, whose constant rates would not keep it closed so far.
+    None for a point at rest, and for a system with constraints, whose constant rates would not keep it closed so far.
     """
     model, largest = point.model, float(np.abs(point.v).max(initial=0.0))
     if not largest or model.is_constrained:
@@ -98,7 +98,7 @@ def accelerations_along(point: OperatingPoint) -> Array:
 
 
 def _closures(point: OperatingPoint) -> tuple[Array, Array]:
-    """Return how far rigid closures are from closed, in position and velocity; nothing for a tree."""
+    """Return how far rigid closures and gears are from closed, in position and velocity; nothing for a tree."""
     model = point.model
     if not model.is_constrained:
         return np.zeros(0), np.zeros(0)

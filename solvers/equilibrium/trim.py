@@ -218,7 +218,7 @@ def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Oper
 
 
 def _closed_directions(point: OperatingPoint, slopes: Array) -> Array:
-    """Return directions of the unknowns (columns) in which rigid closures stay closed: all of them for a tree."""
+    """Return directions of the unknowns (columns) in which rigid closures and gears stay closed: all of them for a tree."""
     closures = slopes[len(slopes) - 2 * len(point.model.constraint_names) :]
     _, sizes, right = np.linalg.svd(closures)
     directions: Array = right[_rank(sizes) :].T

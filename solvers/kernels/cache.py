@@ -76,17 +76,20 @@ def cache_folder() -> Path | None:
     """
     chosen = os.environ.get("TITOP_CACHE_DIR")
     roots = (_user_root, _temporary_root) if not chosen else (lambda: Path(chosen),)
-    return next((folder for root in roots if (folder := _folder_in(root, mine=not chosen)) is not None), None)
+    return next((folder for root in roots if (folder := _folder_in(root, check_parent=not chosen)) is not None), None)
 
 
-def _folder_in(root: Callable[[], Path], mine: bool) -> Path | None:
-    """Return the folder in a root, made if need be; None where that fails or others could put code there."""
+def _folder_in(root: Callable[[], Path], check_parent: bool) -> Path | None:
+    """Return the folder in a root, made if need be; None where that fails or others could put code there.
+
+    A root that the user has chosen is the user's to judge; one of our own choice is checked too.
+    """
     try:
         parent = root().absolute()
         folder = parent / f"{_SOURCES}-{_platform_hash()}"
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        checked = (parent, folder) if mine else (folder,)
+        checked = (parent, folder) if check_parent else (folder,)
         return folder if all(_is_safe(path.stat()) for path in checked) else None
     except (OSError, RuntimeError):  # Python raises the latter for a user without a home
         return None

@@ -19,7 +19,7 @@ from titop.solvers.kernels.signatures import FLAG, NOTHING, REAL, Signature, Typ
 _HEAD = object.__basicsize__
 _CLASS, _DATA, _NDIM, _EXTENTS, _DTYPE, _FLAGS = _HEAD - 8, _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 40, _HEAD + 48
 #: ... and in its dtype.
-_BYTE_ORDER, _NUMBER = _HEAD + 10, _HEAD + 12
+_BYTE_ORDER, _TYPE_NUMBER = _HEAD + 10, _HEAD + 12
 #: C-contiguous, aligned and writeable.
 _USABLE = 0x0001 | 0x0100 | 0x0400
 _SWAPPED = ord(">" if sys.byteorder == "little" else "<")
@@ -82,7 +82,7 @@ look:
   %flags = and i32 %has_flags, {_USABLE}
   %usable = icmp eq i32 %flags, {_USABLE}
   %dtype = call ptr @pointer_at(ptr %object, i64 {_DTYPE})
-  %has_number = call i32 @int_at(ptr %dtype, i64 {_NUMBER})
+  %has_number = call i32 @int_at(ptr %dtype, i64 {_TYPE_NUMBER})
   %right_number = icmp eq i32 %has_number, %number
   %order_place = getelementptr i8, ptr %dtype, i64 {_BYTE_ORDER}
   %order = load i8, ptr %order_place
@@ -124,8 +124,8 @@ define void @NRT_MemInfo_call_dtor(ptr %head) {{
 def python_function(name: str, native: str, signature: Signature) -> str:
     """Return LLVM text of a function `name` that Python can call and that runs the kernel that numba named `native`.
 
-    Its ``self`` is NumPy's class of arrays. It lets other threads run meanwhile. A `TypeError` says that an argument is not
-    of the kernel's type, a `MemoryError` that the kernel stopped.
+    Its ``self`` is NumPy's class of arrays. It lets other threads run meanwhile. A `TypeError` says that arguments are not
+    those of the kernel, a `MemoryError` that it stopped; what the conversion of a number raises goes on to the caller.
     """
     refusal = f"expected {name}({', '.join(map(str, signature.arguments))}), arrays writeable"
     stop = f"{name}: no memory, or an index out of bounds where numba checks them"
@@ -140,7 +140,7 @@ def python_function(name: str, native: str, signature: Signature) -> str:
 declare i32 @"{native}"({", ".join(part.split()[0] for part in given)})
 
 define ptr @{name}(ptr %ndarray, ptr %arguments, i64 %count) {{
-  %result = alloca {_LLVM[signature.result.number]}
+  %result = alloca {_LLVM[signature.result.dtype]}
   %fault = alloca ptr
   %counted = icmp eq i64 %count, {len(arguments)}
   br i1 %counted, label %convert, label %refuse
@@ -190,7 +190,7 @@ def _look(arrays: list[tuple[int, Type]]) -> Iterator[str]:
     """Yield the lines that find whether the arrays fit."""
     fits = "true"
     for k, kind in arrays:
-        number = _NUMPY[kind.number].num
+        number = _NUMPY[kind.dtype].num
         yield f"%is{k} = call i1 @is_array(ptr %given{k}, ptr %ndarray, i32 {kind.ndim}, i32 {number})"
         yield f"%fits{k} = and i1 {fits}, %is{k}"
         fits = f"%fits{k}"
@@ -204,15 +204,15 @@ def _read(k: int, kind: Type) -> Iterator[str]:
     for axis in reversed(range(kind.ndim)):
         yield f"%extent{k}.{axis} = call i64 @extent(ptr %given{k}, i64 {axis})"
         yield f"%size{k}.{axis} = mul i64 %size{k}.{axis + 1}, %extent{k}.{axis}"
-        yield f"%stride{k}.{axis} = mul i64 %size{k}.{axis + 1}, {_NUMPY[kind.number].itemsize}"
+        yield f"%stride{k}.{axis} = mul i64 %size{k}.{axis + 1}, {_NUMPY[kind.dtype].itemsize}"
 
 
 def _given(k: int, kind: Type) -> Iterator[str]:
     """Yield what numba's convention passes for the argument `k`; for an array: owners, size, itemsize, data, shape, strides."""
     if not kind.ndim:
-        yield f"{_LLVM[kind.number]} %number{k}"
+        yield f"{_LLVM[kind.dtype]} %number{k}"
         return
-    yield from ("ptr null", "ptr null", f"i64 %size{k}.0", f"i64 {_NUMPY[kind.number].itemsize}", f"ptr %data{k}")
+    yield from ("ptr null", "ptr null", f"i64 %size{k}.0", f"i64 {_NUMPY[kind.dtype].itemsize}", f"ptr %data{k}")
     yield from (f"i64 %extent{k}.{axis}" for axis in range(kind.ndim))
     yield from (f"i64 %stride{k}.{axis}" for axis in range(kind.ndim))
 
@@ -251,7 +251,7 @@ def check_layout() -> None:
         yield at(place, _NDIM, ctypes.c_int) == array.ndim
         yield at(place, _FLAGS, ctypes.c_int) & _USABLE == _USABLE
         yield at(place, _DTYPE) == dtype
-        yield at(dtype, _NUMBER, ctypes.c_int) == array.dtype.num
+        yield at(dtype, _TYPE_NUMBER, ctypes.c_int) == array.dtype.num
         yield at(dtype, _BYTE_ORDER, ctypes.c_ubyte) == ord("=")
         extents = at(place, _EXTENTS)
         yield (at(extents, 0), at(extents, 8)) == array.shape

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 from titop.solvers.kernels.closures import constraints
-from titop.solvers.kernels.compilation import entry, helper
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations
+from titop.solvers.kernels.kernel import entry, helper
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, OK, RANK, ROWS, SINGULAR, WRONG_SIZE
 from titop.solvers.kernels.observe import world_poses

@@ -1,4 +1,4 @@
-"""Loop closures: forces of the compliant ones, constraints of the rigid ones.
+"""Loop closures and gears: forces of the compliant closures, constraints of the others.
 
 Symbols as in `titop.blocks.closure`: 1 and 2 are the ports, ``(R, r)`` the pose of port 2 in port 1, phi its rotation vector,
 w the relative angular velocity in the frame of port 2.
@@ -7,9 +7,9 @@ w the relative angular velocity in the frame of port 2.
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_wrench, dot, matrix_of, plus, rotate, six, transport
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import port_effort, port_gamma, port_twist, subspace_column
 from titop.solvers.kernels.joints import along_joint
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ABOUT,
     ACC,

@@ -1,123 +1,56 @@
-"""Kernels: Python functions that are compiled when they are first called, and kept in the cache from then on.
-
-numba compiles them; a process that finds them in the cache never loads numba.
-"""
+"""From a kernel to machine code, by numba and LLVM; loaded only where something is compiled."""
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-import time
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
-from titop.blocks.garbage import collection_paused
-from titop.solvers.kernels import cache
-from titop.solvers.kernels.loading import load
-from titop.solvers.kernels.signatures import INTEGER, Signature, Type
+import llvmlite.binding as llvm
+from numba import njit
+from numba.core.registry import cpu_target
+from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout, python_function
+from titop.solvers.kernels.signatures import Signature
 
-#: A compilation longer than this (s) is announced on the terminal.
-ANNOUNCE_AFTER = 2.0
+_ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_HELPER: dict[str, Any] = {
+    **_ENTRY,
+    "forceinline": True,
+    "_nrt": False,  # no counting of references: helpers may not allocate, entries pass them their arrays
+}
 
-_PACKAGE = "titop.solvers.kernels."
-
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # a child finds the lock free, and no half-done compilation
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-
-
-class Kernel:
-    """An entry point into compiled code, for one signature.
-
-    Parameters
-    ----------
-    function : callable
-        Written for numba.
-    signature : Signature
-        The only types that it accepts; others give a `TypeError`.
-    """
-
-    def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
-        self.function = function
-        self.signature = signature
-        self.name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        self.__doc__ = function.__doc__
-        self._loaded: Callable[..., Any] | None = None
-
-    @property
-    def compiled(self) -> Callable[..., Any]:
-        """The compiled function: read from the cache, or compiled and, if it is titop's own, put there."""
-        with _lock:
-            if self._loaded is None:
-                kept = self.function.__module__.startswith(_PACKAGE)
-                code = cache.read(self.name) if kept else None
-                if code is None:
-                    code = self._compile()
-                    if kept:
-                        cache.write(self.name, code)
-                self._loaded = load(self.name, code)
-            return self._loaded
-
-    def _compile(self) -> bytes:
-        with _Announcement(self.function.__name__), collection_paused():
-            from titop.solvers.kernels.machine_code import machine_code  # loads numba
-
-            return machine_code(self.name, self.function, self.signature)
-
-    def __call__(self, *arguments: Any) -> Any:
-        return (self._loaded or self.compiled)(*arguments)
+#: What kernels may call of the C library, which every Python process has.
+_C_LIBRARY = {"memcpy", "memmove", "memset", "fabs", "floor", "ceil", "fmod", "sqrt", "cbrt", "hypot", "pow"}
+_C_LIBRARY |= {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh"}
+_C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 
 
-def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:
-    """Return a decorator that makes a function of such arguments a `Kernel`."""
-    return lambda function: Kernel(function, Signature(arguments, result))
+def inlined(function: Callable[..., Any]) -> Any:
+    """Return numba's form of a function that becomes part of the kernels that call it."""
+    return njit(**_HELPER)(function)
 
 
-class Helper:
-    """A function that kernels call: it is compiled into them, and not called from Python."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What numba asks for where it meets the helper in a kernel."""
-        return self._dispatcher._numba_type_
-
-    @cached_property
-    def _dispatcher(self) -> Any:
-        from titop.solvers.kernels.machine_code import inlined
-
-        return inlined(self.function)
-
-
-def helper(function: Callable[..., Any]) -> Any:
-    """Make a function a `Helper`."""
-    return Helper(function)
+def machine_code(name: str, function: Callable[..., Any], signature: Signature) -> bytes:
+    """Return object code with a function `name` that Python can call; it needs only Python and the C library."""
+    check_layout()
+    dispatcher = njit(**_ENTRY)(function)
+    if not hasattr(dispatcher, "compile"):
+        raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
+    dispatcher.compile(str(signature))
+    (compiled,) = dispatcher.overloads.values()
+    module = llvm.parse_assembly(compiled.library.get_llvm_str())
+    module.link_in(llvm.parse_assembly(python_function(name, compiled.fndesc.llvm_func_name, signature)))
+    triple, cpu, features = cpu_target.target_context.codegen().magic_tuple()
+    target = llvm.Target.from_triple(triple)
+    machine = target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
+    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)
+    _check_needs(name, module)
+    return machine.emit_object(module)
 
 
-class _Announcement:
-    """Says on the terminal that something takes long, once it does."""
-
-    def __init__(self, what: str) -> None:
-        self.timer = threading.Timer(ANNOUNCE_AFTER, self._say)
-        self.what = what
-        self.said = False
-
-    def _say(self) -> None:
-        self.said = True
-        print(f"titop: compiling {self.what} (once; kept in a cache) ...", file=sys.stderr, flush=True)
-
-    def __enter__(self) -> _Announcement:
-        self.begin = time.perf_counter()
-        self.timer.daemon = True
-        self.timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.timer.cancel()
-        if self.said:
-            print(f"titop: compiled {self.what} in {time.perf_counter() - self.begin:.1f} s", file=sys.stderr, flush=True)
+def _check_needs(name: str, module: llvm.ModuleRef) -> None:
+    """Raise a `RuntimeError` if a kernel needs what a process without numba does not have."""
+    needed = {function.name for function in module.functions if function.is_declaration}
+    missing = {need for need in needed - PYTHON_FUNCTIONS.keys() - _C_LIBRARY if not need.startswith("llvm.")}
+    if missing:
+        raise RuntimeError(f"{name} needs {sorted(missing)}, found in numba only; write the kernel without it")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, inertia_times, plus, put_six, six
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.general import add_at_port, port_effort
 from titop.solvers.kernels.joints import along_joint, axis, coordinates_of
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ARMATURE, BIAS, ELEMENTS, KIND, LAW, MA, OWN, OWN_V, PARENT, PORT, R, V
 
 

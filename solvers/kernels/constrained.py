@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import coordinates_of
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ELEMENTS, KIND, LAW, NV, OK, OWN, OWN_V, SINGULAR, V
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.

@@ -6,11 +6,11 @@ As in `entries`, each returns a status or nothing.
 from __future__ import annotations
 
 import numpy as np
-from titop.solvers.kernels.compilation import entry, helper
 from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
 from titop.solvers.kernels.inverse import outward_wrenches
+from titop.solvers.kernels.kernel import entry, helper
 from titop.solvers.kernels.kinematics import outward_twists, subtract_brackets
 from titop.solvers.kernels.layout import (
     COLUMN_COLUMNS,
@@ -30,7 +30,7 @@ from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
 from titop.solvers.kernels.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
-from titop.solvers.kernels.whole import forward_whole, sizes_fit, status_of, world_rows
+from titop.solvers.kernels.whole import forward_whole, sizes_fit, status_of_slopes, world_rows
 
 
 @helper
@@ -58,16 +58,6 @@ def _result_fits(ints, result):
     return result.shape[0] == 3 and result.shape[1] == ints[0, NV] and result.shape[2] == ints[0, NV]
 
 
-@helper
-def _status_of(result):
-    """Return whether all derivatives are finite, as a status."""
-    status = OK
-    for k in range(result.shape[0]):
-        for i in range(result.shape[1]):
-            status = min(status, status_of(result[k, i]))
-    return status
-
-
 @entry(INTS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
 def inverse_derivatives(ints, floats, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of a rigid system's inverse dynamics by q, v and a."""
@@ -80,7 +70,7 @@ def inverse_derivatives(ints, floats, paths, q, v, a, result):
         return status
     sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
     _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, result)
-    return _status_of(result)
+    return status_of_slopes(result)
 
 
 @helper
@@ -108,7 +98,7 @@ def forward_derivatives(ints, floats, tree, paths, q, v, tau, result):
     sums, columns = np.empty((count, SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
     a, changes = np.empty(n), np.empty((3, n, n))
     status = _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, sums, columns, changes, a, result)
-    return status if status != OK else _status_of(result)
+    return status if status != OK else status_of_slopes(result)
 
 
 @entry(INTS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS)
@@ -133,7 +123,7 @@ def linear_matrices(ints, floats, tree, paths, q, v, tau, a, A, B):
             A[n + i, j], A[n + i, n + j], B[n + i, j] = slopes[0, i, j], slopes[1, i, j], slopes[2, i, j]
         A[i, n + i] = 1.0
     subtract_brackets(ints, v, A)
-    return _status_of(slopes)
+    return status_of_slopes(slopes)
 
 
 @entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, result=NOTHING)
@@ -151,7 +141,7 @@ def derivatives_stage(ints, floats, law, slopes, paths, v, a, work, sums, column
     if ints[0, INERTIAL_LOADS]:
         world_poses(ints, law, work, world)
     _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, columns, result)
-    return _status_of(result)
+    return status_of_slopes(result)
 
 
 @entry(INTS, FLOATS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS, result=NOTHING)

@@ -32,9 +32,9 @@ from titop.solvers.kernels.algebra import (
     twist_cross,
     wrench_cross,
 )
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general_derivatives import own_pairs, pairs_before, write_general
 from titop.solvers.kernels.joints import axis, coordinates_of
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACC,
     ARMATURE,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from titop.solvers.kernels.closures import compliant_energy
-from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.joints import place
+from titop.solvers.kernels.kernel import entry
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
@@ -35,6 +35,7 @@ from titop.solvers.kernels.whole import (
     inverse_from_twists,
     inverse_whole,
     sizes_fit,
+    state_fits,
     status_of,
     world_rows,
 )
@@ -72,7 +73,7 @@ def state_derivative(dy, t, y, ints, floats, tau):
     NaN where the status is not `OK`, for integrators that do not look at it.
     """
     nq = ints[0, NQ]
-    if y.size != nq + ints[0, NV] or dy.size != y.size or tau.size != ints[0, NV]:
+    if not state_fits(ints, y, dy, tau):
         dy[:] = np.nan
         return WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]

@@ -25,7 +25,6 @@ from titop.solvers.kernels.algebra import (
     six,
     transport,
 )
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import (
     NO_INERTIA,
     add_at_port,
@@ -36,6 +35,7 @@ from titop.solvers.kernels.general import (
     restore_own,
 )
 from titop.solvers.kernels.joints import coriolis
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import parent_motion
 from titop.solvers.kernels.layout import (
     ACC,

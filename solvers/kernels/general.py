@@ -6,7 +6,7 @@ For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, inertia_times, six, transport
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import LAW, OWN, OWN_V, PORT, PORT_GAMMA, PORT_S
 
 #: A pivot below this part of the trace of the inertia, the subtree's with it, is rounding: nothing is moved.

@@ -16,7 +16,7 @@ from titop.solvers.kernels.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BASE,
     COLUMN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import add_six, cross, rotate, rotate_back, scaled, six
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BASE,
     ELEMENT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import cross, twist_cross
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import cross, put_six, six, transport
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import port_twist
 from titop.solvers.kernels.joints import move, place
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ACC, AXIAL, ELEMENTS, FREE, GRAVITY, KIND, OK, PARENT, PORT, SPHERICAL, TWIST, Q, R, V
 
 

@@ -37,7 +37,7 @@ _new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
 
 def load(name: str, code: bytes) -> Callable[..., Any]:
-    """Return the function `name` of object code made by `machine_code`."""
+    """Return the function `name` of object code made by `compilation`."""
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

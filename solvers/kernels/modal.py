@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from titop.solvers.kernels.algebra import cross, put_six, rigid_momentum, six, transport, twist_cross
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BODY_ELEMENT,
     BODY_MODES,

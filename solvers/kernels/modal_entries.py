@@ -6,8 +6,8 @@ As in `entries`, each returns a status; `bodies` and `modes` describe the flexib
 from __future__ import annotations
 
 import numpy as np
-from titop.solvers.kernels.compilation import entry
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.kernel import entry
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     BODY_ELEMENT,
@@ -34,7 +34,7 @@ from titop.solvers.kernels.modal import (
 )
 from titop.solvers.kernels.modal_slopes import write_modal_slopes
 from titop.solvers.kernels.signatures import FLAG, FLOATS, INTS, NOTHING, REAL, VECTOR
-from titop.solvers.kernels.whole import forward_whole, inverse_whole, sizes_fit, status_of, world_rows
+from titop.solvers.kernels.whole import forward_whole, inverse_whole, sizes_fit, state_fits, status_of, world_rows
 
 
 @entry(INTS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
@@ -67,7 +67,7 @@ def forward_dynamics(ints, floats, bodies, modes, q, v, tau, a):
 def state_derivative(dy, t, y, ints, floats, bodies, modes, tau):
     """Derivative of ``y = [q, v]``, as in `entries`."""
     nq = ints[0, NQ]
-    if y.size != nq + ints[0, NV] or dy.size != y.size or tau.size != ints[0, NV]:
+    if not state_fits(ints, y, dy, tau):
         dy[:] = np.nan
         return WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]

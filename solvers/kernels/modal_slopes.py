@@ -7,7 +7,7 @@ changes them by S and ``Z + ad(S) V`` (see `derivatives`).
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import minus, plus, six, transport, twist_cross
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACC,
     BODY_ELEMENT,

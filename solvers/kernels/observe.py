@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, rotate, six, transport
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import axis, coordinates_of
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     GRAVITY,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import matrix_of
-from titop.solvers.kernels.compilation import helper
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,

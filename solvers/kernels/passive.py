@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import carry_wrench, cross, dot, rotate_back, six
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import armature_gyroscopic
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BIAS,
     DAMPING,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import plus, scaled, unit, wrench_cross
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.joints import coordinates_of
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ARMATURE, AXIAL, DAMPING, ELEMENTS, KIND, MULTIS, SIZE, SPRINGS, STIFFNESS, V
 from titop.solvers.kernels.passive import friction_slope
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 class Type(NamedTuple):
     """A number, or with `ndim` a C-contiguous array of numbers."""
 
-    number: str
+    dtype: str
     ndim: int = 0
 
     def __str__(self) -> str:
         """The type in numba's notation."""
-        return f"{self.number}[{':, ' * (self.ndim - 1)}::1]" if self.ndim else self.number
+        return f"{self.dtype}[{':, ' * (self.ndim - 1)}::1]" if self.ndim else self.dtype
 
 
 INTEGER, REAL, FLAG = Type("int64"), Type("float64"), Type("boolean")

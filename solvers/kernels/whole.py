@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.closures import apply_compliance
-from titop.solvers.kernels.compilation import helper
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
+from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import CLOSURES, ELEMENTS, INERTIAL_LOADS, LOADS, NOT_FINITE, NQ, NV, OK
 from titop.solvers.kernels.modal import write_modal_laws, write_modal_ports
@@ -39,12 +39,28 @@ def apply_wrenches(ints, floats, law, v, work, world, general):
 
 
 @helper
+def state_fits(ints, y, dy, tau):
+    """Tell whether a state ``y = [q, v]``, its rate and efforts have the lengths of the system."""
+    return y.size == ints[0, NQ] + ints[0, NV] and dy.size == y.size and tau.size == ints[0, NV]
+
+
+@helper
 def status_of(out):
     """Return whether all results are finite, as a status."""
     total = 0.0
     for k in range(out.size):
         total += 0.0 * out[k]
     return OK if total == 0.0 else NOT_FINITE
+
+
+@helper
+def status_of_slopes(slopes):
+    """Return whether all of several matrices' entries are finite, as a status."""
+    status = OK
+    for k in range(slopes.shape[0]):
+        for i in range(slopes.shape[1]):
+            status = min(status, status_of(slopes[k, i]))
+    return status
 
 
 @helper

@@ -3,7 +3,7 @@
 - `linearize`: named state spaces and raw matrices, from a `linearisation`;
 - `drives`: inputs; `readings`: outputs (`sensor_slopes`, `port_slopes`, `function_slopes`, `joint_opening`: how they change);
   `signals`: their names and units; `variation`: how everything changes with states and inputs;
-- `reduction`: independent coordinates of closed loops; `omission`: coordinates that nothing depends on;
+- `reduction`: independent coordinates of closed loops and gears; `omission`: coordinates that nothing depends on;
 - `block_system`, `channels`: a block's own linear TITOP model, and inverting its channels;
 - `lpv`, `lpv_model`, `lpv_plots`, `family`: families over parameters; `nlsys`: nonlinear systems for python-control.
 """

@@ -21,7 +21,7 @@ from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.signals import Signal, coordinate_units, effort_unit
+from titop.solvers.linear.signals import Signal, effort_unit
 from titop.solvers.reference import Node, ReferenceModel, State
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _port_acceleration(port: Port, V: Array, A: Array, own: Any, accelerations: 
 def _signals(model: Model, node: Node, ports: list[str]) -> tuple[list[Signal], list[Signal], list[Signal]]:
     name, parent = node.block.name, PARENT_PORT if PARENT_PORT not in ports else "parent"
     coordinates = model.coordinate_names[node.v]
-    units = coordinate_units(model)[node.v]
+    units = model.assembly.coordinate_units[node.v]
     states = _six(f"{name}.{parent}.xi", _DISPLACEMENT) + _six(f"{name}.{parent}.V", _TWIST)
     states += [Signal(f"{c}.q", unit) for c, unit in zip(coordinates, units, strict=True)]
     states += [Signal(f"{c}.v", f"{unit}/s") for c, unit in zip(coordinates, units, strict=True)]

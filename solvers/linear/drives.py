@@ -12,7 +12,6 @@ from titop.blocks.spatial import Array
 from titop.solvers.linear.signals import (
     Signal,
     components,
-    coordinate_units,
     coordinates_of,
     effort_unit,
     read_names,
@@ -152,7 +151,7 @@ def _read(model: Model, name: Any) -> Sequence[Drive]:
 
 
 def _expand(model: Model, name: str) -> Sequence[Drive] | None:
-    assembly, units = model.assembly, coordinate_units(model)
+    assembly, units = model.assembly, model.assembly.coordinate_units
     if name in model.input_names or any(actuator.name == name for actuator in assembly.actuators):
         own = next((a.input_names for a in assembly.actuators if a.name == name), (name,))
         indices = [model.input_names.index(entry) for entry in own]

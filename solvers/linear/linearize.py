@@ -47,7 +47,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     Notes
     -----
     Costs a product of six numbers for each pair of coordinates on one path to the world, and the solution with the mass matrix.
-    In a system with rigid closures the states are all coordinates, which only together obey the closures: use `linearize`.
+    In a system with rigid closures or gears the states are all coordinates, which only together obey them: use `linearize`.
     """
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
@@ -89,7 +89,7 @@ def linearize(
     hold : sequence of str
         Joints or coordinates frozen where they are.
     independent : sequence of str, optional
-        In systems with closures, the coordinates to take as states.
+        In systems with closures or gears, the coordinates to take as states.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def nonlinear_system(model: Model, inputs: Any, outputs: Any = None, point: Any 
     """Return a model as a system of python-control; see `Model.to_nlsys`."""
     at = read_point(model, model.neutral() if point is None else point)
     if closure_slopes(model, at.q, at.v) is not None:
-        advice = "simulate with tt.simulate, or make the closures compliant"
+        advice = "simulate with tt.simulate; or make the closures compliant, and leave the gears out"
         raise ModelError(Finding("closed-loop", "to_nlsys", "rigid closures or gears", "a tree: independent states", advice))
     return _system_class()(Plant(at, inputs, outputs))
 

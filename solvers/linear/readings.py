@@ -19,7 +19,6 @@ from titop.solvers.linear.sensor_slopes import sensor_slopes
 from titop.solvers.linear.signals import (
     Signal,
     components,
-    coordinate_units,
     coordinates_of,
     effort_unit,
     exported,
@@ -112,7 +111,7 @@ def _expand(model: Model, name: str, drives: Drives) -> Reading | None:
 
 
 def _coordinates(model: Model, base: str, part: str, where: range) -> Reading:
-    rows, units = slice(where.start, where.stop), coordinate_units(model)[where.start : where.stop]
+    rows, units = slice(where.start, where.stop), model.assembly.coordinate_units[where.start : where.stop]
     paths = [base] if len(where) == 1 else model.coordinate_names[rows]
     suffix = {"q": "", "v": "/s", "a": "/s^2"}
     signals = tuple(
@@ -167,7 +166,7 @@ def _closures(model: Model) -> tuple[str, ...]:
 
 def _reaction_slopes(model: Model, name: str, drives: Drives) -> OpenedJoint | ClosedReaction:
     """Return what tells how a reaction changes: an opened joint of a tree, or else the loops' forces."""
-    return ClosedReaction(name, drives) if model.assembly.loops or model.couplings else OpenedJoint(name, drives)
+    return OpenedJoint(name, drives) if model.is_tree else ClosedReaction(name, drives)
 
 
 def _reaction(model: Model, joint: str, drives: Drives) -> Reading:

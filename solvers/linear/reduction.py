@@ -1,8 +1,8 @@
 """From all coordinates to independent ones.
 
 The motions near a state obey ``dq = T dq_i`` and ``dv = T dv_i + R dq_i``, with ``dq_i`` the independent coordinates. In a tree
-all coordinates are independent but those that are held. With rigid closures, whose Jacobian is ``J(q)``, T spans the null space
-of J, and R follows from the change of ``J(q) v = 0``.
+all coordinates are independent but those that are held. With rigid closures or gears, whose Jacobian is ``J(q)``, T spans the
+null space of J, and R follows from the change of ``J(q) v = 0``.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
 
 
 def closure_slopes(model: Model, q: Array, v: Array) -> tuple[Array, Array] | None:
-    """Return the rigid closures' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv); None for a tree."""
+    """Return the constraints' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv); None for a tree."""
     if not model.is_constrained:
         return None
     weights = model.closure_weights[:, None]

@@ -9,7 +9,6 @@ from titop.solvers.linear.closed_reaction import ClosedReaction
 from titop.solvers.linear.joint_opening import OpenedJoint
 from titop.solvers.linear.port_slopes import acceleration_slopes, euler_slopes, twist_slopes
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.outputs import sensor_entry
 
 
 def sensor_slopes(at: Snapshot, change: Variation, sensor: Sensor, opened: OpenedJoint | ClosedReaction) -> Array:
@@ -22,12 +21,10 @@ def sensor_slopes(at: Snapshot, change: Variation, sensor: Sensor, opened: Opene
         return _pose(at, change, sensor)
     if isinstance(sensor, ReactionSensor):
         return opened.slopes(at, change)
-    assembly = at.model.assembly
     if isinstance(sensor, Encoder):
-        entry = sensor_entry(at.model, sensor.joint, assembly.q_slices)
-        return at.model.configuration_slopes(at.q)[[entry]] @ change.q
+        return at.model.configuration_slopes(at.q)[[at.model.assembly.place(sensor.joint)[0]]] @ change.q
     if isinstance(sensor, Tachometer | WheelMomentum):
-        rate = change.v[[sensor_entry(at.model, sensor.joint, assembly.v_slices)]]
+        rate = change.v[[at.model.assembly.place(sensor.joint)[1]]]
         return rate if isinstance(sensor, Tachometer) else sensor.inertia * rate
     raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
 

@@ -70,15 +70,6 @@ def table_of(*groups: Iterable[Signal]) -> dict[str, Signal]:
     return {signal.name: signal for group in groups for signal in group}
 
 
-def coordinate_units(model: Model) -> tuple[str, ...]:
-    """Return the unit of every coordinate (entry of v, times a second)."""
-    units: list[str] = []
-    for block in model.assembly.blocks_with_coordinates():
-        own = tuple(getattr(block, "units", ()))
-        units += own if len(own) == block.nv else ("1",) * block.nv
-    return tuple(units)
-
-
 def effort_unit(unit: str) -> str:
     """Return the unit of the effort on a coordinate of the given unit."""
     return {"m": "N", "rad": "N m"}.get(unit, "J" if unit == "1" else f"J/{unit}")
@@ -86,7 +77,7 @@ def effort_unit(unit: str) -> str:
 
 def state_signals(model: Model) -> tuple[Signal, ...]:
     """Return the 2 nv states of a linear model: the coordinates' displacements, then their rates."""
-    pairs = list(zip(model.coordinate_names, coordinate_units(model), strict=True))
+    pairs = list(zip(model.coordinate_names, model.assembly.coordinate_units, strict=True))
     return (*(Signal(f"{name}.q", unit) for name, unit in pairs), *(Signal(f"{name}.v", f"{unit}/s") for name, unit in pairs))
 
 

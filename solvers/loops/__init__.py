@@ -1,4 +1,4 @@
-"""Rigid closures: constraints on the motion of the tree, and what they carry.
+"""Rigid closures and gears: constraints on the motion of the tree, and what they carry.
 
 - `closed_loops`: the constraints of a model by name, closed configurations, velocities and accelerations (part of `Model`);
 - `assembling`: finding and projecting onto them;

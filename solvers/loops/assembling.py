@@ -126,11 +126,14 @@ def _project(
 
 
 def open_loops(model: ClosedLoops, q: Array) -> str:
-    """Return the name of the most open loop with what is left of its errors, as text."""
+    """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
     rows = model.constraints(q, np.zeros(model.nv))
     row = int((model.closure_weights * np.abs(rows.error)).argmax())
     name = model.constraint_names[row].split(".")[0]
     own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
+    if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):
+        unit = "rad" if model.angular_constraints[row] else "m"
+        return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {unit} and"
     metres = np.abs(rows.error[own & ~model.angular_constraints]).max(initial=0.0)
     radians = np.abs(rows.error[own & model.angular_constraints]).max(initial=0.0)
     return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
@@ -185,7 +188,13 @@ def rank_at(model: ClosedLoops, q: Array) -> int:
 
 
 def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array) -> list[int]:
-    """Return which of the candidates (indices) the closures determine best from the others, by pivoted QR."""
+    """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
     jacobian: Any = model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
-    kept = jacobian[independent_rows(jacobian, model.closure_rank)][:, candidates]
-    return [int(candidates[k]) for k in independent_rows(kept.T, len(kept))]
+    columns = jacobian[independent_rows(jacobian, model.closure_rank)][:, candidates].T
+    driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
+    first = driven[independent_rows(columns[driven])] if len(driven) else driven
+    span = np.linalg.qr(columns[first].T)[0]
+    rest = columns - columns @ span @ span.T
+    rest[first] = 0.0
+    then = independent_rows(rest, columns.shape[1] - len(first))
+    return [int(candidates[k]) for k in (*first, *then)]

@@ -1,4 +1,4 @@
-"""Dynamics with rigid closures, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
+"""Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
 
 Any engine's tree will do. Of its forward dynamics only the response ``M^-1 J^T`` is needed, which is affine in the efforts.
 """

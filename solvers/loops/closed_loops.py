@@ -1,4 +1,4 @@
-"""The rigid closures of a model: constraints, and states that satisfy them."""
+"""The rigid closures and gears of a model: constraints, and states that satisfy them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.gear import Gear
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
@@ -24,6 +23,7 @@ from titop.solvers.loops.assembling import (
     rank_at,
     sampled_configurations,
 )
+from titop.solvers.loops.gear_constraint import GearConstraint
 from titop.solvers.loops.multipliers import redundant_rows
 
 
@@ -33,17 +33,6 @@ class Constraints(NamedTuple):
     error: Array
     jacobian: Array
     bias: Array
-
-
-class Coupling(NamedTuple):
-    """A gear in a model: its constraint's name, the places in q and in v of its coordinates, ratio, offset, kind of error."""
-
-    name: str
-    driven: tuple[int, int]
-    driver: tuple[int, int]
-    ratio: Any
-    offset: Any
-    is_angular: bool
 
 
 def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
@@ -81,36 +70,31 @@ class ClosedLoops(Configurations):
         return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, CompliantClosure))
 
     @cached_property
-    def couplings(self) -> tuple[Coupling, ...]:
-        """The gears."""
-        return tuple(self._coupling(gear) for gear in self._assembly.gears)
+    def gear_constraints(self) -> tuple[GearConstraint, ...]:
+        """The gears as constraints."""
+        return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
 
-    def _coupling(self, gear: Gear) -> Coupling:
-        driven, driver = (self._assembly.place(name) for name in (gear.driven, gear.driver))
-        return Coupling(f"{gear.name}.{gear.constraint}", driven, driver, gear.ratio, gear.offset, self._is_angle(gear.driven))
-
-    def _is_angle(self, name: str) -> bool:
-        joint, _, coordinate = name.partition(".")
-        block = self._assembly.blocks[joint]
-        units = getattr(block, "units", ())
-        return "m" not in units[block.coordinates.index(coordinate) if coordinate else 0 :][:1]
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether nothing joins the branches of the tree of joints: no closures, rigid or compliant, and no gears."""
+        return not self._assembly.loops and not self._assembly.gears
 
     @cached_property
     def is_constrained(self) -> bool:
         """Whether there are rigid closures or gears."""
-        return bool(self.rigid_loops or self.couplings)
+        return bool(self.rigid_loops or self.gear_constraints)
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
         """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
         closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
-        return (*closures, *(coupling.name for coupling in self.couplings))
+        return (*closures, *(constraint.name for constraint in self.gear_constraints))
 
     @cached_property
     def angular_constraints(self) -> Array:
         """Whether the errors of the constraints are angles rather than lengths (k)."""
         of_closures = [loop.closure.is_angular for loop in self.rigid_loops]
-        of_gears = [coupling.is_angular for coupling in self.couplings]
+        of_gears = [constraint.is_angular for constraint in self.gear_constraints]
         return np.concatenate([np.zeros(0, dtype=bool), *of_closures, np.array(of_gears, dtype=bool)])
 
     @cached_property
@@ -172,7 +156,7 @@ class ClosedLoops(Configurations):
         try:
             jacobian = self.closure_jacobian(self._generic_configuration)
         except ConvergenceError as error:
-            advice = "check ports and axes; else call m.assemble(q) with a guess near a closed configuration"
+            advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
             first = self.constraint_names[0].partition(".")[0]
             yield Finding("open-closure", first, str(error), "loops that can be closed", advice)
             return
@@ -186,9 +170,10 @@ class ClosedLoops(Configurations):
     # -- states that satisfy the closures ----------------------------------------------------------------------------------
 
     def assemble(self, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
-        """Return a configuration (nq) that closes the loops.
+        """Return a configuration (nq) that closes the loops and meshes the gears.
 
-        Gauss-Newton steps of least norm in the tangent space, halved until the errors fall.
+        Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, halved
+        until the errors fall.
 
         Parameters
         ----------
@@ -206,36 +191,49 @@ class ClosedLoops(Configurations):
         ConvergenceError
             Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
         """
-        q = closed_configuration(self, self._read_q(q_guess, "q_guess"), self._chosen("fixed", fixed))
+        chosen = self._chosen("fixed", fixed)
+        q = closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, "follow"), chosen)
         self._known_closed = q
         return q
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
-        """Return the velocity (nv) nearest to `v` with which the loops stay closed.
+        """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
 
         Raises
         ------
         ConvergenceError
             If the fixed velocities contradict the closures.
         """
-        q, v = self._read_q(q), self._read_v("v", v)
-        return project_velocity(self, q, v, self._chosen("fixed", fixed), self.closure_rank)
+        q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
+        return project_velocity(self, q, self._driven(v, chosen, "follow_rate"), chosen, self.closure_rank)
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
-        """Return the acceleration (nv) nearest to `a` with which the loops stay closed at the velocity `v`.
+        """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
 
         Raises
         ------
         ConvergenceError
             If the fixed accelerations contradict the closures.
         """
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        return project_acceleration(self, q, v, a, self._chosen("fixed", fixed), self.closure_rank)
+        q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
+        return project_acceleration(self, q, v, self._driven(a, chosen, "follow_rate"), chosen, self.closure_rank)
+
+    def _driven(self, x: Array, fixed: Array, follow: str) -> Array:
+        """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
+        if not self.gear_constraints:
+            return x
+        x = x.copy()
+        for _ in self.gear_constraints:  # a driver may itself be driven
+            for gear in self.gear_constraints:
+                if not fixed[gear.driven[1]]:
+                    getattr(gear, follow)(x)
+        return x
 
     def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
         """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.
 
-        Without `names` the choice is made by pivoted QR, so that the others follow as well as possible.
+        Without `names` driven coordinates of gears are left out, and of the others the choice is made by pivoted QR, so that
+        what remains follows as well as possible.
 
         Raises
         ------

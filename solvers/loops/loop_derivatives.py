@@ -155,7 +155,7 @@ def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) 
         by_pose, by_twist = by_motion(pair, second)
         by_q = by_pose @ pair.S + by_twist @ pair.X + rates @ pair.Y
         parts.append((rates @ pair.S, by_q, by_twist @ pair.S + rates @ pair.Z))
-    parts.append((gear_jacobian(model), *np.zeros((2, len(model.couplings), model.nv))))
+    parts += [(gear.jacobian(model.nv), *np.zeros((2, 1, model.nv))) for gear in model.gear_constraints]
     jacobian, by_q, by_v = (np.vstack(part) for part in zip(*parts, strict=True))
     return jacobian, by_q, by_v
 
@@ -168,15 +168,7 @@ def rate_derivatives(model: Differentiable, q: Array, v: Array) -> Array:
         if isinstance(closure, RigidClosure):
             rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
             parts.append(by_small_twists(pair, partial(_rate, closure, pair.twists)) @ pair.S + rates @ pair.X)
-    return np.vstack([*parts, np.zeros((len(model.couplings), model.nv))])
-
-
-def gear_jacobian(model: Differentiable) -> Array:
-    """Return the Jacobian (gears x nv) of the gears' constraints, which does not change."""
-    jacobian = np.zeros((len(model.couplings), model.nv))
-    for row, coupling in zip(jacobian, model.couplings, strict=True):
-        row[coupling.driven[1]], row[coupling.driver[1]] = 1.0, -coupling.ratio
-    return jacobian
+    return np.vstack([*parts, np.zeros((len(model.gear_constraints), model.nv))])
 
 
 def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:

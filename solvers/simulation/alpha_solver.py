@@ -52,7 +52,10 @@ class AlphaSolver:
         max_step: float,
     ) -> None:
         if plant.model.is_constrained and scheme.spectral_radius > _LARGEST_RADIUS:
-            expected, advice = f"at most {_LARGEST_RADIUS} with rigid closures", "multipliers would swing undamped; take 0.8"
+            expected, advice = (
+                f"at most {_LARGEST_RADIUS} with rigid closures or gears",
+                "multipliers would swing undamped; take 0.8",
+            )
             raise ModelError(Finding("bad-radius", "spectral_radius", scheme.spectral_radius, expected, advice))
         self.plant, self.model, self.scheme = plant, plant.model, scheme
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)

@@ -91,7 +91,7 @@ def require_method(method: str) -> type[OdeSolver]:
     """
     if method not in METHODS:
         expected = " or ".join((*METHODS, "generalized-alpha"))
-        advice = 'with rigid closures take "Radau" for stiff systems, "DOP853" for others'
+        advice = 'with rigid closures or gears take "Radau" for stiff systems, "DOP853" for others'
         raise ModelError(Finding("unknown-method", "method", method, expected, advice))
     return METHODS[method]
 

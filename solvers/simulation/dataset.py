@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from titop.solvers.outputs import configuration_units, coordinate_units
+from titop.solvers.outputs import configuration_units
 
 if TYPE_CHECKING:
     from titop.solvers.control.control_history import ControlHistory
@@ -23,10 +23,10 @@ _LOOP = {
 def trajectory_variables(trajectory: Trajectory) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return variables and coordinates; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
     model = trajectory.model
-    q_units, v_units = configuration_units(model), coordinate_units(model)
+    q_units = configuration_units(model)
     coordinates: dict[str, Any] = {"t": ("t", trajectory.t, {"units": "s"})}
     coordinates |= _axis("configuration", model.configuration_names, [q_units.get(n, "") for n in model.configuration_names])
-    coordinates |= _axis("coordinate", model.coordinate_names, [v_units.get(n, "") for n in model.coordinate_names])
+    coordinates |= _axis("coordinate", model.coordinate_names, model.assembly.coordinate_units)
     variables: dict[str, Any] = {"q": (("t", "configuration"), trajectory.q)}
     variables |= {name: (("t", "coordinate"), getattr(trajectory, name)) for name in ("v", "a", "tau")}
     if model.nu:

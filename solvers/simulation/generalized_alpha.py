@@ -29,16 +29,16 @@ from titop.blocks.errors import Finding, ModelError
 class GeneralizedAlpha:
     """The generalised-alpha scheme, as ``method`` of `simulate`; ``"generalized-alpha"`` stands for its defaults.
 
-    Implicit, of second order, unconditionally stable for linear systems; solves rigid closures as they are (index 3). It suits
-    stiff compliant closures and springs, at tolerances of 1e-3 to 1e-6. Vibrations are resolved where their amplitudes exceed
-    the tolerances, in q and in v, which for lightly damped flexible bodies takes many more steps than an explicit integrator
-    needs; a fixed step passes over vibrations that are faster than it.
+    Implicit, of second order, unconditionally stable for linear systems; solves rigid closures and gears as they are (index 3).
+    It suits stiff compliant closures and springs, at tolerances of 1e-3 to 1e-6. Vibrations are resolved where their amplitudes
+    exceed the tolerances, in q and in v, which for lightly damped flexible bodies takes many more steps than an explicit
+    integrator needs; a fixed step passes over vibrations that are faster than it.
 
     Parameters
     ----------
     spectral_radius : float
         What is left of the fastest vibrations after a step, from 0 (nothing) to 1 (no damping at all: the trapezoidal rule,
-        which keeps the energy of linear vibrations). Slow vibrations are hardly damped whatever it is. With rigid closures
+        which keeps the energy of linear vibrations). Slow vibrations are hardly damped whatever it is. With constraints
         0.95 at most: something has to damp the multipliers.
     step : float, s, optional
         Fixed step; shortened a little, so that steps of one length lead to the last output time, and halved where Newton's

@@ -90,7 +90,8 @@ def simulate(
     t : array_like (n,), s
         Increasing output times, two at least.
     q0, v0 : array_like (nq,), (nv,)
-        State at ``t[0]``. Rigid closures have to be closed within 1e-6: see `Model.assemble` and `Model.assemble_velocity`.
+        State at ``t[0]``. Rigid closures and gears have to be closed within 1e-6: see `Model.assemble` and
+        `Model.assemble_velocity`.
     tau : array_like (nv,) or (n, nv), or callable ``f(t, q, v) -> (nv,)``, optional
         Applied efforts: constant, sampled at the output times (linear in between), or a function; zero by default.
     wrenches : mapping of port name to (6,) array or callable ``f(t, q, v) -> (6,)``, optional
@@ -100,8 +101,8 @@ def simulate(
         coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
     events : Event or sequence of Event
     method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
-        The default suits smooth systems; take "Radau" or "BDF" for stiff ones. With rigid closures "LSODA" and "BDF" cannot
-        be had; states are then projected onto the closures after every step. "generalized-alpha" is of second order, for
+        The default suits smooth systems; take "Radau" or "BDF" for stiff ones. With rigid closures or gears "LSODA" and "BDF"
+        cannot be had; states are then projected onto the closures after every step. "generalized-alpha" is of second order, for
         stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its damping and step.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.

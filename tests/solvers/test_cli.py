@@ -114,6 +114,29 @@ def test_sim_refuses_an_output_of_unknown_kind_before_it_starts(run, tmp_path):
     assert ".npz" in err
 
 
+GRIPPER = """<robot name="gripper">
+  <link name="palm"/>
+  <link name="left"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="finger" type="continuous"><parent link="palm"/><child link="left"/></joint>
+  <joint name="follower" type="continuous">
+    <parent link="palm"/><child link="right"/><mimic joint="finger" multiplier="-2" offset="0.3"/>
+  </joint>
+</robot>"""
+
+
+def test_gears_are_mentioned_and_meshed(run, tmp_path):
+    path = tmp_path / "gripper.urdf"
+    path.write_text(GRIPPER)
+    assert "2 degrees of freedom before 1 gear" in run("check", path)[1]
+    assert "gears: follower_mimic" in run("info", path)[1]
+    code, out, _ = run("sim", path, "--duration", 1, "--velocity", "finger=0.5")
+    assert code == 0
+    assert "finger = 0.5" in out
+    assert "follower = -0.7" in out
+    assert "finger = 0.1" in run("sim", path, "--duration", 1, "--position", "follower=0.1")[1]
+
+
 def test_closures_are_mentioned(run):
     assert "3 degrees of freedom before 1 closure, no errors" in run("check", MODELS / "four_bar.toml")[1]
     out = run("info", MODELS / "four_bar.toml")[1]

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.kernels import cache, calling, compilation, layout, loading
-from titop.solvers.kernels.machine_code import machine_code
+from titop.solvers.kernels import cache, calling, kernel, layout, loading
+from titop.solvers.kernels.compilation import machine_code
+from titop.solvers.kernels.kernel import entry
 from titop.solvers.kernels.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature
 
 ROOT = Path(__file__).parent.parent.parent
@@ -113,7 +115,7 @@ def test_without_a_writable_cache_kernels_still_compile(monkeypatch):
     assert _doubled(3.0) == 6.0
 
 
-@compilation.entry(REAL, result=REAL)
+@entry(REAL, result=REAL)
 def _doubled(x):
     """Return twice a number."""
     return 2.0 * x
@@ -127,7 +129,7 @@ def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch):
     assert cache.cache_folder.__wrapped__() is None
 
 
-@compilation.entry(CUBE, MASK, FLAG, INTEGER, REAL, result=REAL)
+@entry(CUBE, MASK, FLAG, INTEGER, REAL, result=REAL)
 def _weighted(cube, mask, flag, axis, scale):
     """Return a sum that tells apart every number, extent and stride of its arguments."""
     total = 1000.0 * cube.shape[axis] + (500.0 if flag else 0.0)
@@ -139,7 +141,7 @@ def _weighted(cube, mask, flag, axis, scale):
     return total
 
 
-@compilation.entry(VECTOR, INTS, result=NOTHING)
+@entry(VECTOR, INTS, result=NOTHING)
 def _count(vector, ints):
     """Write extents and allocated numbers into a vector."""
     scratch = np.empty(ints.shape[0] * ints.shape[1])
@@ -234,7 +236,7 @@ def test_many_threads_call_at_once():
 
 def test_another_layout_of_arrays_is_noticed(monkeypatch):
     calling.check_layout()
-    for offset in ("_CLASS", "_DATA", "_NDIM", "_FLAGS", "_DTYPE", "_NUMBER", "_BYTE_ORDER"):
+    for offset in ("_CLASS", "_DATA", "_NDIM", "_FLAGS", "_DTYPE", "_TYPE_NUMBER", "_BYTE_ORDER"):
         with monkeypatch.context() as patch:
             patch.setattr(calling, offset, getattr(calling, offset) - 8)
             with pytest.raises(RuntimeError, match="memory layout"):
@@ -244,7 +246,7 @@ def test_another_layout_of_arrays_is_noticed(monkeypatch):
 def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
     script = (
         "import numpy as np\n"
-        "from titop.solvers.kernels.compilation import entry\n"
+        "from titop.solvers.kernels.kernel import entry\n"
         "from titop.solvers.kernels.signatures import INTEGER, REAL, VECTOR\n"
         "def pick(vector, k):\n    return vector[k]\n"
         "entry(VECTOR, INTEGER, result=REAL)(pick)(np.zeros(3), 5)\n"
@@ -256,8 +258,8 @@ def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
 
 
 def test_a_long_compilation_is_announced(monkeypatch, capsys):
-    monkeypatch.setattr(compilation, "ANNOUNCE_AFTER", 0.0)
-    with compilation._Announcement("something slow") as announcement:
+    monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
+    with kernel._Announcement("something slow") as announcement:
         announcement.timer.join()
     said = capsys.readouterr().err
     assert "compiling something slow" in said
@@ -279,7 +281,7 @@ def test_the_same_bits_on_every_run():
 
 
 def test_a_kernel_that_needs_numba_when_it_runs_is_refused():
-    @compilation.entry(CUBE, result=REAL)
+    @entry(CUBE, result=REAL)
     def flattened(cube):
         return cube.ravel()[0]
 
@@ -293,6 +295,11 @@ def test_models_travel_to_other_processes():
     model = s.resolve()
     first = model.forward_dynamics([0.3], [0.1])
     assert model.inverse_dynamics([0.3], [0.1], first) == pytest.approx(0.0, abs=1e-12)
+    model.mass_matrix([0.3])
+    model.forward_dynamics_derivatives([0.3], [0.1])
+    model.inverse_dynamics_derivatives([0.3], [0.1], first)
+    tt.linear_matrices(model, ([0.3], [0.1], [0.0]))
+    assert sum(isinstance(value, types.BuiltinFunctionType) for value in vars(model).values()) == 6
     copy = pickle.loads(pickle.dumps(model))
     assert copy.forward_dynamics([0.3], [0.1]) == first
 
@@ -322,7 +329,7 @@ class Rude:
 
 
 def test_a_failed_conversion_ends_the_call():
-    @compilation.entry(REAL, REAL, VECTOR, result=REAL)
+    @entry(REAL, REAL, VECTOR, result=REAL)
     def added(a, b, vector):
         return a + b + vector[0]
 
