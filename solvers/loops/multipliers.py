@@ -79,10 +79,25 @@ def share_efforts(
     unbalanced : float
         The largest effort that neither can provide, relative to the largest of `efforts`.
     """
+    weighted, passive = weights[:, None] * jacobian, ~unknown
+    rows = independent_rows(weighted, rank)
+    if len(rows) == len(jacobian):  # the two usual cases, in which the multipliers follow from one small system
+        if unknown.all():  # tau is what is left beside the span of the constraints' rows
+            carried = weights * np.linalg.solve(weighted @ weighted.T, weighted @ efforts)
+            return efforts - jacobian.T @ carried, carried, 0.0
+        if passive.sum() == len(rows) == len(independent_rows(weighted[:, passive])):  # the closures carry the passive ones
+            carried = weights * np.linalg.solve(weighted[:, passive].T, efforts[passive])
+            return np.where(unknown, efforts - jacobian.T @ carried, 0.0), carried, 0.0
+    return _share_in_general(jacobian, weighted, efforts, unknown, rows)
+
+
+def _share_in_general(
+    jacobian: Array, weighted: Array, efforts: Array, unknown: Array, rows: NDArray[np.intp]
+) -> tuple[Array, Array, float]:
+    """Split efforts as `share_efforts` does, by the motions that the closures leave; `rows` are independent constraints."""
     n = len(efforts)
-    rows = independent_rows(weights[:, None] * jacobian, rank)
-    dependent = independent_rows((weights[:, None] * jacobian)[rows].T, len(rows))
-    others = np.setdiff1d(np.arange(n), dependent)
+    dependent = independent_rows(weighted[rows].T, len(rows))
+    others = np.delete(np.arange(n), dependent)
     # columns of `free` are the motions that the closures leave
     free = np.zeros((n, len(others)), dtype=jacobian.dtype)
     free[others] = np.eye(len(others))
