@@ -128,7 +128,10 @@ GRIPPER = """<robot name="gripper">
 def test_gears_are_mentioned_and_meshed(run, tmp_path):
     path = tmp_path / "gripper.urdf"
     path.write_text(GRIPPER)
-    assert "2 degrees of freedom before 1 gear" in run("check", path)[1]
+    assert "2 degrees of freedom before 1 gear, no errors, 0 warnings" in run("check", path)[1]
+    path.write_text(GRIPPER.replace('<link name="palm"/>', '<link name="palm" colour="red"/>'))
+    assert "no errors, 1 warning" in run("check", path)[1]  # of the reader, before anything is resolved
+    path.write_text(GRIPPER)
     assert "gears: follower_mimic" in run("info", path)[1]
     code, out, _ = run("sim", path, "--duration", 1, "--velocity", "finger=0.5")
     assert code == 0
