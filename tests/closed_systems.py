@@ -17,6 +17,10 @@ LENGTHS = (1.0, 0.3, 0.9, 0.7)
 MASSES = (0.0, 1.0, 2.0, 1.5)
 
 
+#: Of the gears of `geared_hand`.
+RATIO, OFFSET, RACK = -1.5, 0.2, 0.05
+
+
 def bar(name: str, length: float, mass: float) -> tt.RigidBody:
     """Return a slender bar along x, with a port ``end``."""
     about = mass * length**2 / 12
@@ -178,3 +182,19 @@ def closed_four_bar(
     model = four_bar(closure).resolve(engine)
     q = model.assemble([angle, 0.5, -1.5], fixed=["q1"])
     return model, q, model.assemble_velocity(q, [rate, 0, 0], fixed=["q1"])
+
+
+def geared_hand(ratio: float = RATIO) -> tt.System:
+    """Return two fingers with tips that slide on a palm; the left finger drives the right one and its tip."""
+    s = tt.System("hand")
+    ports = {"l": [0.1, 0, 0.2], "r": [-0.1, 0, 0.2]}
+    palm = tt.RigidBody("palm", mass=1.0, com=[0, 0, 0.1], inertia=[0.1, 0.1, 0.1], ports=ports)
+    s.connect("world", palm, tt.Revolute("wrist", axis=[1, 2, 0.3], stiffness=2.0))
+    for side in "lr":
+        finger = tt.RigidBody(f"finger_{side}", 0.3, [0.02, 0.01, 0.1], [0.01, 0.02, 0.015], {"tip": [0, 0, 0.2]})
+        s.connect(palm.port(side), finger, tt.Revolute(side, axis=[0, 1, 0.2], damping=0.1))
+        tip = tt.RigidBody(f"tip_{side}", mass=0.1, com=[0.02, 0.01, 0.1], inertia=[0.01, 0.02, 0.015])
+        s.connect(finger.port("tip"), tip, tt.Prismatic(f"slide_{side}", axis=[0, 0.2, 1]))
+    s.add_gear(tt.Gear("pair", driver="l", driven="r", ratio=ratio, offset=OFFSET))
+    s.add_gear(tt.Gear("rack", driver="l", driven="slide_r", ratio=RACK))
+    return s

@@ -20,6 +20,7 @@ from titop.graph.block_types import register_block
 from titop.graph.fields import NUMBER, Field
 from titop.graph.files import load, save, to_text
 
+from tests.closed_systems import geared_hand
 from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 
 ROOT = Path(__file__).parents[2]
@@ -717,14 +718,14 @@ class TestMutations:
         rng = np.random.default_rng(20)
         tree = random_tree(np.random.default_rng(5), 3, passive=True, loads=True)
         loops = looped(np.random.default_rng(6), 3)
-        originals = [HEAD + ARM + PIN, to_text(tree), to_text(equipped()), to_text(loops)]
+        originals = [HEAD + ARM + PIN, to_text(tree), to_text(equipped()), to_text(loops), to_text(geared_hand())]
         outcomes = {"refused": 0, "unsound": 0, "sound": 0}
         path = tmp_path / "mutant.toml"
         for original in originals:  # compiles what the mutants need
             path.write_text(original)
             assert self.outcome(path) != "refused"
-        for k in range(3200):
-            mutant = self.mutant(rng, originals[k % 4])
+        for k in range(4000):
+            mutant = self.mutant(rng, originals[k % len(originals)])
             path.write_bytes(mutant if isinstance(mutant, bytes) else mutant.encode())
             start = time.process_time()
             outcomes[self.outcome(path)] += 1

@@ -7,30 +7,12 @@ import pytest
 import titop as tt
 from titop.blocks.spatial import Array
 
-from tests.closed_systems import accelerating, random_closed_tree
+from tests.closed_systems import OFFSET, RACK, RATIO, accelerating, geared_hand, random_closed_tree
 from tests.refusals import ENGINES, assert_says, refused
-
-RATIO, OFFSET, RACK = -1.5, 0.2, 0.05
-
-
-def hand(ratio: float = RATIO) -> tt.System:
-    """Return two fingers with tips that slide on a palm; the left finger drives the right one and its tip."""
-    s = tt.System("hand")
-    ports = {"l": [0.1, 0, 0.2], "r": [-0.1, 0, 0.2]}
-    palm = tt.RigidBody("palm", mass=1.0, com=[0, 0, 0.1], inertia=[0.1, 0.1, 0.1], ports=ports)
-    s.connect("world", palm, tt.Revolute("wrist", axis=[1, 2, 0.3], stiffness=2.0))
-    for side in "lr":
-        finger = tt.RigidBody(f"finger_{side}", 0.3, [0.02, 0.01, 0.1], [0.01, 0.02, 0.015], {"tip": [0, 0, 0.2]})
-        s.connect(palm.port(side), finger, tt.Revolute(side, axis=[0, 1, 0.2], damping=0.1))
-        tip = tt.RigidBody(f"tip_{side}", mass=0.1, com=[0.02, 0.01, 0.1], inertia=[0.01, 0.02, 0.015])
-        s.connect(finger.port("tip"), tip, tt.Prismatic(f"slide_{side}", axis=[0, 0.2, 1]))
-    s.add_gear(tt.Gear("pair", driver="l", driven="r", ratio=ratio, offset=OFFSET))
-    s.add_gear(tt.Gear("rack", driver="l", driven="slide_r", ratio=RACK))
-    return s
 
 
 def without_gears() -> tt.System:
-    s = hand()
+    s = geared_hand()
     for gear in s.gears:
         s.graph.remove_node(gear.name)
     s.gears.clear()
@@ -62,7 +44,7 @@ def reduced_accelerations(q: Array, v: Array, tau: Array, ratio: float = RATIO) 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_dynamics_are_those_of_the_coordinates_that_remain(engine: str) -> None:
-    model = hand().resolve(engine)
+    model = geared_hand().resolve(engine)
     assert model.constraint_names == ("pair.mesh", "rack.mesh")
     assert model.closure_rank == 2
     q, v, tau = meshed_state(model)
@@ -80,7 +62,7 @@ def test_dynamics_are_those_of_the_coordinates_that_remain(engine: str) -> None:
 
 def test_another_ratio_is_seen() -> None:
     """The negative control."""
-    model = hand(RATIO + 1e-6).resolve()
+    model = geared_hand(RATIO + 1e-6).resolve()
     q, v, tau = meshed_state(model)
     assert np.abs(model.forward_dynamics(q, v, tau) - reduced_accelerations(q, v, tau)).max() > 1e-8
 
@@ -112,7 +94,7 @@ def test_with_closures_both_resolvers_agree(seed: int) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_derivatives(engine: str) -> None:
-    model, twin = hand().resolve(engine), hand().resolve("reference")
+    model, twin = geared_hand().resolve(engine), geared_hand().resolve("reference")
     q, v, tau = meshed_state(model)
     a, step = model.forward_dynamics(q, v, tau), 1e-5
     slopes = model.forward_dynamics_derivatives(q, v, tau)
@@ -134,7 +116,7 @@ def test_derivatives(engine: str) -> None:
 
 
 def test_sensitivities_to_ratio_and_offset() -> None:
-    model = hand().resolve()
+    model = geared_hand().resolve()
     q, v, tau = meshed_state(model)
     slopes = model.forward_dynamics_sensitivities(q, v, tau, ["pair.ratio", "pair.offset", "palm.mass"])
     step = 1e-5
@@ -145,7 +127,7 @@ def test_sensitivities_to_ratio_and_offset() -> None:
 
 @pytest.mark.parametrize("method", ["DOP853", "generalized-alpha"])
 def test_simulation_stays_in_mesh_and_keeps_energy(method: str) -> None:
-    s = hand()
+    s = geared_hand()
     for connection in s.connections:
         connection.joint.damping = 0 * connection.joint.damping
     model = s.resolve()
@@ -220,7 +202,7 @@ class TestFlywheels:
 
     def test_angular_errors_are_not_scaled(self) -> None:
         assert self.model().angular_constraints.tolist() == [True]
-        assert hand().resolve().angular_constraints.tolist() == [True, False]
+        assert geared_hand().resolve().angular_constraints.tolist() == [True, False]
 
 
 def test_a_circle_of_gears_is_redundant_but_moves_rightly() -> None:
@@ -237,7 +219,7 @@ def test_a_circle_of_gears_is_redundant_but_moves_rightly() -> None:
 
 
 def test_gears_that_contradict_each_other_are_noticed() -> None:
-    s = hand()
+    s = geared_hand()
     s.add_gear(tt.Gear("other", driver="l", driven="r", ratio=RATIO, offset=OFFSET + 1.0))
     with pytest.warns(tt.ModelWarning, match="open-closure"):
         model = s.resolve()
@@ -259,30 +241,30 @@ def test_gears_that_contradict_each_other_are_noticed() -> None:
     ],
 )
 def test_bad_gears_are_refused(driver: str, driven: str, code: str, where: str) -> None:
-    s = hand()
+    s = geared_hand()
     s.connect("world", tt.RigidBody("extra_body", mass=1.0, inertia=1.0), tt.Spherical("ball"))
     s.add_gear(tt.Gear("extra", driver, driven))
     assert_says(refused(s), code, where)
 
 
 def test_what_is_no_gear_is_refused() -> None:
-    s = hand()
+    s = geared_hand()
     s.add_gear(tt.Revolute("other"))  # type: ignore[arg-type]
     assert_says(refused(s), "not-a-gear", "add_gear")
-    s = hand()
+    s = geared_hand()
     s.add_gear(tt.Gear("extra", "l", "slide_l", ratio=np.nan))
     assert_says(refused(s), "not-finite", "extra.ratio")
 
 
 def test_reactions_of_gears_are_not_wrenches() -> None:
-    model = hand().resolve()
+    model = geared_hand().resolve()
     q, v, tau = meshed_state(model)
     with pytest.raises(tt.ModelError, match="unknown-joint"):
         model.reaction("pair", q, v, tau)
 
 
 def test_files_subsystems_and_pictures(tmp_path) -> None:
-    s = hand()
+    s = geared_hand()
     model = s.resolve()
     q, v, tau = meshed_state(model)
     a = model.forward_dynamics(q, v, tau)
