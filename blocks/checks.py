@@ -6,6 +6,7 @@ NaN of the right shape, so that construction goes on and one report shows all th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from pathlib import PurePath
 from typing import Any
@@ -85,6 +86,8 @@ class FieldReader:
 
     def scalar(self, field: str, value: Any) -> float:
         """Read a finite number."""
+        if isinstance(value, float) and math.isfinite(value):
+            return float(value)
         return float(self.array(field, value, ()))
 
     def non_negative(self, field: str, value: Any, code: str) -> float:
@@ -122,11 +125,8 @@ class FieldReader:
         elif given.shape == (n,):
             given = np.diag(given)
         matrix = self.array(field, given, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
-        if (
-            n > 1
-            and np.isfinite(matrix).all()
-            and not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max(initial=0.0))
-        ):
+        size = np.abs(matrix)
+        if (np.abs(matrix - matrix.T) > 1e-9 * size + 1e-12 * size.max(initial=0.0)).any():  # False where it is not a number
             self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
         return matrix / 2 + matrix.T / 2
 

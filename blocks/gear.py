@@ -47,3 +47,9 @@ class Gear(Block):
         self.driven = driven.name if isinstance(driven, Block) else str(driven)
         self.ratio = self.reader.scalar("ratio", ratio)
         self.offset = self.reader.scalar("offset", offset)
+
+    @property
+    def relation(self) -> str:
+        """What the driven coordinate equals, such as ``"-1.5 x left + 0.2"``."""
+        offset = f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.4g}" if self.offset else ""
+        return f"{self.ratio:.4g} x {self.driver}{offset}"

@@ -205,7 +205,7 @@ def _signals(acting: list[Any], index: dict[int, int], by_joint: dict[str, int])
 
 def _value(block: Block) -> str:
     if isinstance(block, Gear):
-        return f"{block.ratio:.4g} x {printable(block.driver)}"
+        return printable(block.relation)
     if not isinstance(block, Load):
         return ""
     force, torque = np.linalg.norm(block.force), np.linalg.norm(block.torque)

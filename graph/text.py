@@ -34,7 +34,7 @@ def diagram(system: System) -> str:
         f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
         for loop in system.loops
     ]
-    gears = [f"gear {gear.name}: {gear.driven} = {gear.ratio:g} x {gear.driver} + {gear.offset:g}" for gear in system.gears]
+    gears = [f"gear {gear.name}: {gear.driven} = {gear.relation}" for gear in system.gears]
     loads = [
         f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
         for load in system.loads

@@ -212,7 +212,9 @@ class RobotReader:
             if driver and (driver not in moving or driver == joint.name):
                 others = [name for name in moving if name != joint.name]
                 expected = "another joint, revolute, continuous or prismatic"
-                self.report.error("unknown-joint", where, repr(driver), expected, did_you_mean(driver, others))
+                fixed = any(other.name == driver for other in self.joints) and driver != joint.name
+                advice = "that joint has no axis: remove the mimic element" if fixed else did_you_mean(driver, others)
+                self.report.error("unknown-joint", where, repr(driver), expected, advice)
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
         limit = self.reader.child(element, "limit", name)
