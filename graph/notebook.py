@@ -35,8 +35,8 @@ def system_html(system: System) -> str:
     mass = sum(box.mass for box in picture.boxes)
     nv = sum(box.nv for box in picture.boxes)
     gravity = ", ".join(f"{x:.4g}" for x in system.gravity)
-    constraints = f"{constraint_count(system)}, " if constraint_count(system) else ""
-    facts = f"{len(system.connections)} connections, {constraints}{nv} coordinates, {mass:.4g} kg, gravity [{gravity}] m/s²"
+    counts = (f"{len(system.connections)} connections", constraint_count(system), f"{nv} coordinates")
+    facts = ", ".join([*filter(None, counts), f"{mass:.4g} kg, gravity [{gravity}] m/s²"])
     parts = [
         f"<p><b>{_text(system.name, 60)}</b> <span style='color:{_GREY}'>{escape(facts)}</span></p>",
         *_findings("wrong", _RED, picture.findings),

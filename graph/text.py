@@ -20,8 +20,7 @@ def diagram(system: System) -> str:
     children: dict[str, list[Connection]] = {}
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)
-    counted = [f"{len(system.connections)} connections"]
-    counted += [constraint_count(system)] if constraint_count(system) else []
+    counted = [part for part in (f"{len(system.connections)} connections", constraint_count(system)) if part]
     lines = [f"{system.name}: {', '.join(counted)}, gravity {system.gravity.tolist()} m/s^2", "world"]
     seen = {"world"}
     for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):

@@ -1,4 +1,4 @@
-"""The compiled resolver: a model whose functions are numba kernels."""
+"""The compiled resolver: a model whose functions are compiled kernels."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
+from titop.solvers.extras import import_xarray
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal, exported
 
@@ -218,10 +219,7 @@ class LPVModel:
         ImportError
             If xarray is not installed (``pip install titop[xarray]``).
         """
-        try:
-            import xarray
-        except ImportError:
-            raise ImportError("LPVModel.grid needs xarray: pip install titop[xarray]") from None
+        xarray = import_xarray("LPVModel.grid")
         over = tuple(self.parameters) if self.is_grid else ("point",)
         coordinates: dict[str, Any] = {
             name: (name if self.is_grid else "point", values) for name, values in self.parameters.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -192,7 +192,7 @@ class ClosedLoops(Configurations):
             Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
         """
         chosen = self._chosen("fixed", fixed)
-        q = closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, "follow"), chosen)
+        q = closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
         self._known_closed = q
         return q
 
@@ -205,7 +205,7 @@ class ClosedLoops(Configurations):
             If the fixed velocities contradict the closures.
         """
         q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
-        return project_velocity(self, q, self._driven(v, chosen, "follow_rate"), chosen, self.closure_rank)
+        return project_velocity(self, q, self._driven(v, chosen, GearConstraint.follow_rate), chosen, self.closure_rank)
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
@@ -216,9 +216,9 @@ class ClosedLoops(Configurations):
             If the fixed accelerations contradict the closures.
         """
         q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
-        return project_acceleration(self, q, v, self._driven(a, chosen, "follow_rate"), chosen, self.closure_rank)
+        return project_acceleration(self, q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen, self.closure_rank)
 
-    def _driven(self, x: Array, fixed: Array, follow: str) -> Array:
+    def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
         """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
         if not self.gear_constraints:
             return x
@@ -226,7 +226,7 @@ class ClosedLoops(Configurations):
         for _ in self.gear_constraints:  # a driver may itself be driven
             for gear in self.gear_constraints:
                 if not fixed[gear.driven[1]]:
-                    getattr(gear, follow)(x)
+                    follow(gear, x)
         return x
 
     def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
+from titop.solvers.extras import import_xarray
 
 if TYPE_CHECKING:
     import xarray
@@ -87,10 +88,7 @@ class Samples:
         ImportError
             If xarray is not installed (``pip install titop[xarray]``).
         """
-        try:
-            import xarray
-        except ImportError:
-            raise ImportError("Samples.to_xarray needs xarray: pip install titop[xarray]") from None
+        xarray = import_xarray("Samples.to_xarray")
         columns = np.array(list(self.parameters.values())).reshape(len(self.parameters), self.n)
         variables: dict[str, Any] = {"parameters": (("sample", "parameter"), columns.T)}
         for name, values in self.outcomes.items():

@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.extras import import_xarray
 from titop.solvers.model import Model
 from titop.solvers.outputs import configuration_units
 from titop.solvers.simulation.dataset import trajectory_variables
@@ -181,10 +182,7 @@ class Trajectory:
         ImportError
             If xarray is not installed (``pip install titop[xarray]``).
         """
-        try:
-            import xarray
-        except ImportError:
-            raise ImportError("Trajectory.to_xarray needs xarray: pip install titop[xarray]") from None
+        xarray = import_xarray("Trajectory.to_xarray")
         variables, coordinates = trajectory_variables(self)
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
