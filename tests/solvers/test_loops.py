@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import titop as tt
-from titop.solvers.loops.multipliers import independent_rows, least_solution, redundant_rows
+from titop.solvers.loops.multipliers import independent_rows, least_solution, redundant_rows, share_efforts
 
 from tests.closed_systems import accelerating, bricard, closed_four_bar, four_bar, random_closed_tree, slider_crank
 
@@ -460,3 +460,25 @@ def test_accelerations_that_vanish_may_hold_rounding():
     assert np.abs(model.inverse_dynamics(point.q, point.v, a, actuated=["q1"])).max() < 1e-6
     with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
         model.inverse_dynamics(point.q, point.v, np.array([1e-6, 0, 0]), actuated=["q1"])
+
+
+@pytest.mark.parametrize("passive", [0, 2, 3, 4], ids=["none", "few", "as many as constraints", "too many"])
+@pytest.mark.parametrize("redundant", [False, True])
+def test_efforts_are_shared_by_least_norm(passive, redundant):
+    """Against the normal equations of ``[D J^T] [tau; lambda] = efforts``, tau of least norm among its solutions."""
+    rng = np.random.default_rng(passive)
+    jacobian, efforts, weights = rng.normal(size=(3, 7)), rng.normal(size=7), np.array([1.0, 0.5, 3.0])
+    if redundant:
+        jacobian, weights = np.vstack([jacobian, jacobian[0] - jacobian[1]]), np.append(weights, 1.0)
+    unknown = np.arange(7) >= passive
+    tau, carried, unbalanced = share_efforts(jacobian, weights, efforts, unknown, 3)
+    motions = np.linalg.svd(jacobian)[2][3:]  # what the constraints leave
+    expected = np.zeros(7)
+    expected[unknown] = np.linalg.pinv(motions[:, unknown]) @ (motions @ efforts)
+    if passive <= 3:
+        assert unbalanced < 1e-13
+        assert relative(tau, expected) < 1e-12
+        assert relative(tau + jacobian.T @ carried, efforts) < 1e-12
+    else:
+        assert unbalanced > 1e-3
+    assert (tau[~unknown] == 0).all()
