@@ -7,6 +7,7 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
+
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding
 from titop.blocks.loads import FRAMES, read_target

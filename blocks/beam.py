@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+
 from titop.blocks.beam_matrices import bending_matrices, rod_matrices, shear_bending_matrices
 from titop.blocks.block import Block
 from titop.blocks.checks import FieldReader

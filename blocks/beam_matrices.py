@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Legendre
 from numpy.polynomial.legendre import leggauss
+
 from titop.blocks.spatial import Array
 
 

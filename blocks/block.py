@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding
 from titop.blocks.spatial import Array, twist_cross, twist_transport

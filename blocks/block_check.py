@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block, is_complex_safe, law_findings
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array

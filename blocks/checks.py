@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 

@@ -8,6 +8,7 @@ port's frame; ``w = w2 - R^T w1`` the relative angular velocity, in the frame of
 from __future__ import annotations
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.spatial import Array, log_jacobian, rotation_log, skew
 

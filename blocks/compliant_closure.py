@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, Closure, displacement, displacement_jacobians
 from titop.blocks.errors import Finding

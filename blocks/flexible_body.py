@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from titop.blocks import modal_checks
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.checks import FieldReader
 from titop.blocks.spatial import Array
 

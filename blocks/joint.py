@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.checks import ORTHOGONALITY
 from titop.blocks.errors import Finding

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.errors import Finding
 from titop.blocks.joint import Joint, Link, unit_vector
 from titop.blocks.spatial import Array, rotation_exp

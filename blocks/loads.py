@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block, PortRef
 from titop.blocks.spatial import Array, replaced
 

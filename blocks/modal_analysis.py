@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 
 #: The six motions at a port, in their order.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT
 from titop.blocks.checks import FieldReader, real_array
 from titop.blocks.errors import Finding, did_you_mean

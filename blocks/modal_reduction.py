@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import ModelError
 from titop.blocks.spatial import Array, skew

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import ModelError
 from titop.blocks.spatial import Array, rotation_exp, rotation_log

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.joint import Joint, Link
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import (

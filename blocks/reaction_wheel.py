@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.actuators import Motor
 from titop.blocks.block import Block, PortRef
 from titop.blocks.joint import unit_vector

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding
 from titop.blocks.pose import Pose, read_pose

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, Closure
 from titop.blocks.errors import Finding, did_you_mean

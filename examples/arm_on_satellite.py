@@ -12,6 +12,7 @@ import argparse
 import numpy as np
 import robot_arm
 import satellite
+
 import titop as tt
 from titop.blocks.spatial import Array, quaternion_log
 from titop.solvers.simulation.plotting import plot_over_time

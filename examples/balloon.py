@@ -17,6 +17,7 @@ import argparse
 import warnings
 
 import numpy as np
+
 import titop as tt
 from titop.solvers.simulation.plotting import plot_over_time
 

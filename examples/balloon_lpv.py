@@ -12,8 +12,9 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import titop as tt
 from balloon import build, resolve
+
+import titop as tt
 
 #: Payload masses (kg).
 MASSES = np.linspace(1.0, 15.0, 15)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+
 import titop as tt
 
 #: Weights of cart position, angles, and their rates; of the force.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+
 import titop as tt
 from titop.blocks.spatial import twist_transport
 

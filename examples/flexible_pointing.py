@@ -18,9 +18,10 @@ from typing import Any
 
 import control
 import numpy as np
-import titop as tt
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 from titop.blocks.spatial import Array
 
 MASS, LENGTH, WIDTH, OFFSET = 30.0, 6.0, 2.0, 0.9  # kg, m, m, m: of a panel; of its drive from the hub's centre

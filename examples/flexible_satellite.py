@@ -12,8 +12,9 @@ import argparse
 from collections.abc import Callable
 
 import numpy as np
-import titop as tt
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 from titop.blocks.spatial import Array, quaternion_log
 from titop.solvers.simulation.plotting import plot_over_time
 

@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+
 import titop as tt
 from titop.solvers.simulation.plotting import plot_over_time
 

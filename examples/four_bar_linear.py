@@ -14,9 +14,10 @@ from typing import Any
 
 import control
 import numpy as np
-import titop as tt
 from four_bar import MODEL, resolve
 from matplotlib.figure import Figure
+
+import titop as tt
 from titop.blocks.spatial import Array
 
 HANGING = -1.5  # rad, guess of the crank's angle

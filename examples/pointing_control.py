@@ -14,8 +14,9 @@ from typing import Any
 import control
 import numpy as np
 import satellite
-import titop as tt
 from matplotlib.figure import Figure
+
+import titop as tt
 from titop.blocks.spatial import Array
 
 DURATION = 60.0  # s

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+
 import titop as tt
 from titop.blocks.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+
 import titop as tt
 from titop.blocks.spatial import Array, quaternion_conjugate, quaternion_exp, quaternion_log, quaternion_product
 from titop.solvers.simulation.plotting import plot_over_time

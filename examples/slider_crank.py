@@ -13,6 +13,7 @@ import argparse
 import warnings
 
 import numpy as np
+
 import titop as tt
 from titop.blocks.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+
 import titop as tt
 
 MASS, LENGTH, STIFFNESS, DAMPING, GRAVITY = 1.0, 0.5, 1.0, 0.05, 9.81

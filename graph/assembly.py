@@ -9,6 +9,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import Block, PortRef
 from titop.blocks.gear import Gear

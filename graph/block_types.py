@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.blocks import actuators, sensors
 from titop.blocks.beam import Beam
 from titop.blocks.block import Block

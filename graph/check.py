@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 from networkx.utils import UnionFind
+
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.closure import Closure

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, did_you_mean

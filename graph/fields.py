@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.graph.reading import Reading, join
 from titop.graph.toml_text import format_value
 

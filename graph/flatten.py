@@ -12,6 +12,7 @@ from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
+
 from titop.blocks.block import PARENT_PORT, Block, PortRef
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.joint import Joint, Link

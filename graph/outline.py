@@ -11,6 +11,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.closure import Closure
 from titop.blocks.errors import Finding

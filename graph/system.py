@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
+
 from titop.blocks.actuators import Actuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
@@ -25,6 +26,7 @@ from titop.graph.include import Included, include
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
     from titop.solvers.model import Model
 
 

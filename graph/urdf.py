@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.friction import Friction

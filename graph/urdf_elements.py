@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import Array, quaternion_log

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 
 import networkx as nx
+
 from titop.blocks.errors import did_you_mean
 from titop.graph.urdf_robot import RobotReader
 

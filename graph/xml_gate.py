@@ -14,6 +14,7 @@ from xml.etree.ElementTree import TreeBuilder
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser, ParseError
+
 from titop.blocks.errors import Finding, ModelError
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
 from titop.blocks.checks import check_suffix
 from titop.blocks.errors import ConvergenceError, ModelError, ModelWarning
 from titop.graph.files import load

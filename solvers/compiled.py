@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT, acceleration_bias
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.arguments import check_stacks, store

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT
 from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical

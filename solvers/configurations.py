@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError, did_you_mean

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.spatial import Array, skew
 from titop.solvers.arguments import check_stacks, coordinate_mask, store
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.closure import relative_pose
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import Block, acceleration_bias
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.spatial import Array, twist_cross, twist_transport

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
@@ -18,6 +19,7 @@ from titop.solvers.outputs import read_sensor, sensor_units
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
+
     from titop.solvers.equilibrium.operating_point import OperatingPoint
 
 

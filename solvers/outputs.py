@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.sensors import (
     Accelerometer,
     Encoder,

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.joint import Joint

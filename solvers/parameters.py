@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean

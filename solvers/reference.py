@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT, Block, acceleration_bias
 from titop.blocks.closure import relative_pose
 from titop.blocks.errors import ModelError

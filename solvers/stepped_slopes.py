@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.block import complex_step
 from titop.blocks.spatial import Array
 from titop.solvers.derivatives import HybridDerivatives

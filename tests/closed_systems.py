@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import titop as tt
 from numpy.typing import NDArray
-from titop.blocks.rigid_closure import KINDS as CLOSURE_KINDS
 
+import titop as tt
 from tests.systems import KINDS, Array, random_rotation, random_tree
+from titop.blocks.rigid_closure import KINDS as CLOSURE_KINDS
 
 #: Lengths (m) and masses (kg) of a four-bar linkage: ground, crank, coupler, rocker. The shortest and the longest together are
 #: shorter than the other two (Grashof), so that the crank turns fully; gravity acts in the plane.

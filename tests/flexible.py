@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import titop as tt
 from numpy.typing import NDArray
 from scipy.linalg import eigh, null_space
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 Array = NDArray[np.float64]
 

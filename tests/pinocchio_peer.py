@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
 
 Array = NDArray[np.float64]
 

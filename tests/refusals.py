@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+
 import titop as tt
 
 #: Both resolvers, which refuse the same things.

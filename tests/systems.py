@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 Array = NDArray[np.float64]
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 import titop
 
 PUBLIC = {name: getattr(titop, name) for name in titop.__all__}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 import titop as tt
 
 #: Libraries that take a tenth of a second or more, each needed by few functions.

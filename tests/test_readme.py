@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import titop as tt
 from titop.blocks.spatial import twist_transport
 

@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import titop as tt
 from scipy.integrate import solve_ivp
+
+import titop as tt
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from balloon import build, initial_state, resolve

@@ -16,6 +16,7 @@ import warnings
 from timeit import Timer
 
 import numpy as np
+
 import titop as tt
 
 #: Lengths (m) of crank, coupler and rocker, and of the ground between the fixed hinges.

@@ -18,10 +18,11 @@ from timeit import Timer
 from typing import Any
 
 import numpy as np
-import titop as tt
 from dynamics import fastest
 from models import aerial_manipulator, fixed_arm, random_state, system
 from peers import Pinocchio
+
+import titop as tt
 
 #: Largest ratios: of one call to Pinocchio by hand, and of a family to as many raw calls.
 GOALS = {"12 dof, by hand": 1.3, "family of 10,000 points": 3.0}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
 import titop as tt
 
 Vector = tuple[float, float, float]

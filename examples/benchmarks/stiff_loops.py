@@ -14,6 +14,7 @@ import time
 import warnings
 
 import numpy as np
+
 import titop as tt
 
 #: Error (rad) in the angles after a second, of 3 rad that the crank turns.

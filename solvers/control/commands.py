@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 from titop.solvers.model import Model
 

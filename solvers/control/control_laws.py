@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array

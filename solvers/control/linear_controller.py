@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import SignalTable, check_names

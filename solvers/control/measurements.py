@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.sensors import Accelerometer, ReactionSensor
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import PORT_PARTS

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import Unknowns

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import check_quaternions, read_state, read_wrenches

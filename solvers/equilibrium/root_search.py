@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 
 #: Singular values below this part of the largest one count as zero: their directions stay as they are.

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+
 from titop.solvers.kernels.signatures import FLAG, NOTHING, REAL, Signature, Type
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...

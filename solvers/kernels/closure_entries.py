@@ -6,6 +6,7 @@ As in `entries`, each returns a status or nothing; `loops` says where the closur
 from __future__ import annotations
 
 import numpy as np
+
 from titop.solvers.kernels.closures import constraints
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations

@@ -8,6 +8,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
+
 from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout, python_function
 from titop.solvers.kernels.signatures import Signature
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.kernel import helper

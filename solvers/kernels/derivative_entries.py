@@ -6,6 +6,7 @@ As in `entries`, each returns a status or nothing.
 from __future__ import annotations
 
 import numpy as np
+
 from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads

@@ -7,6 +7,7 @@ Rigid systems run whole in one call (`inverse_dynamics`, `forward_dynamics`), sy
 from __future__ import annotations
 
 import numpy as np
+
 from titop.solvers.kernels.closures import compliant_energy
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws

@@ -13,6 +13,7 @@ A pivot D below `NO_INERTIA` of the trace of M is rounding: the joint moves no i
 from __future__ import annotations
 
 import numpy as np
+
 from titop.solvers.kernels.algebra import (
     add_six,
     carry_inertia,

@@ -8,6 +8,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+
 from titop.solvers.kernels.calling import PYTHON_CLASSES, PYTHON_FUNCTIONS
 
 llvm.initialize_native_target()

@@ -7,6 +7,7 @@ complex numbers too: numpy's functions, comparisons of real parts.
 from __future__ import annotations
 
 import numpy as np
+
 from titop.solvers.kernels.algebra import cross, put_six, rigid_momentum, six, transport, twist_cross
 from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (

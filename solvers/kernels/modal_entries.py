@@ -6,6 +6,7 @@ As in `entries`, each returns a status; `bodies` and `modes` describe the flexib
 from __future__ import annotations
 
 import numpy as np
+
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.kernel import entry
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates

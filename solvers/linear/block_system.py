@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT, Block, complex_step
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.rigid_body import PortedBlock
@@ -26,6 +27,7 @@ from titop.solvers.reference import Node, ReferenceModel, State
 
 if TYPE_CHECKING:
     from control import StateSpace
+
     from titop.solvers.model import Model
 
 _WRENCH, _ACCELERATION = ("N",) * 3 + ("N m",) * 3, ("m/s^2",) * 3 + ("rad/s^2",) * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from titop.blocks.block import complex_step
 from titop.blocks.spatial import Array
 from titop.solvers.linear.drives import Drives

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.errors import ConvergenceError
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.continuation import follow

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from titop.blocks.block import PortRef
 from titop.blocks.pose import Pose
 from titop.blocks.quaternion_joints import Free

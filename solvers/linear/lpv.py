@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.spatial import Array

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
+
     from titop.solvers.linear.lpv_model import LPVModel
 
 _COLOURS = "viridis"

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.block import complex_step
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array, rotation_exp, skew
 from titop.solvers.linear.variation import Snapshot, Variation

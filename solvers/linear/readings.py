@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array

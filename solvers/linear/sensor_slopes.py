@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Sensor, Tachometer, WheelMomentum
 from titop.blocks.spatial import Array, skew
 from titop.solvers.linear.closed_reaction import ClosedReaction

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 from titop.solvers.linear.reduction import Reduction
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.errors import ConvergenceError
 from titop.blocks.spatial import Array
 from titop.solvers.loops.multipliers import independent_rows, least_solution

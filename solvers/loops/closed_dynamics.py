@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.inputs import Push

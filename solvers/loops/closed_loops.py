@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.rigid_closure import RigidClosure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from titop.blocks.gear import Gear
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
 from titop.blocks.block import complex_step
 from titop.blocks.closure import displacement_jacobians, relative_pose
 from titop.blocks.compliant_closure import CompliantClosure

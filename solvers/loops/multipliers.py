@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from titop.blocks.spatial import Array
 
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.

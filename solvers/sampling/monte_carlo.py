@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.loops.loop_derivatives import compliant_forces

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
+
 from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array
 from titop.solvers.model import Model

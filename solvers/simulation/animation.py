@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.checks import check_suffix, real_array
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.joint import unit_vector

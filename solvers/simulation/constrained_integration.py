@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45, DenseOutput, OdeSolver, Radau
 from scipy.optimize import brentq
+
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.inputs import Push

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.solvers.outputs import configuration_units
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.loop_derivatives import inverse_derivatives

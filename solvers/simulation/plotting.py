@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from titop.blocks.block import PARENT_PORT, Block
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import ModelError, did_you_mean

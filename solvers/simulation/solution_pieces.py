@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
 from titop.blocks.spatial import Array
 
 #: Times this close, relatively to the interval between two of their kind, count as one.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from titop.blocks.errors import Finding
 from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array

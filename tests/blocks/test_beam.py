@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
 from scipy.linalg import eigh, expm, null_space
 from scipy.optimize import brentq
-from titop.blocks.beam_matrices import bending_matrices
 
+import titop as tt
 from tests.flexible import UNIT, linear_frequencies, unit_beam
+from titop.blocks.beam_matrices import bending_matrices
 
 Array = NDArray[np.float64]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import titop as tt
 
 Segment = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]

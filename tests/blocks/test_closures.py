@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import titop as tt
 from titop.blocks.closure import displacement, relative_pose
 from titop.blocks.rigid_closure import KINDS

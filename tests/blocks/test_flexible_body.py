@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
-from titop.blocks.spatial import right_jacobian, rotation_exp, twist_transport
 
+import titop as tt
 from tests.flexible import random_body, unit_beam
+from titop.blocks.spatial import right_jacobian, rotation_exp, twist_transport
 
 Array = NDArray[np.float64]
 

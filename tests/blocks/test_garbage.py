@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+
 import titop as tt
 from titop.blocks.garbage import collection_paused
 

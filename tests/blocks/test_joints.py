@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
 from titop.blocks.joint import CHILD_PORT, Joint
 
 Array = NDArray[Any]

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 HUB = tt.RigidBody("hub", mass=1.0, ports={"C": [0, 0, 1]})
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-import titop as tt
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+
+import titop as tt
+from tests.flexible import linear_frequencies, unit_beam
 from titop.blocks.modal_reduction import METHODS
 from titop.blocks.spatial import skew
-
-from tests.flexible import linear_frequencies, unit_beam
 
 Array = NDArray[np.float64]
 

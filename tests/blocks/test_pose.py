@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-6, 1.0, np.pi])

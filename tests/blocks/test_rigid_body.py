@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 INERTIA = np.array([[0.5, 0.1, 0.0], [0.1, 0.6, -0.05], [0.0, -0.05, 0.7]])
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
+
 from titop.blocks import spatial
 
 Array = NDArray[Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 
+import titop as tt
 from tests.refusals import ENGINES, assert_says, body, hinged, refused
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 import titop as tt
 from titop.graph.dot import to_dot
 from titop.graph.outline import outline, printable

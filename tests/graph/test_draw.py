@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import titop as tt
+from tests.systems import random_tree
 from titop.graph.draw import draw_system
 from titop.graph.draw_layout import Layout, arrange
 from titop.graph.draw_tree import LIMIT, Item, bundle, collapse_named, collapse_rest, forest
 from titop.graph.outline import Box, outline
-
-from tests.systems import random_tree
 
 #: Texts are measured at one resolution and drawn at another: a pixel or two of hinting.
 PIXELS = 2.0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import titop as tt
 from titop.graph.expressions import MAX_DEPTH, MAX_LENGTH, evaluate, evaluate_parameters, number
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import titop as tt
+from tests.closed_systems import geared_hand
+from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 from titop.blocks.rigid_closure import KINDS as RIGID
 from titop.graph import block_types
 from titop.graph.block_types import register_block
 from titop.graph.fields import NUMBER, Field
 from titop.graph.files import load, save, to_text
-
-from tests.closed_systems import geared_hand
-from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import titop as tt
 
+import titop as tt
 from tests.systems import random_state
 
 TURNED = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]

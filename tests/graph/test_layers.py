@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 import titop
 
 ROOT = Path(titop.__file__).parent

@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-import titop as tt
-from titop.graph.notebook import system_html
 
+import titop as tt
 from tests.graph.test_dot import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
+from titop.graph.notebook import system_html
 
 ALLOWED = {"div", "p", "b", "span", "details", "summary", "table", "tr", "td", "ul", "li"}
 

@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-import titop as tt
 from scipy.spatial.transform import Rotation
 
+import titop as tt
 from tests.systems import random_state
 
 #: Poses of order one metre through two or three rotations: a few roundings.

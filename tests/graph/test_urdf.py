@@ -7,9 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 from titop.graph.urdf import from_urdf
 
 Array = NDArray[np.float64]

@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
 from titop.graph.urdf import from_urdf
 
 pin = pytest.importorskip("pinocchio")

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 import titop as tt
 from titop.graph.urdf import from_urdf
 from titop.graph.xml_gate import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, read_xml

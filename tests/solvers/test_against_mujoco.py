@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 mujoco = pytest.importorskip("mujoco")
 

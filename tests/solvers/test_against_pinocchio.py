@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
 
 pytest.importorskip("pinocchio")
 

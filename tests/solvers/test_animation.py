@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+
+import titop as tt
+from tests.systems import KINDS, random_tree
 from titop.solvers.simulation.animation import SIZE_LIMIT, configurations, write_animation
 from titop.solvers.simulation.scene import Scene, ellipsoid
-
-from tests.systems import KINDS, random_tree
 
 Array = NDArray[np.float64]
 

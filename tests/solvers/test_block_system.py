@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
 
+import titop as tt
 from tests.refusals import refusal
 from tests.solvers.test_derivatives import soft_system
 from tests.systems import random_body

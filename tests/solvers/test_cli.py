@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import titop as tt
 from titop.solvers.cli import main
 

@@ -9,10 +9,11 @@ from typing import Any
 import control
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
 from scipy.linalg import expm, solve_discrete_lyapunov
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 Array = NDArray[np.float64]
 

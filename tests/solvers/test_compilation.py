@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import titop as tt
 from titop.solvers.kernels import cache, calling, kernel, layout, loading
 from titop.solvers.kernels.compilation import machine_code

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
+import titop as tt
 from tests.closed_systems import bricard, closed_four_bar, four_bar, slider_crank
 from tests.solvers.test_linkages import FourBar, SliderCrank
 

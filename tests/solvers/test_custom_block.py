@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-import titop as tt
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+
+import titop as tt
 
 Array = NDArray[np.float64]
 

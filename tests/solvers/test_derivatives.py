@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
+from tests.systems import KINDS, random_body, random_state, random_tree
 from titop.blocks.spatial import rotation_exp
 from titop.solvers.parameters import perturbed_assembly
-
-from tests.systems import KINDS, random_body, random_state, random_tree
 
 Array = NDArray[np.float64]
 

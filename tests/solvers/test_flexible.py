@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from numba import njit
 from numpy.typing import NDArray
+
+import titop as tt
+from tests.flexible import random_body, random_system, unit_beam
 from titop.blocks.spatial import rigid_inertia
 from titop.solvers.kernels import modal
-
-from tests.flexible import random_body, random_system, unit_beam
 
 Array = NDArray[np.float64]
 

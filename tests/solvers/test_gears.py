@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import titop as tt
-from titop.blocks.spatial import Array
 
+import titop as tt
 from tests.closed_systems import OFFSET, RACK, RATIO, accelerating, geared_hand, random_closed_tree
 from tests.refusals import ENGINES, assert_says, refused
+from titop.blocks.spatial import Array
 
 
 def without_gears() -> tt.System:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import control
 import numpy as np
 import pytest
+
 import titop as tt
+from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
+from tests.solvers.test_constrained_integration import opening, start_of_bricard
+from tests.solvers.test_linkages import andrews_start, spring
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step, tangent
 from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.simulate import METHODS, _Plant
-
-from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
-from tests.solvers.test_constrained_integration import opening, start_of_bricard
-from tests.solvers.test_linkages import andrews_start, spring
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import titop as tt
 
+import titop as tt
 from tests.systems import random_state
 
 #: Two ways of computing the same sums of a few tens of terms of size ten.

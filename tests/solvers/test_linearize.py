@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
+from tests.closed_systems import four_bar, slider_crank
+from tests.refusals import refusal
+from tests.solvers.test_inputs import satellite
+from tests.systems import random_state, random_tree
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import null_space
 from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
-
-from tests.closed_systems import four_bar, slider_crank
-from tests.refusals import refusal
-from tests.solvers.test_inputs import satellite
-from tests.systems import random_state, random_tree
 
 Array = NDArray[np.float64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy.optimize import fsolve
 
+import titop as tt
 from tests.closed_systems import (
     ANDREWS_ACCELERATIONS,
     ANDREWS_END,

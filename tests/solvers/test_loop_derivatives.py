@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-import titop as tt
 from numpy.typing import NDArray
+
+import titop as tt
+from tests.closed_systems import bricard, four_bar, slider_crank
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.parameters import perturbed_assembly
 from titop.solvers.reference import ReferenceModel
-
-from tests.closed_systems import bricard, four_bar, slider_crank
 
 Array = NDArray[np.float64]
 

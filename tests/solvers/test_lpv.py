@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 
+import titop as tt
 from tests.refusals import refusal
 from tests.solvers.test_linearize import cart
 from tests.solvers.test_trim import HINGES, opening, spinner

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy import stats
+
+import titop as tt
 
 
 def spring() -> tt.Model:

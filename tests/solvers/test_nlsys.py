@@ -5,8 +5,8 @@ from __future__ import annotations
 import control
 import numpy as np
 import pytest
-import titop as tt
 
+import titop as tt
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.solvers.test_linearize import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart

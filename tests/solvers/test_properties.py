@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+import titop as tt
 from tests.systems import KINDS, random_pose, random_state, random_tree
 
 Array = NDArray[np.float64]

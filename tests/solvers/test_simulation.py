@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
-import titop.solvers.simulation.simulate
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 from scipy.special import ellipk
 
+import titop as tt
+import titop.solvers.simulation.simulate
 from tests.systems import KINDS, random_body, random_tree
 
 Array = NDArray[np.float64]

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import titop as tt
 from scipy.optimize import brentq
-from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
-from titop.solvers.equilibrium.unknowns import Unknowns
 
+import titop as tt
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.systems import random_state, random_tree
+from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
+from titop.solvers.equilibrium.unknowns import Unknowns
 
 #: Equations near 10 solved to rounding, times their condition.
 ROUNDING = 1e-11
