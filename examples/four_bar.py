@@ -43,8 +43,9 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     print(system)
     model = resolve(system)
     q, v = initial_state(model)
-    freedom = model.nv - model.closure_rank
-    print(f"{model.nv} coordinates, {len(model.constraint_names)} constraints of which {model.closure_rank} are independent:")
+    rank = model.closure_rank(q)
+    freedom = model.nv - rank
+    print(f"{model.nv} coordinates, {len(model.constraint_names)} constraints of which {rank} are independent:")
     print(f"{freedom} degree of freedom, best followed by {', '.join(model.independent_coordinates(q))}")
     t = np.linspace(0, 10, 501)
     trajectory = tt.simulate(model, t, q, v, rtol=1e-10, atol=1e-12)

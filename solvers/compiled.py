@@ -16,6 +16,7 @@ from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import closure_entries, entries, layout, modal_entries
 from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.packed import real
@@ -40,9 +41,16 @@ class CompiledModel(CompiledSlopes):
 
     @cached_property
     def _forward(self) -> Any:
-        if self.is_constrained:
-            return partial(closure_entries.constrained_forward.compiled, self._tables.tree, self._loops(self.closure_rank))
-        return self._entries.forward_dynamics.compiled
+        return self._constrained(self._expected_rank) if self.is_constrained else self._entries.forward_dynamics.compiled
+
+    @cached_property
+    def _expected_rank(self) -> int:
+        """How many constraints acted last: what the kernel is asked to expect at first."""
+        return min(len(self.constraint_names), self.nv)
+
+    def _constrained(self, rank: int, held: bool = False) -> Any:
+        """Return compiled forward dynamics of a rigid system in which `rank` constraints act."""
+        return partial(closure_entries.constrained_forward.compiled, self._tables.tree, self._loops(rank, held))
 
     @cached_property
     def _inverse(self) -> Any:
@@ -132,17 +140,38 @@ class CompiledModel(CompiledSlopes):
         return store(result - motors if name == "a" else result, out)
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
-        if self.is_constrained and not self._rigid:
-            law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
-            loops, tables = self._loops(self.closure_rank), (model._ints, model._floats)
-            status = closure_entries.constrained_stage(self._tables.tree, loops, *tables, law, q, v, tau, work, a)
+        if self.is_constrained:
+            self._closed_forward(model, q, v, tau, a)
         elif self.is_compiled:
-            status = self._forward(*model._arrays, q, v, tau, a)
+            self.raise_for(self._forward(*model._arrays, q, v, tau, a))
         else:
-            a[:], status = model._open_dynamics(q, v, tau), layout.OK
+            a[:] = model._open_dynamics(q, v, tau)
+
+    def _closed_forward(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
+        """Write forward dynamics with constraints into `a`: with as many as acted last, or else as many as act here."""
+        status = self._constrained_stage(model, self._expected_rank, False, q, v, tau, a)
         if status == layout.SINGULAR:
-            raise closed_dynamics.singular(self, q)
+            rank = self._expected_rank = self.closure_rank(q)
+            self.__dict__.pop("_forward", None)
+            opened = is_open(self, self.constraints(q, v).error)
+            status = self._constrained_stage(model, rank, opened, q, v, tau, a)
+        if status == layout.INCONSISTENT:
+            rows, rank = closed_dynamics.acting(self, q, v)
+            closed_dynamics.refuse_opening(self, rows, v, a, rank)
         self.raise_for(status)
+
+    def _constrained_stage(self, model: CompiledModel, rank: int, held: bool, q: Array, v: Array, tau: Array, a: Array) -> int:
+        if self._rigid:
+            return int(self._constrained(rank, held)(model._ints, model._floats, q, v, tau, a))
+        law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
+        loops, tables = self._loops(rank, held), (model._ints, model._floats)
+        return int(closure_entries.constrained_stage(self._tables.tree, loops, *tables, law, q, v, tau, work, a))
+
+    def held_dynamics(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+        q, v, tau = (np.ascontiguousarray(real(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
+        a = np.empty(self.nv)
+        self.raise_for(self._constrained_stage(self._pushed(pushes), rank, True, q, v, tau, a))
+        return a
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         if not self._rigid:

@@ -160,7 +160,7 @@ class Dynamics(ClosedLoops, ABC):
     ) -> tuple[Array, Array]:
         """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true.
 
-        With a `held_rank`, the number of constraints that stay independent, states need not be quite closed.
+        With a `held_rank`, that of the constraints on coordinates that are free, states need not be quite closed.
         """
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
         motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
@@ -169,6 +169,13 @@ class Dynamics(ClosedLoops, ABC):
         else:
             a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
+
+    def held_dynamics(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+        """Return the accelerations (nv) that all efforts cause where `rank` constraints act, or as many as are independent.
+
+        States may be a little open.
+        """
+        return closed_dynamics.held_forward(self, q, v, tau, pushes, rank)
 
     # -- terms of the equations of motion ------------------------------------------------------------------------------
 

@@ -95,11 +95,11 @@ class PackedModel(Model):
             result.append((self._tables.constraint_rows[gear.name], coefficients))
         return result
 
-    def _loops(self, rank: int) -> Array:
-        """Return the table that tells kernels of the rigid closures and gears."""
+    def _loops(self, rank: int, held: bool = False) -> Array:
+        """Return the table that tells kernels of the rigid closures and gears, and how many constraints act."""
         rows = [*self._tables.constraint_rows.values(), 0]
         closures, gears = len(self.rigid_loops), len(self.gear_constraints)
-        return np.array([[rows[0], closures, len(self.constraint_names), rank, rows[closures], gears]], dtype=np.int64)
+        return np.array([[rows[0], closures, len(self.constraint_names), rank, rows[closures], gears, held]], dtype=np.int64)
 
     # -- variants ------------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class PackedModel(Model):
         if not model._pack():
             return self._rebuilt(values)
         if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
-            for name in ("_generic_configuration", "closure_rank", "_forward"):
+            for name in ("_ranks_met", "_expected_rank", "_forward"):
                 model.__dict__.pop(name, None)
         model.check_inertia()
         return model

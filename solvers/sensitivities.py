@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
 from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.branch import rank_near
 from titop.solvers.loops.multipliers import share_efforts
 from titop.solvers.parameters import perturbed_assembly
 
@@ -59,18 +60,20 @@ class Sensitivities:
         """Return the derivatives of the efforts ``tau`` (with constraints, of least norm) at accelerations `a` by name."""
         model = self.model
         everywhere = np.ones(model.nv, dtype=bool)
+        rank = rank_near(model, q) if model.is_constrained else 0
 
         def efforts(changed: Differentiable) -> Array:
             if not model.is_constrained:
                 return changed.inverse_dynamics(q, v, a, wrenches, u=u)
             pushes, motors = changed.external_pushes(wrenches, u), changed.motor_efforts(u)
-            return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, model.closure_rank)[0]
+            rows = changed.constraints(q, v)
+            return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, rows, rank)[0]
 
         def shared(efforts: Array) -> Array:
             if not model.is_constrained:
                 return efforts
             J, weights = model.closure_jacobian(q), model.closure_weights
-            parts = [share_efforts(J, weights, part, everywhere, model.closure_rank)[0] for part in np.atleast_2d(efforts.T)]
+            parts = [share_efforts(J, weights, part, everywhere, rank)[0] for part in np.atleast_2d(efforts.T)]
             return np.array(parts).T.reshape(efforts.shape)
 
         return {
@@ -84,10 +87,12 @@ class Sensitivities:
         mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
         a = model.forward_dynamics(q, v, tau, wrenches, u=u)
         nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+        rank = model.closure_rank(q)
 
         def accelerations(changed: Differentiable) -> Array:
             pushes, efforts = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
-            return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, model.closure_rank)[0]
+            rows = changed.constraints(q, v)
+            return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)
 
         def change(name: str) -> Array:
             if name not in self._values:

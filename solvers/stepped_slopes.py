@@ -13,6 +13,8 @@ from titop.blocks.spatial import Array
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.branch import rank_near
+from titop.solvers.loops.closed_dynamics import rank_of_free
 from titop.solvers.model import Model
 
 
@@ -27,9 +29,12 @@ class SteppedSlopes(Model):
     ) -> Array:
         if actuated is None:
             return self.tree_inverse_derivatives(q, v, a, pushes)
-        return self._stepped(
-            lambda q, v, a: closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated, self.closure_rank)[0], q, v, a
-        )
+        rank = rank_near(self, q)
+
+        def efforts(q: Array, v: Array, a: Array) -> Array:
+            return closed_dynamics.balanced(self, q, v, a, pushes, motors, actuated, self.constraints(q, v), rank)[0]
+
+        return self._stepped(efforts, q, v, a)
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         if self.is_constrained:
@@ -60,12 +65,14 @@ class SteppedSlopes(Model):
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
     ) -> HybridDerivatives:
+        rank = rank_of_free(self, q, mask) if self.is_constrained else 0
+
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self.nv)
             q_, v_ = self.integrate(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             if self.is_constrained:
-                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, self.closure_rank))
+                return np.array(closed_dynamics.hybrid(self, q_, v_, tau_, a_, mask, pushes, rank))
             return np.array(self.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
 
         by_each = complex_step(both, np.zeros(4 * self.nv))

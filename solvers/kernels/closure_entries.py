@@ -9,10 +9,10 @@ import numpy as np
 
 from titop.solvers.kernels.closures import constraints
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
-from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations
+from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations, contradicted, rows_to_choose
 from titop.solvers.kernels.kernel import entry, helper
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, OK, RANK, ROWS, SINGULAR, WRONG_SIZE
+from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, HELD, INCONSISTENT, OK, RANK, ROWS, SINGULAR, WRONG_SIZE
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.signatures import FLOATS, INTS, NOTHING, VECTOR
 from titop.solvers.kernels.whole import inverse_from_twists, sizes_fit, status_of
@@ -30,15 +30,20 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
     inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, room[:k], bias)
-    if choose_rows(room[:k], room[k:], chosen) < chosen.size:
+    r = choose_rows(room[:k], room[k:], chosen)
+    if r != loops[0, RANK] and not loops[0, HELD]:
         return SINGULAR
     for j in range(a.size):
         a[j] = tau[j] - matrix[0, j]
     matrix[:] = 0.0
     composite_inertias(ints, floats, law, work)
     fill_mass_matrix(ints, floats, law, work, matrix)
-    status = constrained_accelerations(ints, tree, matrix, room[:k], bias, chosen, columns, gram, a)
-    return status if status != OK else status_of(a)
+    status = constrained_accelerations(ints, tree, matrix, room[:k], bias, chosen[:r], columns, gram, a)
+    if status != OK:
+        return status
+    if r < k and not loops[0, HELD] and contradicted(room[:k], error, bias, v, a):
+        return INCONSISTENT
+    return status_of(a)
 
 
 @entry(INTS, INTS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
@@ -52,7 +57,12 @@ def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
         return status
     n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
     space = np.empty((2 * k + n, n))
-    error, chosen, columns, gram = np.empty(2 * k + n), np.empty(r, np.int64), np.empty((n, r + 1)), np.empty((r, r + 1))
+    error, chosen, columns, gram = (
+        np.empty(2 * k + n),
+        np.empty(rows_to_choose(loops, n), np.int64),
+        np.empty((n, r + 1)),
+        np.empty((r, r + 1)),
+    )
     result, world = error[2 * k :], np.empty((ints[0, ELEMENTS], 12))
     status = _constrained(
         tree,
@@ -98,7 +108,7 @@ def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
         np.empty((2 * k, n)),
         np.empty(k),
         np.empty(k),
-        np.empty(r, np.int64),
+        np.empty(rows_to_choose(loops, n), np.int64),
         np.empty((n, r + 1)),
         np.empty((r, r + 1)),
         a,

@@ -1,8 +1,8 @@
 """Forward dynamics of systems with rigid closures, by Lagrange multipliers.
 
 ``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
-``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them are
-independent is held (see `titop.solvers.loops.multipliers`).
+``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them act is
+given (see `titop.solvers.loops.branch`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ import numpy as np
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import ELEMENTS, KIND, LAW, NV, OK, OWN, OWN_V, SINGULAR, V
+from titop.solvers.kernels.layout import ELEMENTS, HELD, KIND, LAW, NV, OK, OWN, OWN_V, RANK, ROWS, SINGULAR, V
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
+#: As in `titop.solvers.loops.branch` and `closed_dynamics`: what counts as open, as rounding and as consistent.
+_OPEN = 1e-7
+_ROUNDING = 1e-9
+_CONSISTENT = 1e-6
 
 
 @helper
@@ -54,6 +58,31 @@ def choose_rows(jacobian, rest, chosen):
         for j in range(n):
             rest[p, j] = 0.0
     return chosen.size
+
+
+@helper
+def rows_to_choose(loops, n):
+    """Return how many rows to look for: those that act, and unless their number is held one more, which there should not be."""
+    more = 0 if loops[0, HELD] else 1
+    return min(loops[0, RANK] + more, loops[0, ROWS], n)
+
+
+@helper
+def contradicted(jacobian, error, bias, v, a):
+    """Return whether accelerations leave more than rounding of the constraints' second derivatives, the loops being closed."""
+    rest, terms = 0.0, 0.0
+    for i in range(error.size):
+        if abs(error[i]) > _OPEN:
+            return False
+        left, scale = bias[i], abs(bias[i])
+        for j in range(a.size):
+            left += jacobian[i, j] * a[j]
+            scale += abs(jacobian[i, j] * a[j])
+        rest, terms = max(rest, abs(left)), max(terms, scale)
+    rate = 0.0
+    for j in range(v.size):
+        rate = max(rate, v[j] * v[j])
+    return rest > _ROUNDING + _CONSISTENT * (terms + rate)
 
 
 @helper

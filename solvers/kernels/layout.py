@@ -69,9 +69,10 @@ DRIVER_V = 4
 FIRST_RIGID = 0  # row of the first rigid closure
 RIGIDS = 1  # number of rigid closures
 ROWS = 2  # number of all constraints, the gears' included
-RANK = 3  # how many of these are independent
+RANK = 3  # how many of these act
 FIRST_GEAR = 4  # row of the first gear
 GEARS = 5  # number of gears
+HELD = 6  # whether their number is held where more are independent, or the redundant ones contradict the others
 
 #: Rows of a compliant closure.
 COMPLIANT_ROWS = 6
@@ -177,4 +178,5 @@ OK = 0
 WRONG_SIZE = -1
 NOT_UNIT = -2
 NOT_FINITE = -3
-SINGULAR = -4  # fewer constraints are independent than `loops` says
+SINGULAR = -4  # not as many constraints are independent as `loops` says
+INCONSISTENT = -5  # velocities with which redundant constraints contradict the others

@@ -29,7 +29,6 @@ class ClosedReaction:
     def slopes(self, at: Snapshot, change: Variation) -> Array:
         """Return the change (6, z) of the reaction."""
         reference = ReferenceModel(at.model.assembly)
-        vars(reference)["closure_rank"] = at.model.closure_rank  # known already
 
         def reaction(z: Array) -> Array:
             u, wrenches = self._acting(at, change.inputs @ z)

@@ -5,7 +5,6 @@ Lengths are taken in units of the system's size throughout, so that they compare
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +26,9 @@ CONSISTENT = 1e-8
 _CUT = 1e-6
 _STEPS = 100
 _HALVINGS = 12
-#: Guesses at closed configurations, and how many closed ones are enough to see the rank that is common to almost all.
+#: Guesses at closed configurations, and how many of them are nearer to the neutral one than half a turn.
 _GUESSES = 40
-_SAMPLES = 4
+_WIDENING = 4
 
 
 def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
@@ -67,14 +66,17 @@ def _newton_step(model: ClosedLoops, q: Array, free: Array) -> tuple[Array, Arra
     return error, step
 
 
-def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int) -> Array:
-    """Return the closed configuration next to a nearly closed one, the rank of the constraints known."""
+def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int, precision: float) -> Array:
+    """Return the closed configuration next to a nearly closed one, the rank of the constraints known.
+
+    Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.
+    """
     weights, free, least = model.closure_weights, ~fixed, np.inf
     for _ in range(_STEPS):
         rows = model.constraints(q, np.zeros(model.nv))
         error = weights * rows.error
         worst = np.abs(error).max(initial=0.0)
-        if worst < 1e-3 * CLOSED or (worst < CLOSED and worst > 0.5 * least):
+        if worst < precision or (worst < CLOSED and worst > 0.5 * least):
             return q
         if worst > 0.9 * least:
             break
@@ -156,42 +158,28 @@ def refuse_flipped(model: ClosedLoops, q: Array) -> None:
             )
 
 
-def sampled_configurations(model: ClosedLoops, known: Array | None) -> Iterator[Array]:
-    """Yield some closed configurations: one that is known, then from the neutral one and random ones.
+def some_closed_configuration(model: ClosedLoops) -> Array:
+    """Return a closed configuration: the one next to the neutral one, or else next to a random one.
 
     Raises
     ------
     ConvergenceError
         If none is found; names the loop that stayed open from the neutral configuration.
     """
-    rng, nothing = np.random.default_rng(0), np.zeros(model.nv, dtype=bool)
-    found, first_error = 0, None
+    rng, nothing, first_error = np.random.default_rng(0), np.zeros(model.nv, dtype=bool), None
     for k in range(_GUESSES):
-        spread = rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _SAMPLES)
-        guess = known if k == 0 and known is not None else model.integrate(model.neutral(), spread)
+        spread = rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _WIDENING)
         try:
-            q = closed_configuration(model, guess, nothing)
+            return closed_configuration(model, model.integrate(model.neutral(), spread), nothing)
         except ConvergenceError as error:
             first_error = first_error or error
-            continue
-        yield q
-        found += 1
-        if found == _SAMPLES:
-            return
-    if not found:
-        raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
+    raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
 
 
-def rank_at(model: ClosedLoops, q: Array) -> int:
-    """Return the number of independent constraints at a configuration."""
-    rows = model.constraints(q, np.zeros(model.nv))
-    return len(independent_rows(model.closure_weights[:, None] * rows.jacobian))
-
-
-def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array) -> list[int]:
+def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
     jacobian: Any = model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
-    columns = jacobian[independent_rows(jacobian, model.closure_rank)][:, candidates].T
+    columns = jacobian[independent_rows(jacobian, rank)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
     first = driven[independent_rows(columns[driven])] if len(driven) else driven
     span = np.linalg.qr(columns[first].T)[0]

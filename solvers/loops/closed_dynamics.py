@@ -1,11 +1,13 @@
 """Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
 
 Any engine's tree will do. Of its forward dynamics only the response ``M^-1 J^T`` is needed, which is affine in the efforts.
+
+Which constraints act is a matter of the configuration (see `branch`), unless a caller that integrates in time holds their
+number: at its states, which may be a little open, redundant constraints look independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.inputs import Push
+from titop.solvers.loops.branch import is_open, rank_near
 from titop.solvers.loops.closed_loops import Constraints
 from titop.solvers.loops.multipliers import independent_rows, share_efforts
 
@@ -29,23 +32,36 @@ _BALANCED = 1e-8
 
 
 def accelerations(
-    model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push], rank: int
-) -> tuple[Array, Constraints, int]:
-    """Return all accelerations from efforts and imposed motions, the constraints, and how many were independent."""
-    rows = model.constraints(q, v)
+    model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push], rows: Constraints, rank: int
+) -> Array:
+    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most."""
     alone, _ = model.tree_hybrid(q, v, tau, a, imposed, pushes)
     weighted = model.closure_weights[:, None] * rows.jacobian
     chosen = independent_rows(weighted[:, ~imposed], rank)
     jacobian, weights = weighted[chosen], model.closure_weights[chosen]
     response = model.tree_response(q, jacobian.T, imposed)
     missing = -(weights * rows.bias[chosen] + jacobian @ alone)
-    return alone + response @ np.linalg.solve(jacobian @ response, missing), rows, len(chosen)
+    return alone + response @ np.linalg.solve(jacobian @ response, missing)
+
+
+def acting(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and how many of them act; refuse singular configurations."""
+    rows = model.constraints(q, v)
+    return rows, model.acting_rank(q, rows.jacobian)
+
+
+def counted(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and how many of them are independent there, singular or not."""
+    rows = model.constraints(q, v)
+    if is_open(model, rows.error):
+        return rows, rank_near(model, q)
+    return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian))
 
 
 def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
-    """Return how many constraints are independent when the imposed coordinates do not move."""
-    weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
-    return len(independent_rows(weighted[:, ~imposed], model.closure_rank))
+    """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
+    rows, rank = acting(model, q, np.zeros(model.nv))
+    return len(independent_rows((model.closure_weights[:, None] * rows.jacobian)[:, ~imposed], rank))
 
 
 def refuse_overdriven(model: Dynamics, q: Array, imposed: Array) -> None:
@@ -56,11 +72,9 @@ def refuse_overdriven(model: Dynamics, q: Array, imposed: Array) -> None:
     ModelError
         Naming how many too many there are, and at a singular configuration.
     """
-    too_many = model.closure_rank - rank_of_free(model, q, imposed)
+    too_many = rank_of_free(model, q, np.zeros_like(imposed)) - rank_of_free(model, q, imposed)
     if not too_many:
         return
-    if rank_of_free(model, q, np.zeros_like(imposed)) < model.closure_rank:
-        raise singular(model, q)
     names = [name for name, on in zip(model.coordinate_names, imposed, strict=True) if on]
     found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
     advice = "prescribe fewer, as m.independent_coordinates does, or take m.inverse_dynamics_derivatives"
@@ -73,36 +87,45 @@ def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push])
     Raises
     ------
     ModelError
-        At a singular configuration.
+        At a singular configuration, and for velocities that open the loops where constraints are redundant.
     """
+    rows, rank = acting(model, q, v)
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    a, _, rank = accelerations(model, q, v, nothing, tau, imposed, pushes, model.closure_rank)
-    if rank < model.closure_rank:
-        raise singular(model, q)
+    a = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
+    refuse_opening(model, rows, v, a, rank)
     return a
+
+
+def held_forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
+    """Return the accelerations that the efforts cause where `rank` constraints act."""
+    nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.constraints(q, v), rank)
 
 
 def hybrid(
     model: Dynamics, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push], held_rank: int | None = None
 ) -> tuple[Array, Array]:
-    """Return all accelerations and efforts; with a `held_rank` at states that need not be quite closed, as in a simulation.
+    """Return all accelerations and efforts.
+
+    With a `held_rank`, that of the constraints on the coordinates that are not imposed, states need not be quite closed, as in
+    a simulation.
 
     Raises
     ------
     ModelError
         If imposed accelerations contradict the closures, and at a singular configuration.
     """
-    rank = model.closure_rank if held_rank is None else held_rank
-    a, rows, found = accelerations(model, q, v, a, tau, imposed, pushes, rank)
-    if held_rank is None:
-        if found < rank and not imposed.all() and rank_of_free(model, q, np.zeros_like(imposed)) < rank:
-            raise singular(model, q)
-        if imposed.any():  # otherwise they are consistent to rounding, which is all that is left of them near an equilibrium
-            refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
-    elif found < rank:
-        raise singular(model, q)
+    if held_rank is not None:
+        rows, rank = model.constraints(q, v), held_rank
+    else:  # nothing is left undetermined where all is prescribed
+        rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
+    a = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
+    if held_rank is None and imposed.any():
+        refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
+    elif held_rank is None:
+        refuse_opening(model, rows, v, a, rank)
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, model.closure_rank)
+    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, rank if held_rank is None else None)
     return a, np.where(imposed, own, tau)
 
 
@@ -114,7 +137,8 @@ def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], m
     ModelError
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
-    tau, unbalanced, rows = balanced(model, q, v, a, pushes, motors, actuated, model.closure_rank)
+    rows, rank = counted(model, q, v)
+    tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank)
     refuse_inconsistent(model, rows, v, a, "take accelerations from m.assemble_acceleration")
     if unbalanced > _BALANCED:
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
@@ -126,13 +150,20 @@ def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], m
 
 
 def balanced(
-    model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array, rank: int
-) -> tuple[Array, float, Constraints]:
-    """Return the efforts of least norm on the actuated coordinates, what they leave unbalanced, and the constraints."""
-    rows = model.constraints(q, v)
+    model: Dynamics,
+    q: Array,
+    v: Array,
+    a: Array,
+    pushes: list[Push],
+    motors: Any,
+    actuated: Array,
+    rows: Constraints,
+    rank: int,
+) -> tuple[Array, float]:
+    """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced."""
     needed = model.tree_inverse(q, v, a, pushes) - motors
     tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank)
-    return tau, unbalanced, rows
+    return tau, unbalanced
 
 
 def multipliers(
@@ -142,12 +173,12 @@ def multipliers(
 
     Without `applied` efforts, those of least norm are taken.
     """
-    rows = model.constraints(q, v)
+    rows, rank = counted(model, q, v)
     needed = model.tree_inverse(q, v, a, pushes)
     unknown = np.full(model.nv, applied is None)
     if applied is not None:
         needed = needed - applied
-    _, carried, _ = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, model.closure_rank)
+    _, carried, _ = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank)
     return carried, rows
 
 
@@ -170,43 +201,40 @@ def refuse_inconsistent(model: Dynamics, rows: Constraints, v: Array, a: Array, 
     ModelError
         Naming the constraint.
     """
+    worst, rest = _left_open(model, rows, v, a)
+    if rest > 0.0:
+        found = f"{rest:.3g} {_unit(model, worst)}/s^2 left of {model.constraint_names[worst]}"
+        raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
+
+
+def _left_open(model: Dynamics, rows: Constraints, v: Array, a: Array) -> tuple[int, float]:
+    """Return the constraint that the accelerations contradict most, and by how much; by nothing if rounding explains it."""
     if not len(rows.error):
-        return
+        return 0, 0.0
     rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * model.closure_weights
     scale = np.abs(np.real(rows.jacobian)) @ np.abs(np.real(a)) + np.abs(np.real(rows.bias))
     worst = int(rest.argmax())
     # a bias may be a small difference of terms quadratic in v
     terms = (model.closure_weights * scale).max() + np.max(np.real(v) ** 2, initial=0.0)
-    if rest[worst] > _ROUNDING + _CONSISTENT * terms:
-        unit = "rad/s^2" if model.angular_constraints[worst] else "m/s^2"
-        found = f"{rest[worst] / model.closure_weights[worst]:.3g} {unit} left of {model.constraint_names[worst]}"
-        raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
+    return worst, rest[worst] / model.closure_weights[worst] if rest[worst] > _ROUNDING + _CONSISTENT * terms else 0.0
 
 
-def singular(model: Dynamics, q: Array) -> ModelError:
-    """Return the error for a configuration at which fewer constraints are independent than elsewhere."""
-    weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
-    found = rank_of_free(model, q, np.zeros(model.nv, dtype=bool))
-    everything = dict.fromkeys(name.partition(".")[0] for name in model.constraint_names)
-    loops = ", ".join(_loops_that_lose_rank(model, weighted)) or ", ".join(everything)
-    state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
-    return ModelError(
-        Finding(
-            "singular-closure",
-            loops,
-            f"{found} independent constraints at {state}",
-            f"{model.closure_rank}, as elsewhere",
-            "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
-        )
-    )
+def refuse_opening(model: Dynamics, rows: Constraints, v: Array, a: Array, rank: int) -> None:
+    """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
+
+    Raises
+    ------
+    ModelError
+        Naming the constraint.
+    """
+    if rank == len(rows.error) or is_open(model, rows.error):
+        return
+    worst, rest = _left_open(model, rows, v, a)
+    if rest > 0.0:
+        found = f"{rest:.3g} {_unit(model, worst)}/s^2 left of {model.constraint_names[worst]}"
+        advice = "take velocities from m.assemble_velocity"
+        raise ModelError(Finding("inconsistent-velocity", "v", found, "velocities that keep the loops closed", advice))
 
 
-def _loops_that_lose_rank(model: Dynamics, weighted: Array) -> Iterable[str]:
-    """Yield the closures that have more independent constraints, by themselves, at a random configuration."""
-    elsewhere = model.closure_weights[:, None] * model.closure_jacobian(model.random_configuration(np.random.default_rng(1)))
-    row = 0
-    for loop in model.rigid_loops:
-        own = slice(row, row + len(loop.closure.constraint_names))
-        if len(independent_rows(weighted[own])) < len(independent_rows(elsewhere[own])):
-            yield loop.closure.name
-        row = own.stop
+def _unit(model: Dynamics, constraint: int) -> str:
+    return "rad" if model.angular_constraints[constraint] else "m"

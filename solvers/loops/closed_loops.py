@@ -21,11 +21,11 @@ from titop.solvers.loops.assembling import (
     dependent_coordinates,
     project_acceleration,
     project_velocity,
-    rank_at,
-    sampled_configurations,
+    some_closed_configuration,
 )
+from titop.solvers.loops.branch import moved_aside, rank_near, rank_on_branch, weighted_jacobian
 from titop.solvers.loops.gear_constraint import GearConstraint
-from titop.solvers.loops.multipliers import redundant_rows
+from titop.solvers.loops.multipliers import independent_rows, redundant_rows
 
 
 class Constraints(NamedTuple):
@@ -56,9 +56,6 @@ class ClosedLoops(Configurations):
     Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
     of joints and blocks for all of theirs.
     """
-
-    #: A configuration that `assemble` found: where the search for the rank begins.
-    _known_closed: Array | None = None
 
     @cached_property
     def rigid_loops(self) -> tuple[Loop, ...]:
@@ -111,6 +108,16 @@ class ClosedLoops(Configurations):
             poses += getattr(block, "port_poses", {}).values()
         return max((float(np.linalg.norm(pose.position)) for pose in poses), default=0.0) or 1.0
 
+    def coordinate_sizes(self, weighted: Array) -> Array:
+        """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
+
+        The last for coordinates without unit, from the `weighted` Jacobian; zero where they do not move the constraints.
+        """
+        effect = np.linalg.norm(weighted, axis=0)
+        other = np.divide(1.0, effect, out=np.zeros(self.nv), where=effect > 0)
+        units = np.array(self._assembly.coordinate_units)
+        return np.where(units == "rad", 1.0, np.where(units == "m", self._size, other))
+
     @abstractmethod
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
         """Return rotation (3x3) and position (3) of a `loop`'s second port in its first."""
@@ -131,31 +138,46 @@ class ClosedLoops(Configurations):
         """Return the part (k) of the second derivative of `closure_error` that does not depend on the accelerations."""
         return self.constraints(self._read_q(q), self._read_v("v", v)).bias
 
-    @cached_property
-    def closure_rank(self) -> int:
-        """How many constraints are independent at almost all closed configurations.
+    def closure_rank(self, q: Any) -> int:
+        """Return how many constraints are independent at a closed configuration `q` (nq), and along the motion through it.
 
-        The largest of the ranks at a few closed configurations, which Gauss-Newton steps find from the neutral configuration
-        and from random ones, and from one that `assemble` found before.
+        The others follow from these; other branches of the mechanism's motion may have another rank. A configuration that is
+        open stands for the closed one next to it.
 
         Raises
         ------
+        ModelError
+            At a singular configuration, around which more constraints are independent than there.
         ConvergenceError
-            If none is found.
+            If the loops cannot be closed from `q`.
         """
-        return rank_at(self, self._generic_configuration) if self.is_constrained else 0
+        return rank_on_branch(self, self._read_q(q)) if self.is_constrained else 0
+
+    def acting_rank(self, q: Array, jacobian: Array) -> int:
+        """Return `closure_rank` at a state whose constraints' Jacobian is known; a rank that was met before is not examined."""
+        rank = len(independent_rows(self.closure_weights[:, None] * jacobian))
+        if rank not in self._ranks_met:
+            rank = rank_on_branch(self, q)
+            self._ranks_met.add(rank)
+        return rank
 
     @cached_property
-    def _generic_configuration(self) -> Array:
-        """A closed configuration at which as many constraints are independent as at any that was tried."""
-        return max(sampled_configurations(self, self._known_closed), key=lambda q: rank_at(self, q))
+    def _ranks_met(self) -> set[int]:
+        """Ranks that the constraints have along whole branches."""
+        return set()
 
     def closure_findings(self) -> Iterator[Finding]:
-        """Yield what is suspicious in the rigid closures: constraints that others make redundant, loops that do not close."""
+        """Yield what is suspicious in the rigid closures: constraints that others make redundant, loops that do not close.
+
+        Looked at near the neutral configuration, or where the loops can be closed at all.
+        """
         if not self.is_constrained:
             return
         try:
-            jacobian = self.closure_jacobian(self._generic_configuration)
+            q = some_closed_configuration(self)
+            weighted = weighted_jacobian(self, q)
+            aside = moved_aside(self, q, weighted, len(independent_rows(weighted)))
+            jacobian = self.closure_jacobian(q if aside is None else aside)
         except ConvergenceError as error:
             advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
             first = self.constraint_names[0].partition(".")[0]
@@ -165,7 +187,7 @@ class ClosedLoops(Configurations):
         for closure in dict.fromkeys(name.partition(".")[0] for name in redundant):
             own = [name.partition(".")[2] for name in redundant if name.startswith(f"{closure}.")]
             expected = "constraints that do not follow from the others"
-            advice = "the motion is right, the reactions are the least ones; constrain less for determinate reactions"
+            advice = "reactions are then the least ones; constrain less for determinate reactions"
             yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
 
     # -- states that satisfy the closures ----------------------------------------------------------------------------------
@@ -193,9 +215,7 @@ class ClosedLoops(Configurations):
             Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
         """
         chosen = self._chosen("fixed", fixed)
-        q = closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
-        self._known_closed = q
-        return q
+        return closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
@@ -206,7 +226,7 @@ class ClosedLoops(Configurations):
             If the fixed velocities contradict the closures.
         """
         q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
-        return project_velocity(self, q, self._driven(v, chosen, GearConstraint.follow_rate), chosen, self.closure_rank)
+        return project_velocity(self, q, self._driven(v, chosen, GearConstraint.follow_rate), chosen, rank_near(self, q))
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
@@ -217,7 +237,7 @@ class ClosedLoops(Configurations):
             If the fixed accelerations contradict the closures.
         """
         q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
-        return project_acceleration(self, q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen, self.closure_rank)
+        return project_acceleration(self, q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen, rank_near(self, q))
 
     def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
         """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
@@ -242,14 +262,15 @@ class ClosedLoops(Configurations):
             If the given names cannot be independent, or are too many or too few.
         """
         q, everything = self._read_q(q), np.arange(self.nv)
+        rank = rank_near(self, q)
         if names is None:
-            dependent = dependent_coordinates(self, q, everything)
+            dependent = dependent_coordinates(self, q, everything, rank)
             return tuple(name for k, name in enumerate(self.coordinate_names) if k not in dependent)
-        mask, freedom = self._chosen("names", names), self.nv - self.closure_rank
+        mask, freedom = self._chosen("names", names), self.nv - rank
         chosen = tuple(name for name, kept in zip(self.coordinate_names, mask, strict=True) if kept)
         if len(chosen) != freedom:
             raise ModelError(Finding("wrong-length", "names", chosen, f"{freedom} coordinates", "one a degree of freedom"))
-        if len(dependent_coordinates(self, q, everything[~mask])) < self.closure_rank:
+        if len(dependent_coordinates(self, q, everything[~mask], rank)) < rank:
             expected, better = "coordinates that determine the others", self.independent_coordinates(q)
             raise ModelError(Finding("dependent-coordinates", "names", chosen, expected, f"take {', '.join(better)}"))
         return chosen

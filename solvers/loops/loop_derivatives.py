@@ -194,7 +194,7 @@ def closed_slopes(
     """
     jacobian, by_q, by_v = constraint_derivatives(model, q, v, a)
     weighted = model.closure_weights[:, None] * jacobian
-    rows = independent_rows(weighted[:, ~imposed], model.closure_rank)
+    rows = independent_rows(weighted[:, ~imposed], model.acting_rank(q, jacobian))
     missing = model.tree_inverse(q, v, a, pushes) - efforts
     multipliers = np.zeros(len(jacobian))
     multipliers[rows] = np.linalg.lstsq(jacobian[np.ix_(rows, ~imposed)].T, missing[~imposed], rcond=None)[0]
@@ -215,7 +215,8 @@ def actuated_derivatives(
     matrix = np.block([[np.diag(actuated.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
     needed = model.tree_inverse(q, v, a, pushes) - motors
     w = np.linalg.lstsq(matrix, np.concatenate([needed, np.zeros(len(J))]), rcond=None)[0][:n]
-    rows = independent_rows(model.closure_weights[:, None] * model.closure_jacobian(q), model.closure_rank)
+    jacobian = model.closure_jacobian(q)
+    rows = independent_rows(model.closure_weights[:, None] * jacobian, model.acting_rank(q, jacobian))
     turning = rate_derivatives(model, q, w)[rows]
     right = np.zeros((3, n + len(J), n))
     right[:, :n] = slopes.efforts

@@ -11,6 +11,8 @@ within a millionth of a singular configuration is taken to be in it; its acceler
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +24,18 @@ _DEPENDENT = 1e-12
 
 def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
     """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left."""
+    return np.array([row for row, _ in _pivots(matrix, rank)], dtype=np.intp)
+
+
+def independence(matrix: Array, rank: int) -> float:
+    """Return what is left of the last of `rank` independent rows, relative to the largest; 0 if there are fewer, 1 for none."""
+    left = [square for _, square in _pivots(matrix, rank)]
+    return float(np.sqrt(left[-1] / max(left))) if 0 < len(left) == rank else float(rank == 0)
+
+
+def _pivots(matrix: Array, rank: int | None) -> Iterator[tuple[int, float]]:
+    """Yield independent rows, at most `rank`, each with what is left of it (squared) beside those before."""
     rest = np.real(matrix).astype(float)
-    chosen: list[int] = []
     largest = 0.0
     for _ in range(min(matrix.shape) if rank is None else rank):
         squares = (rest * rest).sum(axis=1)
@@ -31,11 +43,10 @@ def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]
         most = squares[p] if squares.size else 0.0
         largest = max(largest, most)
         if not most > _DEPENDENT * largest:
-            break
-        chosen.append(p)
+            return
+        yield p, most
         rest = rest - np.outer(rest @ rest[p] / most, rest[p])
         rest[p] = 0.0
-    return np.array(chosen, dtype=np.intp)
 
 
 def redundant_rows(matrix: Array) -> list[int]:

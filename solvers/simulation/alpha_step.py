@@ -116,7 +116,7 @@ class Step:
         Masses and closures are those of the state; the other slopes may be of former steps, unless they are to `renew`.
         """
         solver, n, h = self.solver, self.numbers, self.h
-        self.rows = solver.equations.independent(self.q, residual.jacobian)
+        self.rows = solver.equations.independent(residual.jacobian)
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
         residual = self._with_multipliers(residual)
         self.mass = solver.model.mass_matrix(self.q)

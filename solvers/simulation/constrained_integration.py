@@ -3,7 +3,9 @@
 Accelerations keep the loops closed to second order only (index 1), so that errors of the integrator would open them. After
 every step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
 integrator goes on from there; outputs and events are projected too. The rank of the constraints is held: at states that the
-integrator has moved off the closures redundant constraints look independent by as little as they are off.
+integrator has moved off the closures redundant constraints look independent by as little as they are off. Next to a singular
+configuration what a state is off the closures, over the distance or its square, would be taken for motion: there the states
+within a step are projected too, and no step ends so near that rounding alone would do the same.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.inputs import Push
 from titop.solvers.loops.assembling import open_loops, project_configuration, project_velocity, refuse_flipped
+from titop.solvers.loops.closed_dynamics import rank_of_free
+from titop.solvers.loops.multipliers import independence, independent_rows
 from titop.solvers.model import Model
 
 #: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
@@ -27,6 +31,16 @@ METHODS: dict[str, type[OdeSolver]] = {"DOP853": DOP853, "RK45": RK45, "RK23": R
 
 #: Start values that miss the closures by less (rad and m, for a system of size one; and their rates) are projected.
 _START = 1e-6
+
+#: Distances from singular configurations, by the least independent constraint, relative to the largest of the motion so far.
+#: Below the first states within a step are projected, below the second no step ends.
+_NEAR = 0.3
+_LANDING = 1e-3
+#: Parts of a step that ended too near to a singular configuration that are tried in its place.
+_SHORTER = (0.95, 0.9, 0.8, 0.65)
+#: How well loops are closed after each step, and near singular configurations (rad, and m for a system of size one).
+_CLOSED = 1e-13
+_ROUNDING = 1e-17
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.
 Watched = Callable[[float, Array], float]
@@ -40,7 +54,7 @@ class Plant(Protocol):
 
     model: Model
     motion: Any
-    held_rank: int | None
+    held_rank: int
     feedback: bool
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
@@ -138,8 +152,11 @@ class Projected:
     def __init__(
         self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **tolerances: float
     ) -> None:
-        self._solver = integrator(_right_hand_side(plant), start, y0, end, **tolerances)
-        self._steps = 0
+        self._plant, self._steps = plant, 0
+        self._farthest = 0.0
+        self._near = False
+        self._solver = integrator(_right_hand_side(plant, lambda: self._near), start, y0, end, **tolerances)
+        self._look(y0)
 
     @property
     def t(self) -> float:
@@ -164,13 +181,37 @@ class Projected:
         ConvergenceError
             If the integrator gives up.
         """
+        start = vars(self._solver).copy()
+        self._try()
+        length = self._solver.step_size
+        for part in _SHORTER:
+            if self._distance(self.y) > _LANDING:
+                break
+            counted = {name: getattr(self._solver, name) for name in ("nfev", "njev", "nlu")}
+            vars(self._solver).update(start | counted | {"h_abs": part * length})
+            self._try()
+        self._steps += 1
+
+    def _try(self) -> None:
         before, message = self.t, self._solver.step()
         if self.status == "failed":
             raise ConvergenceError(
                 f"{type(self._solver).__name__} gave up after t = {before:.6g} s of {self._solver.t_bound:.6g} s ({message}); "
                 "perhaps a stiff system, looser tolerances, or a singular configuration"
             )
-        self._steps += 1
+
+    def _distance(self, y: Array) -> float:
+        """Return the distance from a singular configuration, relative to the largest so far."""
+        model, free = self._plant.model, ~self._plant.motion.mask
+        if not model.is_constrained:
+            return 1.0
+        weighted = model.closure_weights[:, None] * model.closure_jacobian(y[: model.nq])
+        distance = independence(weighted[:, free], self._plant.held_rank)
+        self._farthest = max(self._farthest, distance)
+        return distance / self._farthest if self._farthest else 1.0
+
+    def _look(self, y: Array) -> None:
+        self._near = self._distance(y) < _NEAR
 
     def dense_output(self) -> DenseOutput:
         """Return the state within the last step as a function of time."""
@@ -178,6 +219,7 @@ class Projected:
 
     def go_on(self, state: Array) -> None:
         """Go on from a state."""
+        self._look(state)
         self._solver.y = state
         self._solver.f = self._solver.fun(self.t, state)  # both kinds of integrator keep it for the next step
 
@@ -213,6 +255,7 @@ def integrate_steps(
         before = solver.t
         solver.step()
         state = _project(plant, solver.t, solver.y)
+        _follow_branch(plant, state)
         step = _Step(plant, before, solver, state, values)
         end = step.find(events, found)
         reached = times[len(outputs) :]
@@ -232,14 +275,19 @@ def integrate_steps(
     )
 
 
-def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
-    """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
+def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:
+    """Return dy/dt, at the projected state if it is `near` a singular configuration.
+
+    NaN where a trial step went so far that numbers overflow or loops do not close, for the integrator to take a shorter one.
+    """
 
     def derivative(t: float, y: Array) -> Array:
         if not np.isfinite(y).all():
             return np.full(len(y), np.nan)
         try:
-            return plant.rate(t, y)
+            return plant.rate(t, _project(plant, t, np.ascontiguousarray(y), _ROUNDING) if near() else y)
+        except ConvergenceError:
+            return np.full(len(y), np.nan)
         except ModelError as error:
             if (error.code, error.where) != ("not-finite", "result"):
                 raise
@@ -248,17 +296,31 @@ def _right_hand_side(plant: Plant) -> Callable[[float, Array], Array]:
     return derivative
 
 
-def _project(plant: Plant, t: float, y: Array) -> Array:
+def _project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> Array:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
-    model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank or 0
+    model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank
     q, v = plant.split(t, y)
     if not model.is_constrained:
         return np.concatenate([q, v, y[model.nq + model.nv :]])
     try:
-        q = project_configuration(model, q, fixed, rank)
+        q = project_configuration(model, q, fixed, rank, precision)
         return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
+
+
+def _follow_branch(plant: Plant, state: Array) -> None:
+    """Count the constraints that act anew, unless the state on the closures is next to a singular configuration."""
+    model = plant.model
+    if not model.is_constrained:
+        return
+    q = state[: model.nq]
+    weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
+    if len(independent_rows(weighted[:, ~plant.motion.mask])) != plant.held_rank:
+        try:
+            plant.held_rank = rank_of_free(model, q, plant.motion.mask)
+        except ModelError:
+            return
 
 
 class _Found:

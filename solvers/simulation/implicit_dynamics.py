@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.spatial import Array
-from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.loop_derivatives import inverse_derivatives
 from titop.solvers.loops.multipliers import independent_rows
 from titop.solvers.simulation.constrained_integration import Plant
@@ -70,19 +69,12 @@ class ImplicitDynamics:
             stiffness, damping = stiffness - by_q, damping - by_v
         return Slopes(stiffness, damping)
 
-    def independent(self, q: Array, jacobian: Array) -> Array:
+    def independent(self, jacobian: Array) -> Array:
         """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.
 
-        Raises
-        ------
-        ModelError
-            At a singular configuration.
+        Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others.
         """
-        rank = self.plant.held_rank or 0
-        rows = independent_rows(jacobian[:, ~self.plant.motion.mask], rank)
-        if len(rows) < rank:
-            raise closed_dynamics.singular(self.model, q)
-        return rows
+        return independent_rows(jacobian[:, ~self.plant.motion.mask], self.plant.held_rank)
 
     def _feedback_slopes(self, t: float, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the slopes by q and v of what the user's functions apply, the system itself held."""

@@ -235,8 +235,8 @@ class _Plant:
         self.feedback = any(callable(function) for function in functions)
         #: What the integrator counted.
         self.counted: dict[str, float] = {}
-        #: How many constraints stay independent where motions are prescribed.
-        self.held_rank: int | None = None
+        #: How many constraints act on the coordinates that are not prescribed.
+        self.held_rank = 0
 
     def count(self, numbers: Mapping[str, float]) -> None:
         """Add to what is counted."""
@@ -279,6 +279,9 @@ class _Plant:
         if self.motion.mask.any():
             given = q, v, tau, self.motion.acceleration(t), self.motion.mask
             return self.model.masked_dynamics(*given, wrenches, u, self.held_rank)
+        if self.model.is_constrained:
+            efforts, pushes = tau + self.model.motor_efforts(u), self.model.external_pushes(wrenches, u)
+            return self.model.held_dynamics(q, v, efforts, self.held_rank, pushes), tau
         return self.model.forward_dynamics(q, v, tau, wrenches or None, u=u), tau
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:

@@ -165,8 +165,8 @@ def test_sensitivities_against_differences_of_the_reference(name: str) -> None:
     def accelerations(parameter: str, change: float) -> Array:
         values = {parameter: model.parameters()[parameter][0] + change}
         changed = ReferenceModel(perturbed_assembly(model.assembly, values))
-        pushes = changed.external_pushes(case.wrenches)
-        return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, model.closure_rank)[0]
+        pushes, rows = changed.external_pushes(case.wrenches), changed.constraints(q, v)
+        return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, rows, model.closure_rank(q))
 
     for parameter in names:
         step = 1e-3 * max(abs(model.parameters()[parameter][0]), 1.0)

@@ -32,7 +32,7 @@ def open_accelerations(model, q, v, tau):
 def rounding(model, q):
     """Return what rounding may leave of relative accuracy: 1e-14 times the condition of the constraints, masses included."""
     jacobian = model.closure_jacobian(q)
-    jacobian = jacobian[independent_rows(jacobian, model.closure_rank)]
+    jacobian = jacobian[independent_rows(jacobian, model.closure_rank(q))]
     return 1e-14 * np.linalg.cond(jacobian @ np.linalg.solve(model.mass_matrix(q), jacobian.T))
 
 
@@ -42,7 +42,7 @@ def assert_engines_agree(s, q, rng, prescribed=0):
     q = compiled.assemble(q)
     reference.assemble(q)
     assert compiled.constraint_names == reference.constraint_names
-    assert compiled.closure_rank == reference.closure_rank > 0
+    assert compiled.closure_rank(q) == reference.closure_rank(q) > 0
     v, a, tau = accelerating(compiled, q, rng)
     wrenches = {compiled.body_names[-1]: rng.normal(size=6)}
     found = []
@@ -150,10 +150,15 @@ def test_the_reference_resolver_is_complex_safe_through_loops():
 
 
 def test_rank_of_redundant_closures():
-    assert four_bar().resolve().closure_rank == 2
-    assert slider_crank().resolve().closure_rank == 2
-    assert bricard().resolve().closure_rank == 4
-    assert four_bar(tt.RigidClosure("pin", directions=np.eye(6)[:, :2])).resolve().closure_rank == 2
+    planar = four_bar(tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    for s, guess, expected in (
+        (four_bar(), [0.5, 0.5, -1.5], 2),
+        (planar, [0.5, 0.5, -1.5], 2),
+        (slider_crank(), [0.5, -0.7, 0.2], 2),
+        (bricard(), 0.3 * np.ones(5), 4),
+    ):
+        model = s.resolve()
+        assert model.closure_rank(model.assemble(guess)) == expected
 
 
 @pytest.mark.filterwarnings("default::titop.ModelWarning")
@@ -256,7 +261,7 @@ def test_assembling_random_systems(engine, seed):
     rng = np.random.default_rng(210 + seed)
     s, q = random_closed_tree(rng, 6, rigid=1, compliant=0)
     model = s.resolve(engine)
-    assert model.closure_rank > 0
+    assert model.closure_rank(q) > 0
     guess = model.integrate(q, 0.1 * rng.normal(size=model.nv))
     assert np.abs(model.closure_error(guess)).max() > 1e-4
     found = model.assemble(guess)
@@ -357,7 +362,7 @@ def test_a_loop_that_cannot_close_is_named_with_what_is_left():
         model = short.resolve()
     with pytest.raises(tt.ConvergenceError, match=r"loop 'pin' is open by 0\.4\d* m and \S+ rad"):
         model.assemble([0.1, 0.1, 0.1])
-    with pytest.raises(tt.ConvergenceError, match="nor from 39 random"):
+    with pytest.raises(tt.ConvergenceError, match="cannot be closed from there"):
         model.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
 
 
@@ -415,7 +420,7 @@ def test_under_actuation_is_refused():
 def test_a_singular_configuration_is_refused(engine):
     """A parallelogram with its bars in line can go on as one or turn inside out."""
     model = four_bar(lengths=(1.0, 0.4, 1.0, 0.4)).resolve(engine)
-    assert model.closure_rank == 2
+    assert model.closure_rank(model.assemble([0.5, -0.5, -np.pi + 0.5])) == 2
     in_line = np.array([0.0, 0.0, -np.pi])
     assert np.abs(model.closure_error(in_line)).max() < 1e-15
     with pytest.raises(tt.ModelError, match=r"pin: got 1 independent constraints at q1 0, .*singular-closure") as caught:

@@ -1,0 +1,128 @@
+"""Which constraints act where a mechanism is.
+
+Constraints that are redundant on one branch of a mechanism's motion need not be so on another (wheels coupled by one rod turn
+together with fewer independent constraints than they have elsewhere). So they are counted at the configuration itself, and
+looked at once more a small step along the mechanism's own motion: where more of them are independent there, the configuration
+is singular, and accelerations are not determined.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.loops.assembling import closed_configuration
+from titop.solvers.loops.multipliers import independent_rows
+
+if TYPE_CHECKING:
+    from titop.solvers.loops.closed_loops import ClosedLoops
+
+#: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
+#: beside the millionth at which constraints count as dependent, near beside its links.
+_ASIDE = 1e-2
+#: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
+#: constraint looks independent by as much as they are open, and counts as such from a millionth on.
+_OPEN = 1e-7
+
+
+def weighted_jacobian(model: ClosedLoops, q: Array) -> Array:
+    """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
+    return model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
+
+
+def closed_near(model: ClosedLoops, q: Array) -> Array:
+    """Return a configuration itself if it is closed, else the closed one next to it.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is none.
+    """
+    q, nothing = np.real(q), np.zeros(model.nv)
+    return closed_configuration(model, q, nothing.astype(bool)) if is_open(model, model.constraints(q, nothing).error) else q
+
+
+def is_open(model: ClosedLoops, error: Array) -> bool:
+    """Return whether the constraints' values (k) are more than rounding and an integrator leave."""
+    return bool(np.abs(np.real(model.closure_weights * error)).max(initial=0.0) > _OPEN)
+
+
+def rank_near(model: ClosedLoops, q: Array) -> int:
+    """Return how many constraints are independent at the closed configuration at, or next to, a given one; singular or not.
+
+    Raises
+    ------
+    ConvergenceError
+        If the loops cannot be closed from there.
+    """
+    return len(independent_rows(weighted_jacobian(model, closed_near(model, q))))
+
+
+def rank_on_branch(model: ClosedLoops, q: Array) -> int:
+    """Return how many constraints are independent at a configuration and along the mechanism's motion through it.
+
+    An open configuration stands for the closed one next to it.
+
+    Raises
+    ------
+    ModelError
+        At a singular configuration.
+    ConvergenceError
+        If the loops cannot be closed from there.
+    """
+    q = closed_near(model, q)
+    weighted = weighted_jacobian(model, q)
+    rank = len(independent_rows(weighted))
+    if rank == len(weighted):
+        return rank
+    aside = moved_aside(model, q, weighted, rank)
+    if aside is not None and len(independent_rows(weighted_jacobian(model, aside))) > rank:
+        raise singular(model, q, rank, aside)
+    return rank
+
+
+def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int) -> Array | None:
+    """Return a closed configuration a small step away, None if the constraints leave no motion.
+
+    The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
+    """
+    size = model.coordinate_sizes(weighted)
+    motions = np.linalg.svd(weighted * size)[2][rank:]
+    motion = size * (np.random.default_rng(0).normal(size=len(motions)) @ motions)
+    largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
+    if largest == 0.0:
+        return None
+    trial = model.integrate(q, _ASIDE / largest * motion)
+    try:
+        return closed_configuration(model, trial, np.zeros(model.nv, dtype=bool))
+    except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act
+        return trial
+
+
+def singular(model: ClosedLoops, q: Array, rank: int, aside: Array) -> ModelError:
+    """Return the error for a configuration at which fewer constraints are independent than around it."""
+    state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
+    return ModelError(
+        Finding(
+            "singular-closure",
+            ", ".join(_loops_that_lose_rank(model, q, aside)),
+            f"{rank} independent constraints at {state}",
+            f"more, such as {len(independent_rows(weighted_jacobian(model, aside)))} around it",
+            "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
+        )
+    )
+
+
+def _loops_that_lose_rank(model: ClosedLoops, q: Array, aside: Array) -> list[str]:
+    """Return the closures that have more independent constraints, by themselves, aside; all of them if none has."""
+    here, there = weighted_jacobian(model, q), weighted_jacobian(model, aside)
+    names, row = [], 0
+    for loop in model.rigid_loops:
+        own = slice(row, row + len(loop.closure.constraint_names))
+        if len(independent_rows(here[own])) < len(independent_rows(there[own])):
+            names.append(loop.closure.name)
+        row = own.stop
+    return names or list(dict.fromkeys(name.partition(".")[0] for name in model.constraint_names))
