@@ -23,6 +23,7 @@ from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal, effort_unit
+from titop.solvers.loops.closed_dynamics import closure_pushes
 from titop.solvers.reference import Node, ReferenceModel, State
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     ``arm.C.W``, and the accelerations of own coordinates ``hinge.a``; outputs the wrench that the block applies to its parent
     ``arm.P.W``, the accelerations of child ports ``arm.C.dV`` and the efforts ``hinge.tau`` (key A's ``W_{A/.,P}`` and
     ``W_{./A,C}``). Each block integrates twist and displacement of its parent port: a chain of them has states more than once.
+    Of closures, the ports are child ports like the others; the wrenches that they carry at the point act there.
 
     Parameters
     ----------
@@ -103,7 +105,11 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
         raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
     k = names.index(name)
     imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.u)
+    if model.is_constrained:
+        carried = at.model._carried(at.q, at.v, at.residual, pushes, at.u, at.tau)
+        pushes += closure_pushes(at.model, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
+    pushes += at.model.compliant_pushes(at.q, at.v)  # the resolver knows their wrenches, the ports do not
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
+from tests.closed_systems import bar
 from tests.refusals import refusal
 from tests.solvers.test_derivatives import soft_system
 from tests.systems import random_body
@@ -163,3 +164,74 @@ def test_bad_input_is_refused() -> None:
         tt.invert_channels(system, ["b1.P", ("b1_P_dV[0]", "b1_P_W[0]")])
     with refusal("wrong-type", "list of names"):
         tt.invert_channels(system, 3)  # type: ignore[arg-type]
+
+
+def test_a_pinned_bar_leaves_half_its_weight_to_its_hinge() -> None:
+    """The hinge's force on the bar turns with it: its slope is the half of the weight that the hinge carries."""
+    s = tt.System("bar", gravity=[0, -9.81, 0])
+    s.world.add_port("pin", [1, 0, 0])
+    body = tt.RigidBody("bar", 1.0, com=[0.5, 0, 0], inertia=[0.0, 1 / 12, 1 / 12], ports={"end": [1, 0, 0]})
+    s.connect("world", body, tt.Revolute("hinge", axis=[0, 0, 1]))
+    s.close_loop(s.world.port("pin"), body.port("end"), tt.RigidClosure("pin", directions=np.eye(6)[:, [1]]))
+    model = s.resolve()
+    hinge = tt.block_system(model, model.neutral(), "hinge")
+    assert hinge.C[0, hinge.state_labels.index("hinge_q")] == pytest.approx(4.905, abs=1e-12)
+
+
+def rigid_loop(closed: bool) -> tt.Model:
+    """Return a planar four-bar linkage, or its tree."""
+    s = tt.System("four-bar", gravity=[0, -9.81, 0])
+    s.world.add_port("ground", [1.0, 0, 0])
+    parent: Any = "world"
+    for name, length in (("crank", 0.3), ("coupler", 0.9), ("rocker", 0.7)):
+        link = bar(name, length, 1.0)
+        s.connect(parent, link, joint=tt.Revolute(f"at_{name}"))
+        parent = link.port("end")
+    if closed:
+        s.close_loop(s.world.port("ground"), parent, tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    return s.resolve()
+
+
+def soft_loop(closed: bool) -> tt.Model:
+    """Return two beams whose tips a spring and damper joins, or its tree."""
+    s = tt.System("frame", gravity=[1, 2, -9.81])
+    beams = [
+        tt.Beam(name, 1.0 + k, density=2700.0, area=1e-4, young=7e10, iy=1e-9, iz=2e-9, modes=2)
+        for k, name in enumerate(("left", "right"))
+    ]
+    s.connect("world", beams[0], tt.Revolute("hinge", [0, 1, 0]))
+    s.connect("world", beams[1], tt.Revolute("second", [1, 0, 1]), placement=tt.Pose([0.1, 0.2, 0.0]))
+    if closed:
+        stiffness, damping = np.diag([20.0, 30, 40, 1, 2, 3]), 0.1 * np.eye(6)
+        s.close_loop(beams[0].port("C"), beams[1].port("C"), tt.CompliantClosure("pad", stiffness, damping))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("loop", [rigid_loop, soft_loop])
+def test_closures_are_what_they_carry(loop: Any) -> None:
+    """The blocks of a closed loop are those of its tree under the closure's forces, taken from the balance of its reaction."""
+    model, tree = loop(True), loop(False)
+    closure = model.assembly.loops[0]
+    q = model.assemble([0.5, 0.5, -1.5]) if model.is_constrained else np.random.default_rng(0).uniform(-0.05, 0.05, model.nv)
+    v = model.assemble_velocity(q, np.random.default_rng(1).normal(size=model.nv)) if model.is_constrained else 0.1 + 0.0 * q
+    tau = np.linspace(-1.0, 1.0, model.nv)
+    at_second = model.reaction(closure.closure.name, q, v, model.forward_dynamics(q, v, tau), tau=tau)
+    (R1, p1), (R2, p2) = (model.pose(str(port), q) for port in (closure.first, closure.second))
+    force = R2 @ at_second[:3]
+    at_first = -np.concatenate([R1.T @ force, R1.T @ (R2 @ at_second[3:] + np.cross(p2 - p1, force))])
+    wrenches = {str(closure.second): at_second}
+    if not str(closure.first).startswith("world"):
+        wrenches[str(closure.first)] = at_first
+    loaded, bare = (tt.OperatingPoint(tree, q, v, tau, wrenches=acting) for acting in (wrenches, None))
+    forgotten = 0.0
+    for name in (*tree.joint_names, *tree.body_names):
+        found, expected, without = (
+            tt.block_system(*pair, name) for pair in ((model, (q, v, tau)), (tree, loaded), (tree, bare))
+        )
+        assert found.output_labels == expected.output_labels
+        for matrix in "ABCD":
+            wanted = getattr(expected, matrix)
+            error = np.abs(getattr(found, matrix) - wanted).max(initial=0.0)
+            assert error < 1e-9 * max(1.0, np.abs(wanted).max(initial=0.0)), (name, matrix)  # rounding of sums
+        forgotten = max(forgotten, np.abs(found.C - without.C).max())
+    assert forgotten > 0.1
