@@ -85,17 +85,37 @@ def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     return result
 
 
-def accelerations_along(point: OperatingPoint) -> Array:
-    """Return the accelerations (3, nv) at three instants of a point's motion, up to a few metres or radians away.
+class Later(NamedTuple):
+    """What becomes of a point's constant rates at some instants: zeros (instants, nv) as long as it lasts.
 
-    None for a point at rest, and for a system with constraints, whose constant rates would not keep it closed so far.
+    `accelerations`, and how far coordinates and rates have to be corrected for closures and gears to hold.
+    """
+
+    accelerations: Array
+    openings: Array
+    rates: Array
+
+
+def later_along(point: OperatingPoint) -> Later:
+    """Return what is found at three instants of a point's motion, up to a few metres or radians away.
+
+    With closures or gears, the moved state is projected onto them first. A point at rest has no instants.
+
+    Raises
+    ------
+    ConvergenceError
+        If a moved state is so far from closed that none is found.
     """
     model, largest = point.model, float(np.abs(point.v).max(initial=0.0))
-    if not largest or model.is_constrained:
-        return np.zeros((0, model.nv))
-    instants = np.array([0.7, 1.9, 3.7]) / largest
-    moved = [model.integrate(point.q, t * point.v) for t in instants]
-    return np.array([model.forward_dynamics(q, point.v, point.tau, point.wrenches or None, u=point.u) for q in moved])
+    instants = np.array([0.7, 1.9, 3.7]) / largest if largest else np.zeros(0)
+    found = np.zeros((3, len(instants), model.nv))
+    for k, t in enumerate(instants):
+        moved, v = model.integrate(point.q, t * point.v), point.v
+        q = model.assemble(moved) if model.is_constrained else moved
+        v = model.assemble_velocity(q, v) if model.is_constrained else v
+        a = model.forward_dynamics(q, v, point.tau, point.wrenches or None, u=point.u)
+        found[:, k] = a, model.difference(moved, q), v - point.v
+    return Later(*found)
 
 
 def _closures(point: OperatingPoint) -> tuple[Array, Array]:

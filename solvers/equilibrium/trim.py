@@ -11,7 +11,7 @@ from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
-from titop.solvers.equilibrium.equations import Equations, accelerations_along, equation_slopes, equations
+from titop.solvers.equilibrium.equations import Equations, equation_slopes, equations, later_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
@@ -176,14 +176,25 @@ def _refuse_residual(
 
 
 def _refuse_passing(point: OperatingPoint, slopes: Array, tolerance: float) -> None:
-    """Refuse a state whose accelerations vanish only in passing."""
-    allowed = _LATER * tolerance * (1.0 + np.abs(slopes[: point.model.nv]).sum(axis=1))
-    later = np.abs(accelerations_along(point)).max(axis=0, initial=0.0) / allowed
-    if (later > 1).any():
-        name = point.model.coordinate_names[int(later.argmax())]
+    """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing."""
+    names, allowed = point.model.coordinate_names, _LATER * tolerance
+    try:
+        later = later_along(point)
+    except ConvergenceError as error:
+        raise ConvergenceError(f"no equilibrium: at constant rates, {error}") from None
+    size = 1.0 + np.abs(slopes[: point.model.nv]).sum(axis=1)
+    accelerated = np.abs(later.accelerations).max(axis=0, initial=0.0) / (allowed * size)
+    if (accelerated > 1).any():
         raise ConvergenceError(
-            f"no equilibrium: the accelerations vanish, but not while the system moves ({name}); "
+            f"no equilibrium: the accelerations vanish, but not while the system moves ({names[int(accelerated.argmax())]}); "
             "let only coordinates move on which nothing depends"
+        )
+    speed = 1.0 + np.abs(point.v).max(initial=0.0)
+    opened = np.maximum(np.abs(later.openings), np.abs(later.rates) / speed).max(axis=0, initial=0.0) / allowed
+    if (opened > 1).any():
+        raise ConvergenceError(
+            "no equilibrium: closures and gears do not hold while the system moves at constant rates "
+            f"({names[int(opened.argmax())]}); let only coordinates move on which nothing depends"
         )
 
 

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import brentq
 
 import titop as tt
+from tests.closed_systems import bar
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.systems import random_state, random_tree
@@ -290,3 +291,69 @@ def test_a_closed_loop_is_determined() -> None:
     assert (none.rank, none.free) == (1, ("drive.tau", "pivot.tau"))
     with pytest.raises(tt.ConvergenceError, match=r"an opening of pin\.\S+, \S+, is left at drive"):
         tt.trim(model, q={"drive": -1.5})  # the loop far from closed
+
+
+def parallel_pendulum() -> tt.Model:
+    """Return a bar on two parallel cranks of 1 m: all its joints turn at one rate, and it stays closed at constant rates."""
+    s = tt.System("swing", gravity=[0, 0, -GRAVITY])
+    s.world.add_port("ground", [1, 0, -1])
+    hinged = {"axis": [0, 1, 0]}
+    left, right = (tt.RigidBody(name, 0.5, com=[0, 0, -0.5], ports={"end": [0, 0, -1]}) for name in ("left", "right"))
+    deck = tt.RigidBody("deck", 2.0, com=[0.5, 0, -0.5], ports={"end": [1, 0, -1]})
+    s.connect("world", left, tt.Revolute("hinge", **hinged))
+    s.connect(left.port("end"), deck, tt.Revolute("knee", **hinged))
+    s.connect(s.world.port("ground"), right, tt.Revolute("second", **hinged))
+    s.close_loop(deck.port("end"), right.port("end"), tt.RigidClosure("pin", directions=np.eye(6)[:, [0, 2]]))
+    return s.resolve()
+
+
+def geared_pendulum(moment: float = 1.0) -> tt.Model:
+    """Return a pendulum whose hinge drives a wheel; without its moment arm it is a wheel itself."""
+    s = tt.System("geared", gravity=[0, 0, -GRAVITY])
+    s.connect("world", tt.RigidBody("bob", 1.0, [0, 0, -moment], [0.1, 0.1, 0.1]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    s.connect("world", tt.RigidBody("disc", 0.1, inertia=[0.1, 0.1, 0.1]), tt.Revolute("wheel", axis=[0, 1, 0]))
+    s.add_gear(tt.Gear("pair", driver="hinge", driven="wheel", ratio=2.0))
+    return s.resolve()
+
+
+@pytest.mark.parametrize(
+    ("make", "q", "v"),
+    [
+        (geared_pendulum, {"hinge": np.pi / 2, "wheel": np.pi}, {"hinge": 1.0, "wheel": 2.0}),
+        (
+            parallel_pendulum,
+            {"hinge": np.pi / 2, "knee": -np.pi / 2, "second": np.pi / 2},
+            {"hinge": 1.0, "knee": -1.0, "second": 1.0},
+        ),
+    ],
+    ids=["gear", "closure"],
+)
+def test_constrained_systems_that_pass_an_equilibrium(make: Any, q: Any, v: Any) -> None:
+    """At its horizontal a pendulum held by a torque is not accelerated, nor to first order while it moves."""
+    model = make()
+    resting = tt.trim(model, ["hinge.tau"], q=q)
+    assert abs(resting.tau[0]) > 1.0
+    with pytest.raises(tt.ConvergenceError, match="not while the system moves"):
+        tt.trim(model, ["hinge.tau"], q=q, v=v)
+
+
+def test_constrained_systems_that_move_steadily() -> None:
+    """Wheels in mesh go on turning; so does a closed loop on a turntable, whose own joints are at rest."""
+    wheels = tt.trim(geared_pendulum(0.0), [], v={"hinge": 1.0, "wheel": 2.0})
+    assert wheels.drifting == ("hinge", "wheel")
+    s = tt.System("turntable", gravity=[0, 0, 0])
+    table = tt.RigidBody("table", 5.0, inertia=[1.0, 1.0, 1.0], ports={"one": [1, 0, 0], "two": [2, 0, 0]})
+    s.connect("world", table, tt.Revolute("shaft", axis=[0, 0, 1]))
+    parent = table.port("one")
+    for name, length in (("crank", 0.3), ("coupler", 0.9), ("rocker", 0.7)):
+        link = bar(name, length, 1.0)
+        s.connect(parent, link, tt.Revolute(f"at_{name}"))
+        parent = link.port("end")
+    s.close_loop(table.port("two"), parent, tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    model = s.resolve()
+    joints = ["at_crank", "at_coupler", "at_rocker"]
+    guess = model.assemble([0.0, 0.3, 0.5, -1.5])
+    point = tt.trim(model, joints, q=guess, v={"shaft": 3.0})
+    assert point.drifting == ("shaft",)
+    with pytest.raises(tt.ConvergenceError):  # with rates that hold for an instant only
+        tt.trim(model, [f"{name}.tau" for name in joints], q=guess, v=model.assemble_velocity(guess, [3.0, 1.0, 0, 0]))
