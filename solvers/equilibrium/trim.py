@@ -11,17 +11,12 @@ from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
+from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.equations import Equations, equation_slopes, equations, later_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model import Model
-
-#: Singular values below this part of the largest one count as zero.
-_RANK = 1e-8
-
-#: Entries of null spaces below this are rounding.
-_ENTRY = 1e-6
 
 #: Longest step of a coordinate (m, rad), or of a parameter in parts of its guess: longer ones lead to far equilibria.
 _REACH = 0.5
@@ -75,7 +70,7 @@ def trim(
     tolerance : float
         How exactly the equations hold, in parts of what the unknowns' own size (at least 1) contributes to them.
     max_iterations : int
-        Evaluations of the equations at most.
+        Steps of Newton's method, and evaluations of the equations by the trust region that follows, at most.
 
     Returns
     -------
@@ -108,7 +103,7 @@ def trim(
     9.406329
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
-    tolerance = _read_tolerance(tolerance)
+    tolerance, max_iterations = _read_tolerance(tolerance), _read_iterations(max_iterations)
     searched = Unknowns(guess, list(model.coordinate_names) if unknowns is None else unknowns)
     return search(searched, searched.bounds(bounds), tolerance, max_iterations)
 
@@ -156,7 +151,7 @@ def search(
     point, by_x = unknowns.at(x), slopes(x)
     _refuse_residual(point, equations(point, moving), excess(x, by_x), unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance)
-    return _described(point, by_x, unknowns)
+    return described(point, by_x, unknowns.names)
 
 
 def _refuse_residual(
@@ -205,42 +200,6 @@ def _values(point: OperatingPoint, unknowns: Unknowns) -> str:
     return ", ".join(shown) + (", ..." if len(unknowns.entries) > 8 else "")
 
 
-def _described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> OperatingPoint:
-    """Return the point with what its equations say of the unknowns."""
-    names = [*point.model.independent_coordinates(point.q)] if point.model.is_constrained else [*point.model.coordinate_names]
-    rows = [point.model.coordinate_names.index(name) for name in names]
-    left, sizes, _ = np.linalg.svd(slopes[rows] @ _closed_directions(point, slopes))
-    lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
-    _, sizes, right = np.linalg.svd(slopes)
-    rank = _rank(sizes)
-    free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
-    return OperatingPoint(
-        point.model,
-        point.q,
-        point.v,
-        point.tau,
-        point.u,
-        point.wrenches,
-        point.parameters,
-        unknowns.names,
-        rank,
-        tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
-        tuple(name for name, is_lost in zip(names, lost, strict=True) if is_lost),
-    )
-
-
-def _closed_directions(point: OperatingPoint, slopes: Array) -> Array:
-    """Return directions of the unknowns (columns) in which rigid closures and gears stay closed: all of them for a tree."""
-    closures = slopes[len(slopes) - 2 * len(point.model.constraint_names) :]
-    _, sizes, right = np.linalg.svd(closures)
-    directions: Array = right[_rank(sizes) :].T
-    return directions
-
-
-def _rank(sizes: Array) -> int:
-    return int((sizes > _RANK * max(1.0, sizes.max(initial=0.0))).sum())
-
-
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any) -> OperatingPoint:
     """Return the point from which a search starts.
 
@@ -267,3 +226,10 @@ def _read_tolerance(tolerance: Any) -> float:
             Finding("bad-tolerance", "tolerance", tolerance, "a number between 0 and 1", "1e-9 suits most systems")
         )
     return float(number)
+
+
+def _read_iterations(iterations: Any) -> int:
+    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
+        advice = "unknowns=[] only looks whether the guess is an equilibrium"
+        raise ModelError(Finding("wrong-type", "max_iterations", iterations, "a whole number, 1 or more", advice))
+    return iterations

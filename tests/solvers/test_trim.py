@@ -357,3 +357,35 @@ def test_constrained_systems_that_move_steadily() -> None:
     assert point.drifting == ("shaft",)
     with pytest.raises(tt.ConvergenceError):  # with rates that hold for an instant only
         tt.trim(model, [f"{name}.tau" for name in joints], q=guess, v=model.assemble_velocity(guess, [3.0, 1.0, 0, 0]))
+
+
+def test_a_resting_satellite_is_free_but_for_its_beams() -> None:
+    """Six motions of the whole and two hinges without springs; deformations have stiffness, from 10 N/m to 1e10 N/m."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 100.0, inertia=[10, 12, 14], ports={"left": [1, 0, 0], "right": [-1, 0, 0]})
+    s.connect("world", hub, tt.Free("base"))
+    for side in ("left", "right"):
+        beam = tt.Beam(f"{side}_beam", 3.0, density=2700.0, area=1e-3, young=7e10, iy=1e-8, iz=1e-8)
+        s.connect(hub.port(side), beam, tt.Revolute(f"{side}_hinge", axis=[1, 0, 0]))
+    model = s.resolve()
+    point = tt.trim(model)
+    rigid = ("base.x", "base.y", "base.z", "base.rx", "base.ry", "base.rz", "left_hinge", "right_hinge")
+    assert point.free == point.overdetermined == rigid
+    assert point.rank == model.nv - len(rigid)
+
+
+def test_soft_beside_stiff_is_determined() -> None:
+    """A pendulum, 10 N m/rad, beside a spring of 1e12 N/m: both are determined, and a sledge without a spring is not."""
+    s = tt.System("row", gravity=[0, 0, -GRAVITY])
+    sledge, block = tt.RigidBody("sledge", 1.0), tt.RigidBody("block", 1.0)
+    s.connect("world", sledge, tt.Prismatic("track", axis=[1, 0, 0]))
+    s.connect(sledge, block, tt.Prismatic("spring", axis=[1, 0, 0], stiffness=1e12))
+    s.connect(block, tt.RigidBody("bob", 1.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    point = tt.trim(s.resolve())
+    assert (point.rank, point.free, point.overdetermined) == (2, ("track",), ("track",))
+
+
+@pytest.mark.parametrize("iterations", [0, -3, 2.5, True, "many"])
+def test_iterations_are_counted(iterations: Any) -> None:
+    with refusal("wrong-type", "max_iterations"):
+        tt.trim(swing(), max_iterations=iterations)

@@ -1,0 +1,106 @@
+"""What an equilibrium's equations say of its unknowns: which are free, and what does not depend on them.
+
+Stiff and soft coordinates stand side by side in the equations' slopes. An entry counts as zero beside the rounding of the terms
+that made it, and rows and columns are brought to one size before ranks are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+
+#: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
+_ROUNDING = 1e-12
+
+#: Singular values below this part of the largest one count as zero.
+_RANK = 1e-8
+
+#: Entries of null spaces below this are rounding.
+_ENTRY = 1e-6
+
+
+def described(point: OperatingPoint, slopes: Array, names: Sequence[str]) -> OperatingPoint:
+    """Return an equilibrium with what its equations say of the unknowns.
+
+    Equations are looked at as efforts: one that depends on no unknown accelerates all coordinates that its own is coupled to.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+    slopes : (equations, unknowns) array
+        Derivatives of `titop.solvers.equilibrium.equations.equations` by the unknowns.
+    names : sequence of str
+        Of the unknowns.
+    """
+    model, nv = point.model, point.model.nv
+    efforts = _efforts(model.mass_matrix(point.q), slopes[:nv])
+    independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
+    motions, closed = _motions(point, independent), _closed_directions(point, slopes)
+    reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
+    left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))
+    lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
+    rest = slopes[nv:]  # along the motion by differences, and of closures, in metres and radians
+    rest = np.where(np.abs(rest) > _RANK * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
+    _, sizes, right = np.linalg.svd(_equilibrated(np.vstack([efforts, rest])))
+    rank = _rank(sizes)
+    free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
+    return OperatingPoint(
+        model,
+        point.q,
+        point.v,
+        point.tau,
+        point.u,
+        point.wrenches,
+        point.parameters,
+        tuple(names),
+        rank,
+        tuple(name for name, is_free in zip(names, free, strict=True) if is_free),
+        tuple(name for name, is_lost in zip(independent, lost, strict=True) if is_lost),
+    )
+
+
+def _efforts(mass: Array, slopes: Array) -> Array:
+    """Return the efforts M A that stand for accelerations A, without what is rounding beside others of the same unknown.
+
+    Efforts compare with each other over the root of their coordinates' inertia; a soft coordinate's with its own only.
+    """
+    inertia = np.diag(mass)[:, None]
+    efforts = mass @ slopes
+    compared = np.abs(efforts) / np.sqrt(np.where(inertia > 0, inertia, 1.0))
+    return np.where(compared > _ROUNDING * compared.max(axis=0, initial=0.0), efforts, 0.0)
+
+
+def _equilibrated(matrix: Array) -> Array:
+    """Return a matrix with rows, and then columns, brought to one size."""
+    for axis in (1, 0):
+        sizes = np.abs(matrix).max(axis=axis, keepdims=True, initial=0.0)
+        matrix = matrix / np.where(sizes > 0, sizes, 1.0)
+    return matrix
+
+
+def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
+    """Return the motions (nv, n) of all coordinates with independent ones: one for each of them."""
+    model = point.model
+    own = [model.coordinate_names.index(name) for name in names]
+    motions = np.eye(model.nv)[:, own]
+    if model.is_constrained:
+        others = np.setdiff1d(np.arange(model.nv), own)
+        weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+        motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, own], rcond=None)[0]
+    return motions
+
+
+def _closed_directions(point: OperatingPoint, slopes: Array) -> Array:
+    """Return directions of the unknowns (columns) in which rigid closures and gears stay closed: all of them for a tree."""
+    closures = slopes[len(slopes) - 2 * len(point.model.constraint_names) :]
+    _, sizes, right = np.linalg.svd(closures)
+    directions: Array = right[_rank(sizes) :].T
+    return directions
+
+
+def _rank(sizes: Array) -> int:
+    return int((sizes > _RANK * max(1.0, sizes.max(initial=0.0))).sum())
