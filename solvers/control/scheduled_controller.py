@@ -70,7 +70,7 @@ class ScheduledController:
         if not is_state_space(K):
             raise ModelError(Finding("wrong-type", where, K, "a control.StateSpace", "return control.ss(...)"))
         K = sampled(K, self.sample_time)
-        for what in ("nstates", "input_labels", "output_labels") if like is not None else ():
+        for what in ("nstates", "state_labels", "input_labels", "output_labels") if like is not None else ():
             found, expected = getattr(K, what), getattr(like, what)
             if found != expected:
                 advice = "all members need the same states and signals"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.drives import Drives
+from titop.solvers.linear.family_basis import FamilyBasis
+from titop.solvers.linear.family_results import Results
 from titop.solvers.linear.linearisation import Points, linearise
 from titop.solvers.linear.readings import Reading, read_outputs
 from titop.solvers.linear.variation import Snapshot
@@ -20,6 +23,12 @@ from titop.solvers.model import Model
 
 #: Points that are linearised together.
 _CHUNK = 500
+
+#: Lines of points: the line that precedes each one (-1 for the first), and the rows of its points.
+Lines = list[tuple[int, Array]]
+
+#: Calls a function of the family with each of some arguments.
+Run = Callable[[Callable[..., Any], list[Any]], Iterable[Any]]
 
 #: A family that takes longer than this (s) shows a progress bar.
 _SHOW_PROGRESS_AFTER = 1.0
@@ -39,37 +48,6 @@ class Recipe:
     tolerance: float
 
 
-@dataclass
-class Results:
-    """What was found at stacked points; not a number where there is no equilibrium."""
-
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-    q: Array
-    v: Array
-    tau: Array
-    u: Array
-    y: Array
-    residual: Array
-    valid: Array
-    states: Array
-
-    @classmethod
-    def empty(cls, count: int, like: Results) -> Results:
-        """Return results for `count` points, all without an equilibrium."""
-        arrays = {field.name: getattr(like, field.name) for field in fields(cls) if field.name not in ("valid", "states")}
-        blank = {name: np.full((count, *array.shape[1:]), np.nan) for name, array in arrays.items()}
-        return cls(**blank, valid=np.zeros(count, dtype=bool), states=like.states)
-
-    def put(self, rows: Array, part: Results) -> None:
-        """Put other results into some rows."""
-        for field in fields(self):
-            if field.name != "states":
-                getattr(self, field.name)[rows] = getattr(part, field.name)
-
-
 class Family:
     """The computation of a family's members.
 
@@ -85,20 +63,75 @@ class Family:
         self.drives = Drives(guess.model, recipe.inputs, recipe.hold)
         self.readings: tuple[Reading, ...] = read_outputs(guess.model, recipe.outputs, self.drives)
 
-    # -- given points --------------------------------------------------------------------------------------------------
+    # -- members -------------------------------------------------------------------------------------------------------
 
-    def given(self, points: Sequence[OperatingPoint], workers: int, progress: bool) -> Results:
-        """Return the results at given points."""
-        chunks = [points[k : k + _CHUNK] for k in range(0, len(points), _CHUNK)]
-        rows = [np.arange(k, min(k + _CHUNK, len(points))) for k in range(0, len(points), _CHUNK)]
-        if workers > 1:
-            parts = self._parallel([(_linearised, [_bare(point) for point in chunk]) for chunk in chunks], workers)
-        else:
-            parts = (self.linearised(chunk) for chunk in chunks)
-        return _collected(parts, rows, len(points), progress)
+    def given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+        """Return the results at given points.
 
-    def linearised(self, points: Sequence[OperatingPoint]) -> Results:
-        """Return the results at operating points."""
+        Raises
+        ------
+        ModelError
+            Where the family's independent coordinates fail.
+        """
+        with self._running(workers) as run:
+            return self._members([_bare(point, self.guess.model) for point in points], targets, lines, run, workers, progress)
+
+    def trimmed(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+        """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
+
+        Raises
+        ------
+        ConvergenceError
+            When no point has an equilibrium.
+        ModelError
+            Where the family's independent coordinates fail.
+        """
+        starts = self._line_starts(targets, lines)
+        bare = [None if start is None else _bare(start) for start in starts]
+        jobs = [(start, targets[rows]) for start, (_, rows) in zip(bare, lines, strict=True)]
+        found: list[BarePoint | None] = [None] * len(targets)
+        with self._running(workers) as run:
+            sizes = [len(rows) for _, rows in lines]
+            for (_, rows), part in zip(lines, _shown(run(_followed, jobs), sizes, "points trimmed", progress), strict=True):
+                for row, point in zip(rows, part, strict=True):
+                    found[row] = point
+            return self._members(found, targets, lines, run, workers, progress)
+
+    def _members(
+        self, points: Sequence[BarePoint | None], targets: Array, lines: Lines, run: Run, workers: int, progress: bool
+    ) -> Results:
+        """Return the results at the points that there are, all in the same states."""
+        rows = np.array([k for k, point in enumerate(points) if point is not None], dtype=int)
+        if not rows.size:
+            raise ConvergenceError("no equilibrium at any point; try another guess (q=, v=, ...) or more unknowns")
+        there = [point for point in points if point is not None]
+        independent = self._independent(there, rows, targets, lines)
+        size = min(_CHUNK, -(-len(rows) // workers))
+        starts = range(0, len(rows), size)
+        parts = run(_linearised, [(there[k : k + size], independent) for k in starts])
+        whole: Results | None = None
+        shown = _shown(parts, [len(rows[k : k + size]) for k in starts], "points linearised", progress)
+        for k, part in zip(starts, shown, strict=True):
+            whole = whole or Results.empty(len(points), part)
+            whole.put(rows[k : k + size], part)
+        assert whole is not None
+        return whole
+
+    def _independent(self, points: Sequence[BarePoint], rows: Array, targets: Array, lines: Lines) -> Any:
+        """Return the independent coordinates of all members: those that were asked for, or the best for the family."""
+        model, asked = self.guess.model, self.recipe.independent
+        if not model.is_constrained:
+            return asked
+
+        def name(k: int) -> str:
+            return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, targets[rows[k]], strict=True))
+
+        before = _neighbours(rows, lines)
+        basis = FamilyBasis([point.on(model) for point in points], before, self.drives.held, name)
+        return basis.choose() if asked is None else basis.read(asked)
+
+    def linearised(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
+        """Return the results at operating points, in the states of the independent coordinates."""
         model, count = self.guess.model, len(points)
         stack = Points(
             [point.model for point in points],
@@ -108,7 +141,7 @@ class Family:
             _inputs(model, points),
             _wrenches(points),
         )
-        linear = linearise(stack, self.drives, self.readings, self.recipe.independent)
+        linear = linearise(stack, self.drives, self.readings, independent)
         u = np.zeros((count, model.nu)) if stack.u is None else stack.u
         y = self._outputs(stack, linear.a, linear.tau)
         residual = linear.a if not stack.v.any() else np.maximum(np.abs(linear.a), np.abs(linear.drift))
@@ -133,43 +166,18 @@ class Family:
             columns.append(np.array([reading.value(row) for row in rows]))
         return np.concatenate(columns, axis=1) if columns else np.zeros((n, 0))
 
-    # -- trimmed points ------------------------------------------------------------------------------------------------
+    # -- equilibria ----------------------------------------------------------------------------------------------------
 
-    def trimmed(self, targets: Array, lines: list[tuple[int, Array]], workers: int, progress: bool) -> Results:
-        """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
-
-        Raises
-        ------
-        ConvergenceError
-            When no point has an equilibrium.
-        """
-        starts = self._line_starts(targets, lines)
-        jobs = [(start, targets[rows]) for start, (_, rows) in zip(starts, lines, strict=True)]
-        if workers > 1:
-            tasks = [(_followed, (None if start is None else _bare(start), values)) for start, values in jobs]
-            parts = self._parallel(tasks, workers)
-        else:
-            parts = (self.followed(start, values) for start, values in jobs)
-        return _collected(parts, [rows for _, rows in lines], len(targets), progress)
-
-    def followed(self, start: OperatingPoint | None, targets: Array) -> Results | None:
-        """Return the results along a line, from an equilibrium near its first point; None when there is none on it."""
-        found: list[OperatingPoint] = []
-        valid = np.zeros(len(targets), dtype=bool)
-        for k, values in enumerate(targets):
+    def followed(self, start: OperatingPoint | None, targets: Array) -> list[OperatingPoint | None]:
+        """Return the equilibria along a line, from one near its first point; None where there is none."""
+        found = []
+        for values in targets:
             point = self._point(start, values)
-            if point is not None:
-                start = point
-                found.append(point)
-                valid[k] = True
-        if not found:
-            return None
-        part = self.linearised(found)
-        whole = Results.empty(len(targets), part)
-        whole.put(np.flatnonzero(valid), part)
-        return whole
+            start = point or start
+            found.append(point)
+        return found
 
-    def _line_starts(self, targets: Array, lines: list[tuple[int, Array]]) -> list[OperatingPoint | None]:
+    def _line_starts(self, targets: Array, lines: Lines) -> list[OperatingPoint | None]:
         """Return an equilibrium from which each line starts: that of its first point, or of a line before."""
         starts: list[OperatingPoint | None] = []
         for before, rows in lines:
@@ -187,13 +195,18 @@ class Family:
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
-    def _parallel(self, tasks: list[tuple[Callable[..., Any], Any]], workers: int) -> Iterator[Any]:
+    @contextmanager
+    def _running(self, workers: int) -> Iterator[Run]:
+        """Give a function that calls functions of this family with arguments, here or in several processes."""
+        if workers == 1:
+            yield lambda function, arguments: (function(self, argument) for argument in arguments)
+            return
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
         made = type(self.guess.model), self.guess.model.assembly, _bare(self.guess), self.recipe
         with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, made) as pool:
-            yield from pool.map(_run, tasks)
+            yield lambda function, arguments: pool.map(_run, [(function, argument) for argument in arguments])
 
 
 @dataclass(frozen=True)
@@ -213,8 +226,13 @@ class BarePoint:
         return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters)
 
 
-def _bare(point: OperatingPoint) -> BarePoint:
-    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, dict(point.parameters))
+def _bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
+    """Return a point's numbers; with a model, also the parameters in which the point's own model differs from it."""
+    parameters = dict(point.parameters)
+    if model is not None and point.model is not model:
+        known = model.parameters()
+        parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
+    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters)
 
 
 _worker: list[Family] = []
@@ -229,29 +247,38 @@ def _run(task: tuple[Callable[..., Any], Any]) -> Any:
     return function(_worker[0], argument)
 
 
-def _linearised(family: Family, points: list[BarePoint]) -> Results:
-    return family.linearised([point.on(family.guess.model) for point in points])
+def _linearised(family: Family, job: tuple[list[BarePoint], Any]) -> Results:
+    points, independent = job
+    return family.linearised([point.on(family.guess.model) for point in points], independent)
 
 
-def _followed(family: Family, job: tuple[BarePoint | None, Array]) -> Results | None:
+def _followed(family: Family, job: tuple[BarePoint | None, Array]) -> list[BarePoint | None]:
     start, targets = job
-    return family.followed(None if start is None else start.on(family.guess.model), targets)
+    found = family.followed(None if start is None else start.on(family.guess.model), targets)
+    return [None if point is None else _bare(point) for point in found]
 
 
-def _collected(parts: Iterable[Results | None], rows: list[Array], count: int, progress: bool) -> Results:
-    """Return the parts in their rows."""
+def _neighbours(rows: Array, lines: Lines) -> list[int]:
+    """Return for each of the points in some rows the place of a neighbour among those before it, 0 for the first."""
+    places = {int(row): place for place, row in enumerate(rows)}
+    before, firsts = [0] * len(rows), [0] * len(lines)
+    for k, (line_before, line) in enumerate(lines):
+        own = [places[row] for row in line.tolist() if row in places]
+        firsts[k] = own[0] if own else firsts[max(line_before, 0)]
+        for place, previous in zip(own, [firsts[max(line_before, 0)], *own[:-1]], strict=True):
+            before[place] = previous
+    return before
+
+
+def _shown(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool) -> Iterator[Any]:
+    """Give the parts one after the other, with a bar that counts their sizes."""
     from tqdm import tqdm
 
-    whole: Results | None = None
-    with tqdm(total=count, unit="points", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
-        for place, part in zip(rows, parts, strict=True):
-            if part is not None:
-                whole = whole or Results.empty(count, part)
-                whole.put(place, part)
-            bar.update(len(place))
-    if whole is None:
-        raise ConvergenceError("no equilibrium at any point; try another guess (q=, v=, ...) or more unknowns")
-    return whole
+    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
+    with tqdm(total=sum(sizes), unit=f" {unit}", **options) as bar:
+        for size, part in zip(sizes, parts, strict=True):
+            yield part
+            bar.update(size)
 
 
 def _inputs(model: Model, points: Sequence[OperatingPoint]) -> Array | None:

@@ -103,17 +103,21 @@ class Linearisation(NamedTuple):
 def linearise(
     points: Points, drives: Drives, readings: Sequence[Reading], independent: Sequence[str] | None = None
 ) -> Linearisation:
-    """Return the linear equations of stacked points.
+    """Return the linear equations of stacked points, all in the same states.
+
+    Without `independent` the first point chooses its coordinates.
 
     Raises
     ------
     ModelError
-        If held coordinates move.
+        If held coordinates move, and where the chosen coordinates are not independent.
     """
     model, q, v = points.models[0], points.q[0], points.v[0]
     if len(points.q) > 1 and closure_slopes(model, q, v) is not None:
-        parts = [linearise(points.one(k), drives, readings, independent) for k in range(len(points.q))]
-        return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), parts[0].states])
+        first = linearise(points.one(0), drives, readings, independent)
+        chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
+        parts = [first, *(linearise(points.one(k), drives, readings, chosen) for k in range(1, len(points.q)))]
+        return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
     motion = motions(points, drives)
     reduced = reduction(model, q, v, drives.held, independent)
     _refuse_moving(model, points.v, motion.by_state, drives, reduced)

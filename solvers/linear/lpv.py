@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,8 @@ from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.family import Family, Recipe, Results
+from titop.solvers.linear.family import Family, Recipe
+from titop.solvers.linear.family_results import Results
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.readings import read_outputs
@@ -24,6 +26,9 @@ from titop.solvers.model import Model
 
 #: Accelerations (m/s^2, rad/s^2) from which on a given point is said not to be an equilibrium.
 _AT_REST = 1e-6
+
+#: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
+_MOST_MEMORY, _POINT = 8 * 2**30, 2000
 
 #: How far a given point's value may be from the parameter's, in parts of the largest.
 _SAME = 1e-9
@@ -54,6 +59,9 @@ def lpv(
 
     At each point of the grid an equilibrium is found by continuation from its neighbours, in the order in which the values are
     given, and the system linearised there in the same state coordinates. Points without one are kept out, and marked.
+
+    In systems with closures or gears the independent coordinates are chosen once: those that determine the others best where
+    they do worst. A choice, also one of yours, that fails at a point or on the way from one to the next is refused.
 
     The parameters are frozen: each member is right while they rest. Along a changing parameter ``rho(t)`` the states are
     deviations from trims that change too; the terms in the parameter's rate, ``-d(trim)/d(rho) d(rho)/dt``, are left out. The
@@ -87,7 +95,8 @@ def lpv(
     Raises
     ------
     ModelError
-        For unknown names and unusable values; when something depends, anywhere, on what was to be omitted.
+        For unknown names and unusable values; when something depends, anywhere, on what was to be omitted; where independent
+        coordinates fail; for a family that does not fit into memory (8 GiB).
     ConvergenceError
         When no point has an equilibrium.
 
@@ -102,19 +111,20 @@ def lpv(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, None)
     axes = _read_parameters(guess, parameters, grid)
-    targets = _targets(axes, grid)
     if unknowns is None:
         names = {name.removesuffix(".q") for name in axes}
         unknowns = [name for name in model.coordinate_names if name not in names]
     recipe = Recipe(tuple(axes), inputs, outputs, hold, independent, unknowns, bounds, tolerance)
     family = Family(guess, recipe)
+    _refuse_too_many(family, axes, grid)
+    targets = _targets(axes, grid)
     lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
     if points is None:
         results = family.trimmed(targets, lines, _read_workers(workers), progress)
     else:
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
-        results = family.given(points, _read_workers(workers), progress)
+        results = family.given(points, targets, lines, _read_workers(workers), progress)
     return _assembled(guess.model, axes, grid, results, recipe, omit, points is not None)
 
 
@@ -193,6 +203,19 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
         lengths = ", ".join(f"{name}: {len(values)}" for name, values in axes.items())
         raise ModelError(Finding("wrong-length", "parameters", lengths, "as many values of each", "or a grid: grid=True"))
     return axes
+
+
+def _refuse_too_many(family: Family, axes: dict[str, Array], grid: bool) -> None:
+    """Refuse families that do not fit into memory."""
+    model, lengths = family.guess.model, [len(values) for values in axes.values()]
+    points = math.prod(lengths) if grid else lengths[0]
+    x, w = 2 * model.nv, len(family.drives.channels)
+    y = sum(len(reading.signals) for reading in family.readings)
+    size = points * (_POINT + 8 * ((x + w) * (x + y) + model.nq + 3 * model.nv + model.nu + y))
+    if size > _MOST_MEMORY:
+        found = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"
+        expected, advice = f"a family of at most {_MOST_MEMORY / 2**30:.3g} GiB", "take fewer values, or fewer parameters"
+        raise ModelError(Finding("too-many-points", "parameters", found, expected, advice))
 
 
 def _targets(axes: dict[str, Array], grid: bool) -> Array:

@@ -64,7 +64,7 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
         If the coordinates are unknown, or not independent, or too few.
     """
     free = np.flatnonzero(~held)
-    chosen = None if independent is None else _read(model, independent)
+    chosen = None if independent is None else read_independent(model, independent)
     closures = closure_slopes(model, q, v)
     if closures is None:
         if chosen is not None and not np.array_equal(chosen, free):
@@ -98,6 +98,14 @@ def independent_columns(jacobian: Array, free: Array) -> Array:
     return np.sort(free[order[rank:]])
 
 
+def free_motions(jacobian: Array) -> Array:
+    """Return orthonormal columns (coordinates, n) that span what a Jacobian leaves free."""
+    _, sizes, right = np.linalg.svd(jacobian)
+    rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
+    motions: Array = right[rank:].T
+    return motions
+
+
 def null_space(jacobian: Array, slopes: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
     """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
     others = np.setdiff1d(free, chosen)
@@ -112,7 +120,14 @@ def null_space(jacobian: Array, slopes: Array, free: Array, chosen: Array) -> tu
     return T, R
 
 
-def _read(model: Model, names: Any) -> Array:
+def read_independent(model: Model, names: Any) -> Array:
+    """Return the entries of v that names of independent coordinates stand for.
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+    """
     chosen: list[int] = []
     for name in read_names("independent", names):
         where = coordinates_of(model, name) if isinstance(name, str) else None

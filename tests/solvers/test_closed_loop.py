@@ -525,6 +525,18 @@ def test_members_of_a_family_must_have_the_same_states() -> None:
         tt.simulate(slider(), [0, 1], [0.5], [-1.0], controller=tt.ScheduledController(family, {"x": "rail.q"}, 0.1))
 
 
+def test_members_of_a_family_must_name_their_states_alike() -> None:
+    """As many states of other meaning would go on from one sample to the next as if they were the same."""
+
+    def family(rho: dict[str, float]) -> Any:
+        names = ["position", "rate"] if rho["x"] > 0.4 else ["rate", "position"]
+        A = np.diag([-1.0, -2.0])
+        return control.ss(A, [[1.0], [1.0]], [[1.0, 1.0]], 0.0, states=names, inputs=["ruler"], outputs=["motor"])
+
+    with pytest.raises(tt.ModelError, match="state_labels"):
+        tt.simulate(slider(), [0, 1], [0.5], [-1.0], controller=tt.ScheduledController(family, {"x": "rail.q"}, 0.1))
+
+
 def test_names_that_python_control_spells_alike_are_refused() -> None:
     s = tt.System("twins", gravity=[0, 0, 0])
     first, second = tt.RigidBody("first", mass=1.0), tt.RigidBody("second", mass=1.0, inertia=1.0)
