@@ -13,6 +13,7 @@ from titop.blocks.errors import Finding
 from titop.blocks.modal_analysis import (
     EffectiveMass,
     ModalMatrices,
+    coordinate_units,
     effective_mass,
     natural_modes,
     ratio_damping,
@@ -62,7 +63,7 @@ class FlexibleBody(Block):
     shapes : mapping of name to array_like (6, n)
         Displacement (m) and rotation (rad) of each port a unit of each modal coordinate, in body axes at P.
     damping_ratios : float or (n,)
-        Of the natural modes, ascending frequencies.
+        Of the natural modes, ascending frequencies (whatever the order of `frequencies`).
     modal_mass, modal_stiffness, modal_damping : array_like (n, n), optional
         Instead of frequencies; no modal mass stands for the identity. The damping adds to that of the ratios.
     coordinate_names : sequence of str, optional
@@ -182,7 +183,8 @@ class FlexibleBody(Block):
         n = self.nv
         if self.frequencies is not None:
             squares = self.frequencies**2
-            own = np.eye(n), np.diag(squares), np.diag(2 * self.damping_ratios * self.frequencies)
+            places = np.argsort(np.argsort(self.frequencies, kind="stable"))  # of each among the ascending ones
+            own = np.eye(n), np.diag(squares), np.diag(2 * self.damping_ratios[places] * self.frequencies)
         else:
             mass = np.eye(n) if self.modal_mass is None else self.modal_mass
             stiffness = np.zeros((n, n)) if self.modal_stiffness is None else self.modal_stiffness
@@ -278,6 +280,11 @@ class FlexibleBody(Block):
     # -- reports -------------------------------------------------------------------------------------------------------
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the coordinates: m or rad of a port's displacement, ``m sqrt(kg)`` of mass-normalised modes."""
+        return coordinate_units(self.shapes.values(), self.matrices.mass)
+
+    @property
     def natural_frequencies(self) -> Array:
         """Natural frequencies (n, rad/s) of the body clamped at P, ascending."""
         return natural_modes(self.matrices.mass, self.matrices.stiffness)[0]
@@ -296,7 +303,6 @@ class FlexibleBody(Block):
         """Return the same body by its natural modes: frequencies instead of matrices, which must be damped by ratios alone."""
         frequencies, modes = natural_modes(self.matrices.mass, self.matrices.stiffness)
         damping = None if self.modal_damping is None else modes.T @ self.modal_damping @ modes
-        order = np.arange(self.nv) if self.frequencies is None else np.argsort(self.frequencies, kind="stable")
         return FlexibleBody(
             self.name,
             self.mass,
@@ -306,7 +312,7 @@ class FlexibleBody(Block):
             participation=modes.T @ self.participation,
             ports=self.port_poses,
             shapes={port: shape @ modes for port, shape in self.shapes.items()},
-            damping_ratios=self.damping_ratios[order],
+            damping_ratios=self.damping_ratios,
             modal_damping=damping,
         )
 

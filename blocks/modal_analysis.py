@@ -6,11 +6,15 @@ rigid inertia at P (6x6). Everything holds for any modal coordinates, whether or
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.spatial import Array
+
+#: How far the modal mass of mass-normalised coordinates may be from 1: what eigenvectors leave.
+_NORMALISED = 1e-6
 
 #: The six motions at a port, in their order.
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -37,6 +41,27 @@ class EffectiveMass(NamedTuple):
 
     mass: Array
     fraction: Array
+
+
+def coordinate_units(shapes: Iterable[Array], mass: Array) -> tuple[str, ...]:
+    """Return the units of modal coordinates: of a port's displacement m or rad, of mass-normalised ones ``m sqrt(kg)``.
+
+    Parameters
+    ----------
+    shapes : iterable of (6, n) array
+        Displacements of the ports a unit of each coordinate.
+    mass : (n, n) array
+        Of the coordinates; those of another modal mass than 1, whose unit is their owner's choice, have unit ``1``.
+    """
+    units = []
+    moved = np.real(np.vstack([np.zeros((0, len(mass))), *shapes]))
+    for k, column in enumerate(moved.T):
+        own = np.flatnonzero(column)
+        if len(own) == 1 and column[own[0]] == 1.0:
+            units.append("m" if own[0] % 6 < 3 else "rad")
+        else:
+            units.append("m sqrt(kg)" if abs(mass[k, k] - 1.0) < _NORMALISED else "1")
+    return tuple(units)
 
 
 def natural_modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:

@@ -116,7 +116,7 @@ def findings(body: FlexibleBody) -> tuple[list[Finding], list[Finding]]:
     if np.isfinite(body.inertia).all():
         check_inertia(f"{body.name}.inertia", body.inertia, body.mass, errors, warnings)
     errors += _matrix_findings(body)
-    warnings += _damping_findings(body)
+    warnings += _damping_findings(body) + _order_findings(body)
     numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
     if not errors and all(np.isfinite(array).all() for array in numbers):
         excess, directions = excess_participation(*numbers)
@@ -158,6 +158,16 @@ def _damping_findings(body: FlexibleBody) -> list[Finding]:
         value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"
         return [Finding("negative-damping", f"{body.name}.modal_damping", value, expected, advice)]
     return []
+
+
+def _order_findings(body: FlexibleBody) -> list[Finding]:
+    """Return what is suspicious in ratios that differ beside frequencies that do not rise."""
+    frequencies, ratios = body.frequencies, body.damping_ratios
+    if frequencies is None or not (np.diff(frequencies) < 0).any() or np.ptp(ratios) == 0:
+        return []
+    advice = "ratios belong to the modes in the order of ascending frequencies; sort modes and ratios"
+    where, expected = f"{body.name}.frequencies", "rising frequencies beside ratios that differ"
+    return [Finding("unsorted-frequencies", where, frequencies.tolist(), expected, advice)]
 
 
 def _lowest(matrix: Array) -> float:

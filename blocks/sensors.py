@@ -70,7 +70,7 @@ class PoseSensor(_PortSensor):
         Axes of the intrinsic Euler angles.
     """
 
-    outputs = ("x", "y", "z", "theta1", "theta2", "theta3")
+    outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
     output_units = ("m",) * 3 + ("rad",) * 3
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ") -> None:

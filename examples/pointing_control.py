@@ -23,9 +23,9 @@ DURATION = 60.0  # s
 SAMPLE_TIME = 0.25  # s
 DELAY = 0.15  # s, from the sensors to the wheels
 STEP = np.deg2rad([4.0, -2.0, 3.0])  # Euler angles
-NOISE = {f"gyro.{axis}": 2e-5 for axis in "xyz"} | {f"star_tracker.theta{k}": 5e-5 for k in (1, 2, 3)}  # rad/s, rad
+NOISE = {f"gyro.{axis}": 2e-5 for axis in "xyz"} | {f"star_tracker.theta[{k}]": 5e-5 for k in range(3)}  # rad/s, rad
 SPREAD = 0.25  # of the inertias, relatively
-ANGLES = [f"star_tracker_theta{k}" for k in (1, 2, 3)]
+ANGLES = [f"star_tracker_theta[{k}]" for k in range(3)]
 RATES = [f"gyro_{axis}" for axis in "xyz"]
 
 
@@ -69,7 +69,7 @@ def draw(nominal: tt.Trajectory, samples: tt.Samples) -> Figure:
     """Draw the nominal run and the samples."""
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     (angles, wheels), (spread, overshoot) = figure.subplots(2, 2)
-    angles.plot(nominal.t, errors(nominal), linewidth=1, label=["theta1", "theta2", "theta3"])
+    angles.plot(nominal.t, errors(nominal), linewidth=1, label=[f"theta[{k}]" for k in range(3)])
     angles.set(title="nominal: attitude errors", ylabel="mrad", xlabel="t [s]", xlim=(0, 30))
     for k in range(4):
         wheels.step(nominal.t, nominal.u[:, k], where="post", linewidth=1, label=f"wheel {k}")

@@ -54,5 +54,6 @@ def configuration_units(model: Model) -> dict[str, str]:
     units: dict[str, str] = {}
     for block in model.assembly.blocks_with_coordinates():
         names = model.configuration_names[model.assembly.q_slices[block.name]]
-        units |= dict(zip(names, getattr(block, "configuration_units", ()), strict=False))
+        plain = getattr(block, "units", ()) if block.configuration_names == block.coordinates else ()
+        units |= dict(zip(names, getattr(block, "configuration_units", plain), strict=False))
     return units

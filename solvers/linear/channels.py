@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 #: A feedthrough of a channel whose smallest singular value is below this part of its largest cannot be inverted.
 _SINGULAR = 1e-12
 
+#: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
+_ENDS = re.compile(r"[.\[]")
+_EXPORTED_ENDS = re.compile(r"_(?:dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction)(?:\[\d+\])?$|\[\d+\]$")
+
 
 def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
     """Return a linear system with some channels inverted.
@@ -27,8 +32,9 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     ----------
     system : control.StateSpace
     channels : sequence of str or (input, output)
-        Pairs of signals; or a common path that inputs and outputs begin with, in equal number and order: ``"arm.P"`` stands for
-        ``arm_P_dV[0..5]`` and ``arm_P_W[0..5]``, ``"hinge"`` for ``hinge`` and ``hinge_a``. Dots may be underscores.
+        Pairs of signals; or a common path of inputs and outputs, in equal number and order: ``"arm.P"`` stands for
+        ``arm.P.dV[0..5]`` and ``arm.P.W[0..5]`` (not for a coordinate ``arm.P_x``), ``"hinge"`` for ``hinge`` and ``hinge.a``.
+        Dots may be underscores.
 
     Returns
     -------
@@ -111,9 +117,9 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
         return [pair]
     found: list[list[str]] = [[], []]
     if isinstance(channel, str):
-        begin = exported(channel)
+        table = getattr(system, "signals", {})
         found = [
-            [label for label in labels if label == begin or label.startswith((f"{begin}_", f"{begin}["))]
+            [label for label in labels if exported(channel) in _stems(table[label].path if label in table else label)]
             for labels in (inputs, outputs)
         ]
     if not found[0] or len(found[0]) != len(found[1]):
@@ -121,3 +127,9 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
         advice = f"give pairs such as ({inputs[0] if inputs else ''!r}, {outputs[0] if outputs else ''!r})"
         raise ModelError(Finding("unknown-channel", "channels", counts, "as many inputs as outputs, one at least", advice))
     return list(zip(*found, strict=True))
+
+
+def _stems(path: str) -> set[str]:
+    """Return the exported names that a signal's path begins with, part by part; a name without dots is read for its parts."""
+    ends = {match.start() for match in (_ENDS if "." in path else _EXPORTED_ENDS).finditer(path)}
+    return {exported(path[:end]) for end in (*ends, len(path))}

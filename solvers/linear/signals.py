@@ -72,7 +72,9 @@ def table_of(*groups: Iterable[Signal]) -> dict[str, Signal]:
 
 def effort_unit(unit: str) -> str:
     """Return the unit of the effort on a coordinate of the given unit."""
-    return {"m": "N", "rad": "N m"}.get(unit, "J" if unit == "1" else f"J/{unit}")
+    if unit in ("m", "rad", "1"):
+        return {"m": "N", "rad": "N m", "1": "J"}[unit]
+    return f"J/({unit})" if " " in unit else f"J/{unit}"
 
 
 def state_signals(model: Model) -> tuple[Signal, ...]:

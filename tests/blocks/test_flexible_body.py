@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 import titop as tt
@@ -338,3 +339,48 @@ class TestFindings:
         with pytest.raises(tt.ModelError) as raised:
             s.resolve()
         assert {finding.code for finding in raised.value.findings} == {"wrong-type", "bad-frequency", "missing-shape"}
+
+
+def test_damping_ratios_belong_to_ascending_frequencies() -> None:
+    """Whatever the order of the modes, and given as frequencies or as matrices: the poles of the clamped body."""
+    frequencies, ratios = np.array([9.0, 3.0, 5.0]), np.array([0.01, 0.02, 0.03])
+    fields: dict[str, Any] = {"mass": 1.0, "inertia": 1.0, "participation": np.zeros((3, 6)), "damping_ratios": ratios}
+    squares = np.diag(frequencies**2)
+    expected = [complex(-z * w, w * np.sqrt(1 - z**2)) for w, z in zip(np.sort(frequencies), ratios, strict=True)]
+    for body in (
+        tt.FlexibleBody("panel", frequencies=frequencies, **fields),
+        tt.FlexibleBody("panel", frequencies=frequencies, **fields).in_natural_modes(),
+        tt.FlexibleBody("panel", modal_stiffness=squares, **fields),
+    ):
+        mass, stiffness, damping = body.matrices
+        A = np.block([[np.zeros((3, 3)), np.eye(3)], [-np.linalg.solve(mass, np.hstack([stiffness, damping]))]])
+        poles = np.linalg.eigvals(A)
+        found = sorted(poles[poles.imag > 0], key=lambda pole: pole.imag)
+        assert found == pytest.approx(expected, abs=1e-12)
+    warned = tt.FlexibleBody("panel", frequencies=frequencies, **fields).check()[1]
+    assert "unsorted-frequencies" in [finding.code for finding in warned]
+    for sound in ({"frequencies": np.sort(frequencies)}, {"frequencies": frequencies, "damping_ratios": 0.01}):
+        found = tt.FlexibleBody("panel", **{**fields, **sound}).check()[1]
+        assert "unsorted-frequencies" not in [finding.code for finding in found]
+
+
+def test_own_coordinates_have_units() -> None:
+    beam = tt.Beam("boom", 1.0, density=2700.0, area=1e-3, young=7e10, iy=1e-8, iz=1e-8, modes=1)
+    assert beam.units == ("m",) * 3 + ("rad",) * 3 + ("m sqrt(kg)",) * (beam.nv - 6)
+    panel = tt.FlexibleBody("panel", 1.0, inertia=1.0, frequencies=[3.0], participation=np.zeros((1, 6)))
+    assert panel.units == ("m sqrt(kg)",)
+    other = tt.FlexibleBody(
+        "panel", 1.0, inertia=1.0, modal_mass=[[4.0]], modal_stiffness=[[36.0]], participation=np.zeros((1, 6))
+    )
+    assert other.units == ("1",)
+    s = tt.System("boom")
+    s.connect("world", beam, tt.Weld("clamp"))
+    model = s.resolve()
+    table = tt.signal_table(tt.linearize(model, tt.trim(model), ["boom.C_x", "boom.mode1"], ["boom.C_rx.tau"]))
+    expected = {"boom_C_x_q": "m", "boom_C_rx_v": "rad/s", "boom_mode1_v": "m sqrt(kg)/s"}
+    expected |= {"boom_C_x": "N", "boom_mode1": "J/(m sqrt(kg))", "boom_C_rx_tau": "N m"}
+    assert {name: table[name].unit for name in expected} == expected
+    resting = tt.simulate(model, [0.0, 1e-4], model.neutral(), np.zeros(model.nv))
+    shown = [text.get_text() for text in resting.plot(["boom.C_x", "boom.mode1"]).findobj(Text)]
+    assert any("[m]" in text for text in shown)
+    assert any("[m sqrt(kg)]" in text for text in shown)

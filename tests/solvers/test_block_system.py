@@ -235,3 +235,25 @@ def test_closures_are_what_they_carry(loop: Any) -> None:
             assert error < 1e-9 * max(1.0, np.abs(wanted).max(initial=0.0)), (name, matrix)  # rounding of sums
         forgotten = max(forgotten, np.abs(found.C - without.C).max())
     assert forgotten > 0.1
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_a_port_is_not_the_coordinate_that_is_named_after_it(table: bool) -> None:
+    """A beam's deformations ``link.C_x`` are no part of its port ``link.C``, also where only exported names are left."""
+    s = tt.System("arm", gravity=[0, 0, 0])
+    beam = tt.Beam("link", 1.0, density=2700.0, area=1e-3, young=7e10, iy=1e-8, iz=1e-8, modes=1)
+    s.connect("world", beam, tt.Revolute("hinge"))
+    s.connect(beam.port("C"), tt.RigidBody("tip", 1.0, inertia=0.1), tt.Weld("bracket"))
+    model = s.resolve()
+    driven = tt.block_system(model, model.neutral(), "link")
+    if not table:
+        del driven.signals
+    free = tt.invert_channels(driven, [f"link.{name}" for name in beam.coordinates])
+    assert [label for label in free.input_labels if label.endswith("tau")] == [f"link_{x}_tau" for x in beam.coordinates]
+    if not table:
+        del free.signals
+    clamped = tt.invert_channels(free, "link.C")
+    changed = [old for old, new in zip(free.input_labels, clamped.input_labels, strict=True) if old != new]
+    assert changed == [f"link_C_W[{k}]" for k in range(6)]
+    one = tt.invert_channels(driven, "link.C_x")
+    assert [new for old, new in zip(driven.input_labels, one.input_labels, strict=True) if old != new] == ["link_C_x_tau"]

@@ -241,3 +241,18 @@ def test_reactions_depend_on_the_inputs_that_act(model, state):
     axis = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0]  # second axis of the joint, in the child's frame
     rotor = 0.01 * 10**2 * model.forward_dynamics(q, v, u=u)[model.coordinate_names.index("elbow.second")]
     assert passive @ axis == pytest.approx(-rotor, abs=1e-9)
+
+
+def test_sensors_spell_angles_as_ports_do() -> None:
+    s = tt.System("top")
+    body = tt.RigidBody("body", 1.0, inertia=1.0)
+    s.connect("world", body, tt.Spherical("pivot"))
+    s.add_sensor(tt.PoseSensor("tracker", body))
+    model = s.resolve()
+    assert model.output_names[3:] == tuple(f"tracker.theta[{k}]" for k in range(3))
+    q = model.integrate(model.neutral(), [0.1, 0.2, 0.3])
+    rest = np.zeros(3)
+    assert model.outputs(q, rest, rest)[3:] == pytest.approx(model.motion("body", q, rest, rest)[15:], abs=1e-15)
+    system = tt.linearize(model, q, outputs=["tracker.theta[1]", "body.theta[1]"])
+    assert system.output_labels == ["tracker_theta[1]", "body_theta[1]"]
+    assert np.abs(system.C[0] - system.C[1]).max() < 1e-15
