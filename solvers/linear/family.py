@@ -16,7 +16,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.family_basis import FamilyBasis
 from titop.solvers.linear.family_results import Results
-from titop.solvers.linear.linearisation import Points, linearise
+from titop.solvers.linear.linearisation import Points, linearise, nearby
 from titop.solvers.linear.readings import Reading, read_outputs
 from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
@@ -60,6 +60,7 @@ class Family:
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
         self.guess, self.recipe = guess, recipe
+        self._linearised_at: tuple[list[BarePoint], Any] = [], None
         self.drives = Drives(guess.model, recipe.inputs, recipe.hold)
         self.readings: tuple[Reading, ...] = read_outputs(guess.model, recipe.outputs, self.drives)
 
@@ -106,6 +107,7 @@ class Family:
             raise ConvergenceError("no equilibrium at any point; try another guess (q=, v=, ...) or more unknowns")
         there = [point for point in points if point is not None]
         independent = self._independent(there, rows, targets, lines)
+        self._linearised_at = there, independent
         size = min(_CHUNK, -(-len(rows) // workers))
         starts = range(0, len(rows), size)
         parts = run(_linearised, [(there[k : k + size], independent) for k in starts])
@@ -116,6 +118,13 @@ class Family:
             whole.put(rows[k : k + size], part)
         assert whole is not None
         return whole
+
+    def nearby(self, rows: Array) -> list[tuple[Array, Array]]:
+        """Return A and C, twice, next to some of the points that were linearised last."""
+        points, independent = self._linearised_at
+        stack, rng = self._stacked([points[k].on(self.guess.model) for k in rows]), np.random.default_rng(0)
+        found = (linearise(nearby(stack, rng), self.drives, self.readings, independent) for _ in range(2))
+        return [(other.A, other.C) for other in found]
 
     def _independent(self, points: Sequence[BarePoint], rows: Array, targets: Array, lines: Lines) -> Any:
         """Return the independent coordinates of all members: those that were asked for, or the best for the family."""
@@ -132,15 +141,7 @@ class Family:
 
     def linearised(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
         """Return the results at operating points, in the states of the independent coordinates."""
-        model, count = self.guess.model, len(points)
-        stack = Points(
-            [point.model for point in points],
-            np.array([point.q for point in points]),
-            np.array([point.v for point in points]),
-            np.array([point.tau for point in points]),
-            _inputs(model, points),
-            _wrenches(points),
-        )
+        model, count, stack = self.guess.model, len(points), self._stacked(points)
         linear = linearise(stack, self.drives, self.readings, independent)
         u = np.zeros((count, model.nu)) if stack.u is None else stack.u
         y = self._outputs(stack, linear.a, linear.tau)
@@ -148,6 +149,16 @@ class Family:
         valid = np.ones(count, dtype=bool)
         return Results(
             linear.A, linear.B, linear.C, linear.D, stack.q, stack.v, linear.tau, u, y, residual, valid, linear.states
+        )
+
+    def _stacked(self, points: Sequence[OperatingPoint]) -> Points:
+        return Points(
+            [point.model for point in points],
+            np.array([point.q for point in points]),
+            np.array([point.v for point in points]),
+            np.array([point.tau for point in points]),
+            _inputs(self.guess.model, points),
+            _wrenches(points),
         )
 
     def _outputs(self, points: Points, a: Array, tau: Array) -> Array:

@@ -22,6 +22,9 @@ from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
 from titop.solvers.linear.variation import Snapshot, Variation
 from titop.solvers.model import Model
 
+#: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
+_NEARBY = 1e-9
+
 #: A part of a row below which an entry counts as zero, where things must not depend on each other.
 _NOTHING = 1e-9
 
@@ -63,6 +66,20 @@ class Points(NamedTuple):
         u = None if self.u is None else self.u[k : k + 1]
         a = None if self.a is None else self.a[k : k + 1]
         return Points([self.models[k]], self.q[k : k + 1], self.v[k : k + 1], self.tau[k : k + 1], u, wrenches, a)
+
+
+def nearby(points: Points, rng: np.random.Generator) -> Points:
+    """Return points next to given ones, as far away as an equilibrium is known; with closures and gears, closed ones."""
+    model = points.models[0]
+    lengths = np.array([unit != "rad" for unit in model.assembly.coordinate_units])
+    reach = _NEARBY * np.where(lengths, model._size, 1.0)
+    q, v = points.q.copy(), points.v * (1.0 + _NEARBY * rng.uniform(-1.0, 1.0, points.v.shape))
+    for k, own in enumerate(points.models):
+        q[k] = own.integrate(q[k], reach * rng.uniform(-1.0, 1.0, own.nv))
+        if own.is_constrained:
+            q[k] = own.assemble(q[k])
+            v[k] = own.assemble_velocity(q[k], v[k])
+    return points._replace(q=q, v=v)
 
 
 class Motion(NamedTuple):

@@ -11,7 +11,7 @@ from titop.blocks.errors import Finding, warn
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.linearisation import Linearisation, Points, linearise
+from titop.solvers.linear.linearisation import Points, linearise, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.readings import Reading, read_outputs
 from titop.solvers.linear.signals import Signal, exported, state_signals, table_of
@@ -20,8 +20,9 @@ from titop.solvers.model import Model
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: Accelerations (m/s^2, rad/s^2) from which on a point is said not to be an equilibrium.
-_AT_REST = 1e-6
+#: Accelerations (m/s^2, rad/s^2) from which on a point is said not to be an equilibrium; and the errors of its coordinates and
+#: rates that excuse larger ones in stiff systems.
+_AT_REST, _TOLERANCE = 1e-6, 1e-8
 
 
 def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
@@ -31,7 +32,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        Not checked to be an equilibrium.
+        What `trim` returns, or any state; away from an equilibrium a warning gives the acceleration.
 
     Returns
     -------
@@ -52,7 +53,11 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     """
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
-    _, A, B = point.model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    model = point.model
+    a, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    drift = A[model.nv :, : model.nv] @ point.v
+    if a.any() or drift.any():
+        _warn_away_from_equilibrium(model, np.arange(model.nv), a, drift, A[model.nv :])
     return A, B
 
 
@@ -123,8 +128,18 @@ def linearize(
     points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if at.u is None else at.u[None], wrenches)
     linear = linearise(points, drives, readings, independent)
     states = state_signals(at.model)
-    kept = kept_states(linear.states, linear.A, linear.C, states, omitted, readings)
-    _warn_away_from_equilibrium(at.model, linear, linear.states[kept], drives)
+    chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
+
+    def again(_: Array) -> list[tuple[Array, Array]]:
+        rng = np.random.default_rng(0)
+        found = (linearise(nearby(points, rng), drives, readings, chosen) for _ in range(2))
+        return [(other.A, other.C) for other in found]
+
+    kept = kept_states(linear.states, (linear.A, linear.C), states, omitted, readings, again)
+    moving = np.array([k for k in kept if linear.states[k] >= at.model.nv], dtype=int)
+    moving = moving[~drives.prescribed[linear.states[moving] - at.model.nv]]
+    rates = linear.states[moving] - at.model.nv
+    _warn_away_from_equilibrium(at.model, rates, linear.a[0, rates], linear.drift[0, rates], linear.A[0][moving])
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], drives, readings, at.model.name)
 
@@ -154,15 +169,16 @@ def named_system(
     return system
 
 
-def _warn_away_from_equilibrium(model: Model, linear: Linearisation, states: Array, drives: Drives) -> None:
-    """Warn when coordinates that remain are accelerated, now or while the reference moves."""
-    rates = states[states >= model.nv] - model.nv
-    rates = rates[~drives.prescribed[rates]]
-    if not rates.size:
-        return
-    for what, values in (("accelerated", linear.a[0, rates]), ("accelerated ever more", linear.drift[0, rates])):
-        worst = int(np.abs(values).argmax())
-        if abs(values[worst]) > _AT_REST * max(1.0, float(np.abs(linear.A[0]).max())):
+def _warn_away_from_equilibrium(model: Model, rates: Array, a: Array, drift: Array, slopes: Array) -> None:
+    """Warn when coordinates are accelerated, now or while the reference moves.
+
+    `rates` are entries of v; `a`, `drift` and the rows of `slopes` are their accelerations, and how these change.
+    """
+    allowed = _AT_REST + _TOLERANCE * np.abs(slopes).sum(axis=1)
+    for what, values in (("accelerated", a), ("accelerated ever more", drift)):
+        excess = np.abs(values) / allowed
+        if excess.max(initial=0.0) > 1:
+            worst = int(excess.argmax())
             name, found = model.coordinate_names[rates[worst]], f"{what} by {values[worst]:.3g}"
             advice = "find an equilibrium with tt.trim; this model holds for short times only"
             warn([Finding("no-equilibrium", f"point: {name}", found, "no acceleration", advice)], stacklevel=4)

@@ -15,12 +15,10 @@ from titop.solvers.arguments import read_mapping
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
-from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.family import Family, Recipe
 from titop.solvers.linear.family_results import Results
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.omission import kept_states, read_omitted
-from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.signals import state_signals
 from titop.solvers.model import Model
 
@@ -125,21 +123,18 @@ def lpv(
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
         results = family.given(points, targets, lines, _read_workers(workers), progress)
-    return _assembled(guess.model, axes, grid, results, recipe, omit, points is not None)
+    return _assembled(family, axes, grid, results, omit, points is not None)
 
 
-def _assembled(
-    model: Model, axes: dict[str, Array], grid: bool, results: Results, recipe: Recipe, omit: Any, given: bool
-) -> LPVModel:
+def _assembled(family: Family, axes: dict[str, Array], grid: bool, results: Results, omit: Any, given: bool) -> LPVModel:
     """Return the family's model: states left out, arrays in the grid's shape."""
-    drives = Drives(model, recipe.inputs, recipe.hold)
-    readings = read_outputs(model, recipe.outputs, drives)
+    model, drives, readings = family.guess.model, family.drives, family.readings
     signals, valid = state_signals(model), results.valid
     kept = np.arange(len(results.states))
     omitted = read_omitted(model, omit)
     A, B, C = results.A, results.B, results.C
     if omitted.size:
-        kept = kept_states(results.states, A[valid], C[valid], signals, omitted, readings)
+        kept = kept_states(results.states, (A[valid], C[valid]), signals, omitted, readings, family.nearby)
         A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
     if given:
         _warn_away_from_equilibria(model, results, results.states[kept])

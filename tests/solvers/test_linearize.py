@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.closed_systems import four_bar, slider_crank
@@ -369,6 +371,24 @@ def test_a_pendulum_that_passes_its_lowest_point_is_no_equilibrium() -> None:
         tt.linearize(s.resolve(), ([0.0], [1.0]))
 
 
+@pytest.mark.parametrize("matrices", [tt.linear_matrices, tt.linearize])
+def test_accelerations_beside_stiff_springs_are_told(matrices: Any) -> None:
+    """An upright sledge falls at 9.81 m/s^2, whatever stands on it; at its equilibria nothing is said."""
+    for stiffness in (0.0, 1e4, 1e8):
+        s = tt.System("lift", gravity=[0, 0, -9.81])
+        first, second = tt.RigidBody("first", 1.0), tt.RigidBody("second", 1.0)
+        s.connect("world", first, tt.Prismatic("track", axis=[0, 0, 1]))
+        s.connect(first, second, tt.Prismatic("stiff", axis=[0, 0, 1], stiffness=stiffness))
+        model = s.resolve()
+        with pytest.warns(tt.ModelWarning, match=r"point: (track|stiff): got accelerated by -9.81"):
+            matrices(model, model.neutral())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            matrices(model, (model.neutral(), np.zeros(2), np.array([2 * 9.81, 9.81])))
+            held = ["stiff", "track.tau"] if stiffness else ["stiff.tau", "track.tau"]
+            matrices(model, tt.trim(model, held))
+
+
 def test_raw_matrices_are_those_of_the_system() -> None:
     model = cart().resolve()
     A, B = tt.linear_matrices(model, model.neutral())
@@ -386,7 +406,8 @@ def test_raw_matrices_in_one_kernel(seed: int) -> None:
     found, expected = model._linear_matrices(q, v, tau), Model._linear_matrices(model, q, v, tau)
     for ours, theirs in zip(found, expected, strict=True):
         assert np.array_equal(ours, theirs)
-    listed = tt.linear_matrices(model, (q.tolist(), v.tolist(), tau.tolist()))
+    with pytest.warns(tt.ModelWarning, match="no-equilibrium"):
+        listed = tt.linear_matrices(model, (q.tolist(), v.tolist(), tau.tolist()))
     assert np.abs(listed[0] - found[1]).max() < 1e-9 * np.abs(found[1]).max()  # quaternions divided by their norm
     with_brackets = np.abs(found[1][: model.nv, : model.nv]).max() > 0
     assert with_brackets == any(not model.has_plain_coordinates(k) for k in range(model.nv))
@@ -460,3 +481,51 @@ def test_reactions_of_a_closed_chain() -> None:
     # second-order differences of forces near 10 N with a step of 1e-5: about 1e-9
     assert np.abs(np.hstack([system.C, system.D]) - slopes).max() < 1e-7
     assert np.abs(slopes).max() > 1
+
+
+def sledges(stiffness: float, rail: float, closed: str = "") -> tt.Model:
+    """Return two sledges of 1 kg on each other, coupled stiffly by a spring or a closure; the first on a sprung rail."""
+    s = tt.System("sledges", gravity=[0, 0, -9.81])
+    turned = tt.Pose([0.3, 0.2, 0.1], Rotation.from_rotvec([0.3, -0.4, 0.5]).as_matrix())
+    first, second = (tt.RigidBody(name, 1.0, inertia=1.0, ports={"A": turned}) for name in ("first", "second"))
+    spring = {"stiffness": stiffness} if not closed else {}
+    s.connect("world", first, tt.Prismatic("rail", axis=[1, 0, 0], stiffness=rail))
+    s.connect(first, second, tt.Prismatic("stiff", axis=[1, 0, 0], **spring))
+    if closed == "compliant":
+        s.close_loop(first.port("A"), second.port("A"), tt.CompliantClosure("pad", stiffness * np.eye(6), np.zeros((6, 6))))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("stiffness", [1e9, 1e12])
+@pytest.mark.parametrize("closed", ["", "compliant"])
+def test_a_soft_spring_beside_a_stiff_one_is_not_omitted(stiffness: float, closed: str) -> None:
+    """The rail's mode at sqrt(1/2) rad/s is there however stiff the rest is; without its spring nothing depends on it."""
+    soft = sledges(stiffness, 1.0, closed)
+    # poles near 0.7 rad/s beside 1e6: eigenvalues of the squares would lose them, balanced ones do not
+    assert np.abs(tt.linearize(soft, soft.neutral()).poles()).min() == pytest.approx(np.sqrt(0.5), rel=1e-3)
+    for omit in (["rail"], ["rail.q"]):
+        with refusal("not-omissible", "depends on 'rail.q'"):
+            tt.linearize(soft, soft.neutral(), omit=omit)
+        with refusal("not-omissible", "depends on 'rail.q'"):
+            tt.lpv(soft, {"second.mass": [1.0, 2.0]}, omit=omit)
+    free = sledges(stiffness, 0.0, closed)
+    for q in ([0.0, 0.0], [0.7, 0.0]):
+        assert tt.linearize(free, np.array(q), omit=["rail"]).state_labels == ["stiff_q", "stiff_v"]
+    assert len(tt.lpv(free, {"second.mass": [1.0, 2.0]}, omit=["rail"]).states) == 2
+
+
+def test_an_equilibrium_that_is_known_to_its_tolerance_has_what_can_be_omitted() -> None:
+    """A hovering body turns freely about the vertical; a tilt of 1e-10 rad, which a search leaves, is no dependence."""
+    s = tt.System("drone", gravity=[0, 0, -9.81])
+    body = tt.RigidBody("body", 2.0, com=[0, 0, -0.3], inertia=[1.0, 2.0, 2.5], ports={"rotor": [0, 0, 0.2]})
+    s.connect("world", body, tt.Free("base"))
+    s.add_actuator(tt.Thruster("rotor", body.port("rotor"), max_thrust=30))
+    s.add_load(tt.Load("kite", body.port("rotor"), force=[0, 0, 1.0], frame="world"))
+    model = s.resolve()
+    for tilt in (0.0, 1e-10):
+        q = model.integrate(model.neutral(), [0, 0, 0, tilt, -0.7 * tilt, 0.4])
+        point = tt.OperatingPoint(model, q, u={"rotor": 2 * 9.81 - 1.0})
+        omit = ["base.x.q", "base.y.q", "base.z.q", "base.rz.q"]
+        assert tt.linearize(model, point, ["rotor"], ["base.rx.v"], omit=omit).nstates == 8
+        with refusal("not-omissible", "depends on 'base.rx.q'"):
+            tt.linearize(model, point, ["rotor"], omit=["base.rx.q"])
