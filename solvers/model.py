@@ -125,14 +125,20 @@ class Model(Differentiable):
         -------
         (18,) array
             Spatial acceleration (6), twist (6) and position from the inertial origin (3, m), in the port's frame;
-            Euler angles (3, rad). At a gimbal lock the third angle is zero.
+            Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and third angle are all
+            but undetermined; in the lock the third is zero.
         """
+        motion, rotation = self._turning_motion(port, q, v, a)
+        angles = euler_angles(rotation, sequence)
+        warn_of_gimbal_lock(port, angles, sequence)
+        return np.concatenate([motion, angles])
+
+    def _turning_motion(self, port: str, q: Any, v: Any, a: Any) -> tuple[Array, Array]:
+        """Return a port's motion vector without Euler angles (15), and its rotation (3x3) in their place."""
         motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
         acceleration = motion.acceleration.copy()
         acceleration[:3] += motion.rotation.T @ self.gravity
-        return np.concatenate(
-            [acceleration, motion.twist, motion.rotation.T @ motion.position, euler_angles(motion.rotation, sequence)]
-        )
+        return np.concatenate([acceleration, motion.twist, motion.rotation.T @ motion.position]), motion.rotation
 
     def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
         """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
@@ -276,6 +282,19 @@ class Model(Differentiable):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"
+
+
+#: How near to a gimbal lock (rad) Euler angles are said to be undetermined.
+_NEAR_LOCK = np.radians(0.1)
+
+
+def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
+    """Warn of Euler angles (3, rad) within 0.1 degree of a gimbal lock."""
+    away = np.sin(angles[1]) if sequence[0] == sequence[2] else np.cos(angles[1])
+    if abs(away) < np.sin(_NEAR_LOCK):
+        found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
+        advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
+        warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)
 
 
 def euler_angles(rotation: Array, sequence: str) -> Array:

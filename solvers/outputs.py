@@ -27,7 +27,7 @@ def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: 
     if isinstance(sensor, Accelerometer):
         return model.accelerometer(str(sensor.target), q, v, a)
     if isinstance(sensor, Gyro):
-        return model.motion(str(sensor.target), q, v, a)[9:12]
+        return model._turning_motion(str(sensor.target), q, v, a)[0][9:12]
     if isinstance(sensor, PoseSensor):
         angles = model.motion(str(sensor.target), q, v, a, sensor.sequence)[15:]
         return np.concatenate([model.pose(str(sensor.target), q)[1], angles])

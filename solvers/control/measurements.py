@@ -85,7 +85,9 @@ def _source(model: Model, name: str, origin: Array) -> _Source:
         return _Source("v", lambda q, v, *_: v, entry, f"{model.assembly.coordinate_units[entry]}/s", False)
     start, unit = PORT_PARTS[part[:-3]]
     key = f"{target} dynamic" if start < 6 else target
-    return _Source(key, lambda q, v, a, *_: model.motion(target, q, v, a), start + int(part[-2]), unit, start < 6)
+    if part.startswith("theta"):
+        return _Source(name[:-3], lambda q, v, a, *_: model.motion(target, q, v, a), start + int(part[-2]), unit, False)
+    return _Source(key, lambda q, v, a, *_: model._turning_motion(target, q, v, a)[0], start + int(part[-2]), unit, start < 6)
 
 
 def _is_plain(model: Model, coordinate: str) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array, rotation_exp, skew
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.model import euler_angles
+from titop.solvers.model import euler_angles, warn_of_gimbal_lock
 
 #: Parts of a motion vector with their units: spatial acceleration, twist, position (all in the port's frame), Euler angles XYZ.
 PORT_PARTS = {"dv": "m/s^2", "dw": "rad/s^2", "v": "m/s", "w": "rad/s", "r": "m", "theta": "rad"}
@@ -20,7 +20,9 @@ _LOCK = 1e-6
 
 def port_value(at: Snapshot, port: str, part: str) -> Array:
     """Return a part (3) of a port's motion vector."""
-    return at.model.motion(port, at.q, at.v, at.a)[_ROWS[part]]
+    if part == "theta":
+        return at.model.motion(port, at.q, at.v, at.a)[_ROWS[part]]
+    return at.model._turning_motion(port, at.q, at.v, at.a)[0][_ROWS[part]]
 
 
 def port_slopes(at: Snapshot, change: Variation, port: str, part: str) -> Array:
@@ -67,4 +69,5 @@ def euler_slopes(port: str, rotation: Array, sequence: str) -> Array:
                 "gimbal-lock", f"{port}.theta", found, "angles with a derivative", "read another sequence with a PoseSensor"
             )
         )
+    warn_of_gimbal_lock(port, angles, sequence)
     return np.linalg.inv(axes)

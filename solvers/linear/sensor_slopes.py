@@ -32,7 +32,8 @@ def sensor_slopes(at: Snapshot, change: Variation, sensor: Sensor, opened: Opene
 
 def _specific_force(at: Snapshot, change: Variation, port: str) -> Array:
     """Return the change of ``dv - R^T g + w x v``."""
-    twist, rotation = at.model.motion(port, at.q, at.v, at.a)[6:12], at.model.pose(port, at.q)[0]
+    motion, rotation = at.model._turning_motion(port, at.q, at.v, at.a)
+    twist = motion[6:12]
     turned = at.model.jacobian(port, at.q)[3:] @ change.q
     rates = twist_slopes(at, change, port)
     gravity = skew(rotation.T @ at.model.gravity) @ turned

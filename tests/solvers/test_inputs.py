@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.systems import random_state
@@ -256,3 +259,34 @@ def test_sensors_spell_angles_as_ports_do() -> None:
     system = tt.linearize(model, q, outputs=["tracker.theta[1]", "body.theta[1]"])
     assert system.output_labels == ["tracker_theta[1]", "body_theta[1]"]
     assert np.abs(system.C[0] - system.C[1]).max() < 1e-15
+
+
+@pytest.mark.parametrize(("sequence", "locked"), [("XYZ", 90.0), ("ZYX", -90.0), ("ZXZ", 0.0), ("YXY", 180.0)])
+def test_angles_near_a_gimbal_lock_are_told(sequence: str, locked: float) -> None:
+    """Wherever they are read: motion vectors, sensors, linear models; nothing is said of what is no angle."""
+    s = tt.System("top", gravity=[0, 0, 0])
+    body = tt.RigidBody("body", 1.0, inertia=1.0)
+    s.connect("world", body, tt.Spherical("pivot"))
+    s.add_sensor(tt.PoseSensor("tracker", body, sequence))
+    s.add_sensor(tt.Gyro("gyro", body))
+    model = s.resolve()
+    rest = np.zeros(3)
+    for away, told in ((0.0, True), (0.05, True), (0.2, False)):
+        turn = Rotation.from_euler(sequence, [20.0, locked - away, 30.0], degrees=True)
+        q = model.configuration({"pivot": turn})
+        readers = [
+            lambda: model.motion("body", q, rest, rest, sequence),  # noqa: B023
+            lambda: model.outputs(q, rest, rest),  # noqa: B023
+        ]
+        if away:  # in the lock slopes are refused
+            readers.append(lambda: tt.linearize(model, q, outputs=["tracker"]))  # noqa: B023
+        for read in readers:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                read()
+            about = [str(warning.message) for warning in caught if "gimbal-lock" in str(warning.message)]
+            assert bool(about) == told
+            assert all(text.startswith("body.theta") and sequence in text for text in about)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tt.linearize(model, q, outputs=["gyro", "body.w", "body.r", "body.dv"])
