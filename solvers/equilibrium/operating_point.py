@@ -16,9 +16,9 @@ from titop.solvers.linear.reduction import reduction
 from titop.solvers.linear.signals import state_signals
 from titop.solvers.model import Model
 
-#: Eigenvalues whose real part is below this part of the largest one count as on the axis: those of drifting coordinates are
-#: defective zeros, which rounding moves by its square root.
-_NEUTRAL = 1e-6
+#: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
+#: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.
+_EXACT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +90,30 @@ class OperatingPoint:
     @cached_property
     def eigenvalues(self) -> Array:
         """Eigenvalues (rad/s) of the linearisation, inputs held constant; the least damped first."""
+        values = np.linalg.eigvals(self._slopes)
+        return values[np.lexsort((values.imag, -values.real))]
+
+    @cached_property
+    def _slopes(self) -> Array:
+        """The matrix of the linearisation in independent coordinates."""
         _, A, _ = self.model._linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
         reduced = reduction(self.model, self.q, self.v, np.zeros(self.model.nv, dtype=bool))
-        values = np.linalg.eigvals(reduced.rows(reduced.columns(A)))
-        return values[np.lexsort((values.imag, -values.real))]
+        return reduced.rows(reduced.columns(A))
 
     @property
     def stability(self) -> str:
         """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open."""
-        size = _NEUTRAL * max(1.0, float(np.abs(self.eigenvalues).max(initial=0.0)))
-        largest = float(self.eigenvalues.real.max(initial=-np.inf))
-        return "unstable" if largest > size else "neutral" if largest > -size else "stable"
+        from scipy import linalg
+
+        if not len(self._slopes):
+            return "stable"
+        balanced = linalg.matrix_balance(self._slopes)[0]
+        values, left, right = linalg.eig(balanced, left=True, right=True)
+        with np.errstate(divide="ignore"):  # defective ones may be anywhere
+            moved = _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
+        if (values.real > moved).any():
+            return "unstable"
+        return "neutral" if (values.real > -moved).any() else "stable"
 
     @property
     def drifting(self) -> tuple[str, ...]:
