@@ -60,7 +60,7 @@ class Gyro(_PortSensor):
 
 
 class PoseSensor(_PortSensor):
-    """Position (m, inertial) and Euler angles (rad) of a port.
+    """Position (m, inertial) and Euler angles (rad) of a port: ``x``, ``y``, ``z`` and ``theta[0]`` to ``theta[2]``.
 
     Parameters
     ----------

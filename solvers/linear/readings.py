@@ -59,12 +59,13 @@ class Reading(NamedTuple):
     slopes: Callable[[Any, Any], Array]
     selects: bool = False
 
-    def component(self, k: int) -> Reading:
-        """Return one of the outputs alone."""
+    def only(self, *entries: int) -> Reading:
+        """Return some of the outputs alone."""
+        chosen = list(entries)
         return Reading(
-            (self.signals[k],),
-            lambda at: self.value(at)[k : k + 1],
-            lambda at, d: self.slopes(at, d)[..., k : k + 1, :],
+            tuple(self.signals[k] for k in chosen),
+            lambda at: self.value(at)[..., chosen],
+            lambda at, d: self.slopes(at, d)[..., chosen, :],
             self.selects,
         )
 
@@ -91,7 +92,7 @@ def _read(model: Model, output: Any, drives: Drives) -> Reading:
     if reading is None and isinstance(output, str) and (match := _COMPONENT.fullmatch(output)):
         whole, index = _expand(model, match["base"], drives), int(match["index"])
         if whole is not None and index < len(whole.signals):
-            reading = whole.component(index)
+            reading = whole.only(index)
     if reading is None:
         raise unknown_name("output", output, "a coordinate's, port's, joint's or sensor's output", _known(model))
     return reading
@@ -148,7 +149,10 @@ def _sensor(model: Model, name: str, drives: Drives) -> Reading | None:
         if name == sensor.name:
             return _whole_sensor(model, sensor, drives)
         if name in sensor.output_names:
-            return _whole_sensor(model, sensor, drives).component(sensor.output_names.index(name))
+            return _whole_sensor(model, sensor, drives).only(sensor.output_names.index(name))
+        parts = [k for k, output in enumerate(sensor.output_names) if output.startswith(f"{name}[")]
+        if parts:
+            return _whole_sensor(model, sensor, drives).only(*parts)
     return None
 
 

@@ -259,6 +259,9 @@ def test_sensors_spell_angles_as_ports_do() -> None:
     system = tt.linearize(model, q, outputs=["tracker.theta[1]", "body.theta[1]"])
     assert system.output_labels == ["tracker_theta[1]", "body_theta[1]"]
     assert np.abs(system.C[0] - system.C[1]).max() < 1e-15
+    whole = tt.linearize(model, q, outputs=["tracker.theta", "body.theta"])
+    assert whole.output_labels[:3] == [f"tracker_theta[{k}]" for k in range(3)]
+    assert np.abs(whole.C[:3] - whole.C[3:]).max() < 1e-15
 
 
 @pytest.mark.parametrize(("sequence", "locked"), [("XYZ", 90.0), ("ZYX", -90.0), ("ZXZ", 0.0), ("YXY", 180.0)])

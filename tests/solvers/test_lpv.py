@@ -154,6 +154,18 @@ def test_a_list_of_parameters_tied_together() -> None:
         family.at(left_mass=1.1, right_mass=1.2, shaft_v=6.0)
 
 
+def test_components_of_joints_are_outputs_of_a_family() -> None:
+    """One coordinate of a joint of several, at every point of the family."""
+    s = tt.System("cardan", gravity=[0, 0, -9.81])
+    body = tt.RigidBody("bob", 2.0, com=[0, 0, -1], inertia=0.1)
+    s.connect("world", body, tt.Universal("joint", axis1=[1, 0, 0], axis2=[0, 1, 0]))
+    model = s.resolve()
+    values = [0.1, 0.2, 0.3]
+    family = tt.lpv(model, {"joint.second.q": values}, unknowns=["joint.first.tau", "joint.second.tau"], outputs=["joint.q[1]"])
+    assert family.y[:, 0] == pytest.approx(values, abs=1e-15)
+    assert np.array_equal(family.C, np.tile([[[0.0, 1.0, 0.0, 0.0]]], (3, 1, 1)))
+
+
 def test_omission_and_holding() -> None:
     family = tt.lpv(spinner(), {"shaft.v": SPINS}, **{**ARMS, "outputs": ["left_hinge.q"]}, omit=["shaft.q"])
     assert [signal.path for signal in family.states][2] == "shaft.v"
