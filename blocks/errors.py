@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import pickle
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,9 +39,20 @@ class Finding:
     advice: str
 
     def __str__(self) -> str:
+        return f"{self.where}: got {self._shown()}; expected {self.expected}; {self.advice} [{self.code}]"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it go to other processes whatever was found: what cannot be sent goes as the text that the message shows."""
+        try:
+            pickle.loads(pickle.dumps(self.value))
+            value = self.value
+        except Exception:
+            value = self._shown()
+        return Finding, (self.code, self.where, value, self.expected, self.advice)
+
+    def _shown(self) -> str:
         value = " ".join(str(self.value).split())
-        value = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + " ..."
-        return f"{self.where}: got {value}; expected {self.expected}; {self.advice} [{self.code}]"
+        return value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + " ..."
 
 
 class ModelError(ValueError):
@@ -63,6 +75,10 @@ class ModelError(ValueError):
         self.code = self.findings[0].code
         self.where = self.findings[0].where
         super().__init__(list_findings(self.findings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make it anew from its findings in another process; notes go along."""
+        return type(self), (self.findings,), {"__notes__": notes} if (notes := getattr(self, "__notes__", None)) else None
 
 
 class ModelWarning(UserWarning):
