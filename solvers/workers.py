@@ -1,49 +1,181 @@
 """Spreading independent work over processes.
 
 Threads would not do: the integrator calls back into Python at every step, so that two threads take as long as one.
+Each process answers its tasks one by one, so that the task at which a process died is known.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+import pickle
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing import connection
 from typing import Any
+
+from titop.blocks.errors import Finding, ModelError
 
 #: Batches that each process gets, so that none waits long for the last.
 _BATCHES = 8
 
-#: The function of a worker process: forked processes inherit it, so that it may be any function.
-_work: Callable[[int], Any]
+#: What a process says first, once it can work.
+_READY = b"ready"
 
 
-def spread(function: Callable[[int], Any], n: int, workers: int, progress: bool) -> list[Any]:
-    """Return ``[function(0), ..., function(n - 1)]``, computed by a number of processes.
+def spread(
+    tasks: Sequence[Any],
+    make: Callable[..., Callable[[Any], Any]],
+    arguments: tuple[Any, ...],
+    workers: int,
+    died: Callable[[Any, str], Any],
+    method: str | None = None,
+) -> Iterator[Any]:
+    """Yield what a function returns for each task, in the tasks' order, computed by a number of processes.
 
     Parameters
     ----------
-    function : callable
-    n : int
+    tasks : sequence
+    make : callable
+        ``make(*arguments)`` returns the function, in each process.
     workers : int
-    progress : bool
-        Show a progress bar on a terminal when it takes longer than a second.
+    died : callable ``f(task, how)``
+        What a task comes to whose process died: its result, or an error; `how` says what became of the process.
+    method : {"fork", "spawn", "forkserver"}, optional
+        How processes start. Forked ones, the default where there are any, take functions of any kind.
+
+    Raises
+    ------
+    Exception
+        What the function raises for a task.
+    ModelError
+        If processes cannot start.
     """
-    from tqdm import tqdm
+    if method is None and "fork" in multiprocessing.get_all_start_methods():
+        method = "fork"
+    context = multiprocessing.get_context(method)
+    size = max(1, len(tasks) // (workers * _BATCHES))
+    waiting = [range(k, min(k + size, len(tasks))) for k in reversed(range(0, len(tasks), size))]
+    crew = [_Worker(context, make, arguments) for _ in range(min(workers, len(waiting)))]
+    answers: dict[int, tuple[bool, Any]] = {}
+    try:
+        for k in range(len(tasks)):
+            while k not in answers:
+                _take_answers(tasks, waiting, crew, answers, died)
+            good, answer = answers.pop(k)
+            if not good:
+                raise answer
+            yield answer
+    finally:
+        for worker in crew:
+            worker.end()
 
-    bar: dict[str, Any] = {"total": n, "unit": "run", "delay": 1.0, "disable": None if progress else True, "leave": False}
-    if workers == 1:
-        return list(tqdm(map(function, range(n)), **bar))
-    forks = "fork" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("fork" if forks else None)
-    size = max(1, n // (workers * _BATCHES))
-    with ProcessPoolExecutor(min(workers, n), context, _start, (function,)) as pool:
-        return list(tqdm(pool.map(_call, range(n), chunksize=size), **bar))
+
+class _Worker:
+    """A process, seen from the one that started it; `batch` holds the numbers of the tasks that it has to answer."""
+
+    def __init__(self, context: Any, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._context, self._made = context, (make, arguments)
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the process."""
+        self.line, far_end = self._context.Pipe()
+        self.process = self._context.Process(target=_serve, args=(far_end, *self._made))
+        self.process.start()
+        far_end.close()
+        self.ready, self.batch = False, range(0)
+
+    def give(self, tasks: Sequence[Any], batch: range) -> None:
+        """Give it tasks, if it has none."""
+        self.batch = batch
+        with suppress(OSError):  # it has just died, which shows when it is listened to
+            self.line.send([tasks[k] for k in batch])
+
+    def receive(self) -> bytes | None:
+        """Return what it says, or None if it is dead; one of these it is."""
+        try:
+            return self.line.recv_bytes() if self.line.poll() else None
+        except (EOFError, OSError):
+            return None
+
+    def fate(self) -> str:
+        """Say what became of a dead process."""
+        self.process.join()
+        code = self.process.exitcode
+        if code >= 0:
+            return f"its process ended with exit code {code}"
+        return f"its process was ended by {signal.Signals(-code).name}"
+
+    def end(self) -> None:
+        """End the process."""
+        self.line.close()
+        self.process.terminate()
+        self.process.join()
 
 
-def _start(function: Callable[[int], Any]) -> None:
-    global _work
-    _work = function
+def _take_answers(
+    tasks: Sequence[Any],
+    waiting: list[range],
+    crew: list[_Worker],
+    answers: dict[int, tuple[bool, Any]],
+    died: Callable[[Any, str], Any],
+) -> None:
+    """Wait until some workers say something; keep their answers, and give them new tasks."""
+    lines = {worker.line: worker for worker in crew if worker.batch or not worker.ready}
+    ends = {worker.process.sentinel: worker for worker in lines.values()}
+    told = connection.wait([*lines, *ends])
+    for worker in dict.fromkeys({**lines, **ends}[source] for source in told):
+        message = worker.receive()
+        if message is None and not worker.ready:
+            found, expected = f"{worker.fate()} before its first task", "processes that start"
+            advice = 'its own message says more; begin a script with if __name__ == "__main__":, or use workers=1'
+            raise ModelError(Finding("worker-died", "workers", found, expected, advice))
+        if message is None:
+            k, rest = worker.batch[0], worker.batch[1:]
+            answers[k] = True, died(tasks[k], worker.fate())
+            waiting += [rest] if rest else []
+            if waiting:
+                worker.begin()
+            else:
+                worker.batch = range(0)
+            continue
+        if message == _READY:
+            worker.ready = True
+        else:
+            answers[worker.batch[0]] = pickle.loads(message)
+            worker.batch = worker.batch[1:]
+        if not worker.batch and waiting:
+            worker.give(tasks, waiting.pop())
 
 
-def _call(k: int) -> Any:
-    return _work(k)
+def _serve(line: Any, make: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
+    """Answer tasks until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
+    function = make(*arguments)
+    line.send_bytes(_READY)
+    while True:
+        try:
+            batch = line.recv()
+        except EOFError:
+            return
+        for task in batch:
+            line.send_bytes(_answer(function, task))
+
+
+def _answer(function: Callable[[Any], Any], task: Any) -> bytes:
+    """Return whether the function has a result for a task, and the result or the error, to be sent to another process."""
+    try:
+        return pickle.dumps((True, function(task)))
+    except Exception as error:
+        return _packed(error)
+
+
+def _packed(error: Exception) -> bytes:
+    """Return an error to be sent; one that cannot be sent, as its words."""
+    try:
+        answer = pickle.dumps((False, error))
+        pickle.loads(answer)
+    except Exception:
+        return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+    return answer

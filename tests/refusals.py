@@ -38,10 +38,10 @@ def refused(s: tt.System, engine: str = "compiled") -> tt.ModelError:
 
 
 @contextmanager
-def refusal(code: str, text: str) -> Iterator[None]:
+def refusal(code: str, text: str) -> Iterator[pytest.ExceptionInfo[tt.ModelError]]:
     """Assert that what is done inside is refused with a code and a message that holds a text."""
     with pytest.raises(tt.ModelError, match=re.escape(text)) as caught:
-        yield
+        yield caught
     assert caught.value.code == code
 
 

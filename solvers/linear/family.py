@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -20,15 +19,13 @@ from titop.solvers.linear.linearisation import Points, linearise, nearby
 from titop.solvers.linear.readings import Reading, read_outputs
 from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
+from titop.solvers.workers import spread
 
 #: Points that are linearised together.
 _CHUNK = 500
 
 #: Lines of points: the line that precedes each one (-1 for the first), and the rows of its points.
 Lines = list[tuple[int, Array]]
-
-#: Calls a function of the family with each of some arguments.
-Run = Callable[[Callable[..., Any], list[Any]], Iterable[Any]]
 
 #: A family that takes longer than this (s) shows a progress bar.
 _SHOW_PROGRESS_AFTER = 1.0
@@ -74,8 +71,7 @@ class Family:
         ModelError
             Where the family's independent coordinates fail.
         """
-        with self._running(workers) as run:
-            return self._members([_bare(point, self.guess.model) for point in points], targets, lines, run, workers, progress)
+        return self._members([_bare(point, self.guess.model) for point in points], targets, lines, workers, progress)
 
     def trimmed(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
@@ -89,17 +85,20 @@ class Family:
         """
         starts = self._line_starts(targets, lines)
         bare = [None if start is None else _bare(start) for start in starts]
-        jobs = [(start, targets[rows]) for start, (_, rows) in zip(bare, lines, strict=True)]
+        tasks = [
+            Task(self._span(targets[rows]), _followed, (start, targets[rows]))
+            for start, (_, rows) in zip(bare, lines, strict=True)
+        ]
         found: list[BarePoint | None] = [None] * len(targets)
-        with self._running(workers) as run:
-            sizes = [len(rows) for _, rows in lines]
-            for (_, rows), part in zip(lines, _shown(run(_followed, jobs), sizes, "points trimmed", progress), strict=True):
-                for row, point in zip(rows, part, strict=True):
-                    found[row] = point
-            return self._members(found, targets, lines, run, workers, progress)
+        sizes = [len(rows) for _, rows in lines]
+        parts = _shown(self._results(tasks, workers), sizes, "points trimmed", progress)
+        for (_, rows), part in zip(lines, parts, strict=True):
+            for row, point in zip(rows, part, strict=True):
+                found[row] = point
+        return self._members(found, targets, lines, workers, progress)
 
     def _members(
-        self, points: Sequence[BarePoint | None], targets: Array, lines: Lines, run: Run, workers: int, progress: bool
+        self, points: Sequence[BarePoint | None], targets: Array, lines: Lines, workers: int, progress: bool
     ) -> Results:
         """Return the results at the points that there are, all in the same states."""
         rows = np.array([k for k, point in enumerate(points) if point is not None], dtype=int)
@@ -110,7 +109,8 @@ class Family:
         self._linearised_at = there, independent
         size = min(_CHUNK, -(-len(rows) // workers))
         starts = range(0, len(rows), size)
-        parts = run(_linearised, [(there[k : k + size], independent) for k in starts])
+        tasks = [Task(self._span(targets[rows[k : k + size]]), _linearised, (there[k : k + size], independent)) for k in starts]
+        parts = self._results(tasks, workers)
         whole: Results | None = None
         shown = _shown(parts, [len(rows[k : k + size]) for k in starts], "points linearised", progress)
         for k, part in zip(starts, shown, strict=True):
@@ -133,7 +133,7 @@ class Family:
             return asked
 
         def name(k: int) -> str:
-            return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, targets[rows[k]], strict=True))
+            return self._values(targets[rows[k]])
 
         before = _neighbours(rows, lines)
         basis = FamilyBasis([point.on(model) for point in points], before, self.drives.held, name)
@@ -203,21 +203,41 @@ class Family:
             return follow(start or self.guess, target, recipe.unknowns, recipe.bounds, recipe.tolerance, start is not None)
         except ConvergenceError:
             return None
+        except Exception as error:
+            error.add_note(f"at {self._values(values)}")
+            raise
+
+    def _values(self, values: Array) -> str:
+        return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, values, strict=True))
+
+    def _span(self, targets: Array) -> str:
+        return f"{self._values(targets[0])} to {self._values(targets[-1])}"
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _running(self, workers: int) -> Iterator[Run]:
-        """Give a function that calls functions of this family with arguments, here or in several processes."""
+    def _results(self, tasks: list[Task], workers: int) -> Iterator[Any]:
+        """Return what comes of tasks, done here or in several processes."""
         if workers == 1:
-            yield lambda function, arguments: (function(self, argument) for argument in arguments)
-            return
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
+            return (task.run(self) for task in tasks)
         made = type(self.guess.model), self.guess.model.assembly, _bare(self.guess), self.recipe
-        with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, made) as pool:
-            yield lambda function, arguments: pool.map(_run, [(function, argument) for argument in arguments])
+        return spread(tasks, _worker, made, workers, _died, "spawn")
+
+
+class Task(NamedTuple):
+    """Points to be worked on together: where they are, in words, a function of the family, and its argument."""
+
+    where: str
+    function: Callable[[Family, Any], Any]
+    argument: Any
+
+    def run(self, family: Family) -> Any:
+        """Return what the function returns; its errors say where."""
+        try:
+            return self.function(family, self.argument)
+        except Exception as error:
+            if not hasattr(error, "__notes__"):
+                error.add_note(f"at {self.where}")
+            raise
 
 
 @dataclass(frozen=True)
@@ -246,16 +266,15 @@ def _bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
     return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters)
 
 
-_worker: list[Family] = []
+def _worker(kind: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
+    """Return what a process does with its tasks."""
+    family = Family(guess.on(kind(assembly)), recipe)
+    return lambda task: task.run(family)
 
 
-def _start_worker(kind: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> None:
-    _worker[:] = [Family(guess.on(kind(assembly)), recipe)]
-
-
-def _run(task: tuple[Callable[..., Any], Any]) -> Any:
-    function, argument = task
-    return function(_worker[0], argument)
+def _died(task: Task, how: str) -> Any:
+    found, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
+    raise ModelError(Finding("worker-died", "workers", found, "processes that come to their end", advice))
 
 
 def _linearised(family: Family, job: tuple[list[BarePoint], Any]) -> Results:

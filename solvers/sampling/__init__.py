@@ -1,4 +1,4 @@
 """Models at random parameters.
 
-- `monte_carlo`: drawing parameters and running something for each; `samples`: the outcomes; `workers`: several cores.
+- `monte_carlo`: drawing parameters and running something for each; `samples`: the outcomes.
 """

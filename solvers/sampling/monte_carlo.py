@@ -14,7 +14,7 @@ from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
 from titop.solvers.model import Model
 from titop.solvers.sampling.samples import Samples
-from titop.solvers.sampling.workers import spread
+from titop.solvers.workers import spread
 
 Draw = Callable[[np.random.Generator], float]
 Outcome = dict[str, Array]
@@ -76,7 +76,7 @@ def monte_carlo(
     if not callable(run):
         raise ModelError(Finding("wrong-type", "run", run, "a function of a model", "write f(model) -> {name: number}"))
     n, workers = _read_count("n", n), _read_count("workers", workers)
-    draws = _read_distributions(model, distributions)
+    seed, draws = _read_seed(seed), _read_distributions(model, distributions)
     seeds = [child.spawn(2) for child in np.random.SeedSequence(seed).spawn(n)]
     parameters = {name: np.empty(n) for name in draws}
     for k, (own, _) in enumerate(seeds):
@@ -93,13 +93,35 @@ def monte_carlo(
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 
-    return _gathered(model, parameters, spread(sample, n, workers, progress), seed)
+    return _gathered(model, parameters, _spread(sample, n, workers, progress), seed)
+
+
+def _spread(sample: Callable[[int], Outcome | str], n: int, workers: int, progress: bool) -> list[Outcome | str]:
+    """Return all samples, in one process or several; a process that dies is a failure of the sample that it was at."""
+    from tqdm import tqdm
+
+    results = map(sample, range(n)) if workers == 1 else spread(range(n), _itself, (sample,), workers, _died)
+    return list(tqdm(results, total=n, unit="run", delay=1.0, disable=None if progress else True, leave=False))
+
+
+def _itself(sample: Callable[[int], Outcome | str]) -> Callable[[int], Outcome | str]:
+    return sample
+
+
+def _died(k: int, how: str) -> str:
+    return how
 
 
 def _read_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ModelError(Finding("bad-count", name, value, "a whole number, one or more", "check the value"))
     return int(value)
+
+
+def _read_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ModelError(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"))
+    return int(seed)
 
 
 def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[str, Draw]:
@@ -141,9 +163,19 @@ def _drawn(name: str, value: Any) -> float:
 
 
 def _takes_seed(run: Callable[..., Any]) -> bool:
-    """Return whether a function asks for a second argument."""
-    required = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty and p.kind in (0, 1)]
-    return len(required) > 1
+    """Return whether a function asks for a second argument; one that does not say, as compiled ones, gets the model alone."""
+    try:
+        signature = inspect.signature(run)
+    except (TypeError, ValueError):
+        return False
+    required = [p for p in signature.parameters.values() if p.default is p.empty and p.kind in (0, 1)]
+    seeded = len(required) > 1
+    try:
+        signature.bind(*(None, None)[: 1 + seeded])
+    except TypeError:
+        expected, advice = "a function of a model, or of a model and a seed", "write f(model) -> {name: number}"
+        raise ModelError(Finding("wrong-type", "run", f"arguments {signature}", expected, advice)) from None
+    return seeded
 
 
 def _read_outcome(outcome: Any) -> Outcome:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,27 @@ def test_several_processes_give_the_same_bits(family: tt.LPVModel) -> None:
     other = tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": SPINS}, workers=2, **ARMS)
     for name in (*MATRICES, "q", "v", "tau", "u", "y", "valid"):
         assert np.array_equal(getattr(family, name), getattr(other, name)), name
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_says_at_which_point(workers: int) -> None:
+    with refusal("negative-mass", "left.mass") as caught:
+        tt.lpv(spinner(), {"shaft.v": [6.0], "left.mass": [1.0, -1.0]}, workers=workers, **ARMS)
+    assert caught.value.__notes__ == ["at shaft.v = 6, left.mass = -1"]
+
+
+def fatal(q: Any, v: Any, a: Any, u: Any) -> float:
+    """Return the spin rate; end the process, unless it is the first one, at slow spins."""
+    if multiprocessing.parent_process() and 0.0 < v[0] < 5.0:
+        os._exit(3)
+    return float(v[0])
+
+
+def test_a_process_that_dies_is_reported_with_its_points() -> None:
+    arguments = ARMS | {"outputs": [("spin", fatal)]}
+    tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": [6.0, 4.9]}, **arguments)
+    with refusal("worker-died", "exit code 3 at left.mass = 1, shaft.v = 6 to left.mass = 1, shaft.v = 4.9"):
+        tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": [6.0, 4.9]}, workers=2, **arguments)
 
 
 def test_points_without_an_equilibrium_are_marked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,27 @@ def test_failed_runs_are_kept_with_their_message(workers: int) -> None:
     assert np.array_equal(data["k"], samples.outcomes["k"], equal_nan=True)
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_a_process_that_dies_is_a_failure_of_its_sample(last: bool) -> None:
+    stiffnesses = tt.monte_carlo(spring(), {"rail.stiffness": (6.0, 10.0)}, lambda model: {}, n=20).parameters["rail.stiffness"]
+    fatal = {float(stiffnesses[k]) for k in ((19,) if last else (3, 4, 11))}
+
+    def run(model: tt.Model) -> dict[str, float]:
+        if parameter(model, "rail.stiffness") in fatal:
+            os._exit(7)
+        return {"k": parameter(model, "rail.stiffness")}
+
+    with pytest.warns(tt.ModelWarning, match=r"first at sample (3|19): its process ended with exit code 7"):
+        samples = tt.monte_carlo(spring(), {"rail.stiffness": (6.0, 10.0)}, run, n=20, workers=2)
+    assert {float(stiffnesses[k]) for k in samples.failures} == fatal
+    assert np.array_equal(samples.values("k"), np.delete(stiffnesses, list(samples.failures)))
+
+
+def test_a_function_that_does_not_say_its_arguments_gets_the_model() -> None:
+    with pytest.warns(tt.ModelWarning, match="sample 0: TypeError: 'CompiledModel' object is not iterable"):
+        tt.monte_carlo(spring(), {"mass.mass": (1.0, 2.0)}, max, n=1)
+
+
 def test_parameters_that_a_block_refuses_are_failures_of_their_runs() -> None:
     with pytest.warns(tt.ModelWarning, match="negative-mass"):
         samples = tt.monte_carlo(spring(), {"mass.mass": (-1.0, 1.0)}, lambda model: {"one": 1.0}, n=20)
@@ -135,6 +157,10 @@ def test_outcomes_of_other_shapes_are_failures() -> None:
         ({"n": 0}, "bad-count"),
         ({"n": 2.5}, "bad-count"),
         ({"workers": 0}, "bad-count"),
+        ({"seed": "x"}, "bad-seed"),
+        ({"seed": -1}, "bad-seed"),
+        ({"run": lambda: {}}, "wrong-type"),
+        ({"run": lambda model, seed, other: {}}, "wrong-type"),
         ({"distributions": [1]}, "wrong-type"),
         ({"distributions": {"mass.mas": (1.0, 2.0)}}, "unknown-parameter"),
         ({"distributions": {"mass.mass": (2.0, 1.0)}}, "bad-distribution"),

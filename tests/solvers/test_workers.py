@@ -1,0 +1,115 @@
+"""Work spread over processes comes back in order, and whatever goes wrong is told with its task."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from titop.solvers.workers import spread
+
+
+def given(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return function
+
+
+def refuse(task: Any, how: str) -> Any:
+    raise AssertionError(f"{task}: {how}")
+
+
+def double(task: Any) -> Any:
+    time.sleep(0.01 * (task % 2))  # some take longer than their neighbours
+    return 2 * task
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_results_are_in_order(method: str) -> None:
+    assert list(spread(range(9), given, (double,), 2, refuse, method)) == list(range(0, 18, 2))
+
+
+def test_large_tasks_and_results_pass() -> None:
+    """More than a pipe holds (64 KiB), both ways at once."""
+    tasks = [np.full(100_000, k) for k in range(6)]
+    for task, result in zip(tasks, spread(tasks, given, (lambda x: 2 * x,), 2, refuse), strict=True):
+        assert np.array_equal(result, 2 * task)
+
+
+def fails(task: int) -> int:
+    if task == 3:
+        raise tt.ModelError(tt.Finding("three", "task", task, "another", "none"))
+    return task
+
+
+def test_an_error_comes_back_as_it_was_after_the_results_before_it() -> None:
+    results = spread(range(6), given, (fails,), 2, refuse)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(tt.ModelError, match="three"):
+        next(results)
+
+
+def test_an_error_that_cannot_be_sent_comes_back_as_its_words() -> None:
+    class LocalError(Exception):
+        pass
+
+    def raising(task: int) -> None:
+        raise LocalError("here")
+
+    with pytest.raises(RuntimeError, match="LocalError: here"):
+        list(spread(range(2), given, (raising,), 2, refuse))
+    with pytest.raises(Exception, match="pickle"):
+        list(spread(range(2), given, (lambda k: lambda: k,), 2, refuse))
+
+
+def dies(task: int) -> int:
+    if task == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task in (6, 8):
+        os._exit(task)
+    return task
+
+
+def test_processes_that_die_are_replaced() -> None:
+    results = list(spread(range(40), given, (dies,), 2, lambda task, how: how))
+    ends = {5: "its process was ended by SIGKILL", **{k: f"its process ended with exit code {k}" for k in (6, 8)}}
+    assert results == [ends.get(k, k) for k in range(40)]
+
+
+def never(argument: Any) -> Any:
+    os._exit(9)
+
+
+def test_processes_that_cannot_start_are_not_started_for_ever() -> None:
+    with pytest.raises(tt.ModelError, match=r"exit code 9 before its first task.*__main__"):
+        list(spread(range(100), never, (1,), 2, refuse))
+
+
+def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "from titop.solvers.workers import spread\n"
+        "def slow(task):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(60)\n"
+        "list(spread(range(100), lambda f: f, (slow,), 2, None))\n"
+    )
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    workers = [int(process.stdout.readline()) for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    begin = time.perf_counter()
+    _, errors = process.communicate(timeout=30)
+    assert time.perf_counter() - begin < 1.0  # ends processes: far from the 60 s that they would sleep
+    assert errors.endswith("KeyboardInterrupt\n")
+    for worker in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
