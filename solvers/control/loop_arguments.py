@@ -55,7 +55,7 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArgumen
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, SampledLaw):
         noise = _read_noise(given.noise, law.inputs)
-        return SampledLoop(model, law, delay, noise, np.random.default_rng(given.seed), *rest)
+        return SampledLoop(model, law, delay, noise, _read_generator(given.seed), *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
@@ -113,6 +113,14 @@ def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array, o
             advice = "schedule by positions and velocities"
             raise ModelError(Finding("dynamic-schedule", f"schedule[{name!r}]", output, "no accelerations or forces", advice))
     return dict(zip(schedule, measurements.read_kinematic(q, v).tolist(), strict=True))
+
+
+def _read_generator(seed: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        expected = "a whole number, zero or more, a numpy.random.SeedSequence or Generator"
+        raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
 
 
 def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
