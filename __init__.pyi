@@ -63,8 +63,9 @@ from .solvers.linear.signals import signal_table as signal_table
 from .solvers.model import Model as Model
 from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
 from .solvers.sampling.samples import Samples as Samples
+from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
-from .solvers.simulation.simulate import Event as Event
+from .solvers.simulation.interruption import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.simulate import simulate as simulate
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory

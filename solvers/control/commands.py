@@ -63,6 +63,11 @@ class Commands:
         """Return the values (one a name) in a command."""
         return self._to_u.T @ command.u + self._to_tau.T @ command.tau
 
+    def acting(self, u: Array | None) -> Array:
+        """Return for each name one, or zero where the inputs (nu) are at the actuators' limits: commands change nothing."""
+        held = np.zeros(len(self._lower)) if u is None else (u <= self._lower) | (u >= self._upper)
+        return 1.0 - self._to_u.T @ held
+
     def within_limits(self, u: Array) -> Array:
         """Return inputs (nu) cut to the actuators' ranges."""
         return np.clip(u, self._lower, self._upper)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,9 +22,11 @@ from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.control.linear_controller import REFERENCE
 from titop.solvers.control.loop_signals import check_names, measured_signals
+from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
+from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
 from titop.solvers.simulation.solution_pieces import ROUNDING, SolutionPieces
 
@@ -42,6 +45,10 @@ class Plant(Protocol):
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]: ...
 
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array: ...
+
+    def inputs(self, t: float, q: Array, v: Array) -> Array | None: ...
+
+    def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]: ...
 
 
 class ControlLoop(ABC):
@@ -132,6 +139,7 @@ class ContinuousLoop(ControlLoop):
         wiring, self._K = law.wiring, law.K
         super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
         self._from_y, self._from_r = wiring.from_y, wiring.from_r
+        self._slopes = LoopSlopes(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
         self.initial_state = np.zeros(law.K.nstates)
         through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
         if len(through):
@@ -153,6 +161,14 @@ class ContinuousLoop(ControlLoop):
         a, _ = plant.dynamics(t, q, v)
         outputs = plant.measure(self.measurements, t, q, v, a) if self.measurements.dynamic.any() else None
         return q, v, a, self._K.A @ self._own(plant, y) + self._K.B @ self._error(t, q, v, outputs)
+
+    def slopes(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
+        """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopSlopes.at`."""
+        q, v = plant.split(t, y)
+        a, tau = plant.dynamics(t, q, v)
+        acting = self.commands.acting(plant.inputs(t, q, v))
+        state = Snapshot(plant.model, q, v, a, tau, plant.inputs(t, q, v), plant.wrenches(t, q, v), self.measurements.origin)
+        return self._slopes.at(state, by_state, by_tau, acting)
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
         q, v = plant.split(t, y)
@@ -185,6 +201,16 @@ class _Instant(NamedTuple):
     applied: int
 
 
+class _Sample(NamedTuple):
+    """What the controller saw at a time (s), outputs, references and its states, and what it commanded."""
+
+    time: float
+    measured: Array
+    reference: Array
+    state: Array
+    command: Command
+
+
 class SampledLoop(ControlLoop):
     """A loop with sample and hold.
 
@@ -203,30 +229,36 @@ class SampledLoop(ControlLoop):
     def __init__(self, model: Model, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
         super().__init__(model, (law.inputs, law.references, law.outputs, law.states), *rest)
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
-        self._samples: list[tuple[float, Array, Array, Array]] = []
-        self._issued: list[Command] = []
+        self._samples: list[_Sample] = []
         self._instants: list[float] = []
         self._acting: list[Command] = []
 
     def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
+        pieces = SolutionPieces(times)
+        try:
+            self._run(plant, times, y0, integrate, progress, pieces)
+        except KeyboardInterrupt as interrupt:
+            raise pieces.stopped(interrupt) from None
+        return pieces.joined()
+
+    def _run(self, plant: Plant, times: Array, y: Array, integrate: Integrate, progress: bool, pieces: SolutionPieces) -> None:
         from tqdm import tqdm
 
-        x, y, pieces = self._law.initial_state.copy(), y0, SolutionPieces(times)
-        self._act(plant, float(times[0]), self.resting)
-        instants = list(self._plan(float(times[0]), float(times[-1])))
-        ends = [instant.time for instant in instants[1:]] + [float(times[-1])]
-        with tqdm(total=ends[-1] - times[0], unit="s", delay=1.0, disable=None if progress else True, leave=False) as bar:
-            for instant, end in zip(instants, ends, strict=True):
+        x, begin, end = self._law.initial_state.copy(), float(times[0]), float(times[-1])
+        self._act(plant, begin, self.resting)
+        plan = pairwise(chain(self._plan(begin, end), [_Instant(end, False, -1)]))
+        with tqdm(total=end - begin, unit="s", delay=1.0, disable=None if progress else True, leave=False) as bar:
+            for instant, following in plan:
+                length = following.time - instant.time
                 if instant.sample:
                     x = self._sample(plant, instant.time, y, x)
                 if instant.applied >= 0:
-                    self._act(plant, instant.time, self._issued[instant.applied])
-                if end - instant.time > ROUNDING * self._law.sample_time:
-                    y = pieces.add(integrate(pieces.within(instant.time, end), y))
-                bar.update(end - instant.time)
+                    self._act(plant, instant.time, self._samples[instant.applied].command)
+                if length > ROUNDING * self._law.sample_time:
+                    y = pieces.add(integrate(pieces.within(instant.time, following.time), y))
+                bar.update(length)
                 if pieces.ended:
                     break
-        return pieces.joined()
 
     def _plan(self, begin: float, end: float) -> Iterator[_Instant]:
         step = self._law.sample_time
@@ -239,8 +271,8 @@ class SampledLoop(ControlLoop):
                 yield _Instant(late, False, k - whole)
 
     def _act(self, plant: Plant, t: float, command: Command) -> None:
-        self._instants.append(t)
         self._acting.append(command)
+        self._instants.append(t)
         plant.command = command
 
     def _sample(self, plant: Plant, t: float, state: Array, x: Array) -> Array:
@@ -254,13 +286,12 @@ class SampledLoop(ControlLoop):
         if not (np.isfinite(x_next).all() and np.isfinite(u).all()):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
-        self._samples.append((t, measured, r, x))
-        self._issued.append(self.send(u))
+        self._samples.append(_Sample(t, measured, r, x, self.send(u)))
         return x_next
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
         return self._acting[bisect_right(self._instants, t + ROUNDING * self._law.sample_time) - 1]
 
     def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
-        instants, outputs, references, states = ([row[k] for row in self._samples] for k in range(4))
-        return self.rows(np.array(instants), outputs, references, self._issued, states)
+        instants, outputs, references, states = ([sample[k] for sample in self._samples] for k in range(4))
+        return self.rows(np.array(instants), outputs, references, [sample.command for sample in self._samples], states)

@@ -40,6 +40,7 @@ class Measurements:
 
     Attributes
     ----------
+    origin : (nq,) array
     units : tuple of str
     dynamic : (ny,) bool array
         Which depend on accelerations and so, at once, on what is commanded.
@@ -47,6 +48,7 @@ class Measurements:
 
     def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
         self.names = tuple(names)
+        self.origin = origin
         self._zero = np.zeros(model.nv)
         self._sources = [_source(model, name, origin) for name in self.names]
         self._reads = {source.key: source for source in self._sources}

@@ -11,7 +11,6 @@ within a step are projected too, and no step ends so near that rounding alone wo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +24,7 @@ from titop.solvers.loops.assembling import open_loops, project_configuration, pr
 from titop.solvers.loops.closed_dynamics import rank_of_free
 from titop.solvers.loops.multipliers import independence, independent_rows
 from titop.solvers.model import Model
+from titop.solvers.simulation.solution_pieces import Found, Reached
 
 #: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
 METHODS: dict[str, type[OdeSolver]] = {"DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau}
@@ -49,7 +49,7 @@ Watched = Callable[[float, Array], float]
 class Plant(Protocol):
     """A model with all that acts on it, as a function of time and state ``y = [q, v]``, in closed loop with a controller's.
 
-    See `titop.solvers.simulation.simulate`.
+    See `titop.solvers.simulation.driven_model`.
     """
 
     model: Model
@@ -145,17 +145,15 @@ class Projected:
     start, end : float, s
     y0 : array
         On the closures.
-    **tolerances
-        ``rtol``, ``atol`` and ``max_step`` of the integrator.
+    **options
+        ``rtol``, ``atol`` and ``max_step`` of the integrator; ``jac`` of an implicit one.
     """
 
-    def __init__(
-        self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **tolerances: float
-    ) -> None:
+    def __init__(self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any) -> None:
         self._plant, self._steps = plant, 0
         self._farthest = 0.0
         self._near = False
-        self._solver = integrator(_right_hand_side(plant, lambda: self._near), start, y0, end, **tolerances)
+        self._solver = integrator(_right_hand_side(plant, lambda: self._near), start, y0, end, **options)
         self._look(y0)
 
     @property
@@ -225,54 +223,42 @@ class Projected:
 
     def statistics(self) -> dict[str, float]:
         """Return what was counted."""
-        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": self._solver.njev}
+        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": int(self._solver.njev)}
 
 
 def integrate_steps(
-    plant: Plant, times: Array, y0: Array, events: Sequence[Watched], solver: Stepper, advance: Callable[[float], None]
-) -> SimpleNamespace:
-    """Return the states at the output times, and those at events, as CyRK does.
+    plant: Plant, times: Array, events: Sequence[Watched], solver: Stepper, advance: Callable[[float], None], reached: Reached
+) -> None:
+    """Integrate to the end, or a terminal event.
 
     Parameters
     ----------
     plant : Plant
     times : (n,) array, s
-    y0 : array
-        On the closures.
     events : sequence of callable
     solver : Stepper
     advance : callable
         Is told the time after every step.
-
-    Returns
-    -------
-    SimpleNamespace
-        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event), ``event_terminated``.
+    reached : Reached
+        Its last state is on the closures; gets the states at the output times, and those at events.
     """
-    outputs, found, ended = [y0], [_Found() for _ in events], False
-    values = [event(solver.t, y0) for event in events]
+    values = [event(*reached.last) for event in events]
     while solver.status == "running":
         before = solver.t
         solver.step()
-        state = _project(plant, solver.t, solver.y)
+        state = project(plant, solver.t, solver.y)
         _follow_branch(plant, state)
         step = _Step(plant, before, solver, state, values)
-        end = step.find(events, found)
-        reached = times[len(outputs) :]
-        outputs += [step.state(t) for t in reached[reached <= (solver.t if end is None else end)]]
-        ended = end is not None
-        if ended:
+        end = step.find(events, reached.found)
+        ahead = times[len(reached.outputs) :]
+        reached.outputs += [step.state(t) for t in ahead[ahead <= (solver.t if end is None else end)]]
+        reached.ended = end is not None
+        if reached.ended:
             break
+        reached.last = solver.t, state
         values = step.values
         solver.go_on(state)
         advance(solver.t)
-    return SimpleNamespace(
-        t=times[: len(outputs)],
-        y=np.array(outputs).T,
-        t_events=[event.times for event in found],
-        y_events=[np.array(event.states).T for event in found],
-        event_terminated=ended,
-    )
 
 
 def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:
@@ -285,7 +271,7 @@ def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float,
         if not np.isfinite(y).all():
             return np.full(len(y), np.nan)
         try:
-            return plant.rate(t, _project(plant, t, np.ascontiguousarray(y), _ROUNDING) if near() else y)
+            return plant.rate(t, project(plant, t, np.ascontiguousarray(y), _ROUNDING) if near() else y)
         except ConvergenceError:
             return np.full(len(y), np.nan)
         except ModelError as error:
@@ -296,7 +282,7 @@ def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float,
     return derivative
 
 
-def _project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> Array:
+def project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> Array:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
     model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank
     q, v = plant.split(t, y)
@@ -323,14 +309,6 @@ def _follow_branch(plant: Plant, state: Array) -> None:
             return
 
 
-class _Found:
-    """Times and states of an event."""
-
-    def __init__(self) -> None:
-        self.times: list[float] = []
-        self.states: list[Array] = []
-
-
 class _Step:
     """A step of the integrator: states within it, and events."""
 
@@ -345,9 +323,9 @@ class _Step:
             return self.last
         if self._dense is None:
             self._dense = self.solver.dense_output()
-        return _project(self.plant, t, self._dense(t))
+        return project(self.plant, t, self._dense(t))
 
-    def find(self, events: Sequence[Watched], found: list[_Found]) -> float | None:
+    def find(self, events: Sequence[Watched], found: list[Found]) -> float | None:
         """Add the events within the step to what is found; return the time of the first terminal one."""
         old, self.values = self.values, [event(self.after, self.last) for event in events]
         zeros: list[tuple[float, int]] = []

@@ -13,10 +13,7 @@ from titop.blocks.spatial import Array
 from titop.solvers.loops.loop_derivatives import inverse_derivatives
 from titop.solvers.loops.multipliers import independent_rows
 from titop.solvers.simulation.constrained_integration import Plant
-
-#: Step of the one-sided differences by which efforts that depend on the state are differentiated; of all slopes only these
-#: are not exact, which costs Newton's method a little of its speed and the solution nothing.
-_DIFFERENCE = 1e-7
+from titop.solvers.simulation.feedback_slopes import feedback_slopes
 
 
 class Slopes(NamedTuple):
@@ -65,7 +62,7 @@ class ImplicitDynamics:
         _, pushes = self.plant.loads(t, q, v)
         stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
         if self.plant.feedback:
-            by_q, by_v = self._feedback_slopes(t, q, v, a)
+            by_q, by_v = feedback_slopes(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
         return Slopes(stiffness, damping)
 
@@ -75,15 +72,3 @@ class ImplicitDynamics:
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others.
         """
         return independent_rows(jacobian[:, ~self.plant.motion.mask], self.plant.held_rank)
-
-    def _feedback_slopes(self, t: float, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return the slopes by q and v of what the user's functions apply, the system itself held."""
-
-        def applied(q_seen: Array, v_seen: Array) -> Array:
-            efforts, pushes = self.plant.loads(t, q_seen, v_seen)
-            return efforts - self.model.tree_inverse(q, v, a, pushes)
-
-        here, steps = applied(q, v), _DIFFERENCE * np.eye(self.model.nv)
-        by_q = [applied(self.model.integrate(q, step), v) - here for step in steps]
-        by_v = [applied(q, v + step) - here for step in steps]
-        return np.array(by_q).T / _DIFFERENCE, np.array(by_v).T / _DIFFERENCE

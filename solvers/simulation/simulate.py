@@ -1,62 +1,32 @@
-"""Simulation: integrating a model's motion in time with CyRK's integrators, scipy's with rigid closures, or an own one."""
+"""Simulation: a model with everything that acts on it, integrated in time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.checks import real_array
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.arguments import read_mapping, read_state, read_wrenches
-from titop.solvers.compiled import CompiledModel
-from titop.solvers.control.commands import Command
-from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
+from titop.solvers.arguments import read_mapping, read_state
+from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
-from titop.solvers.control.measurements import Measurements
-from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.model import Model
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.integration import integrate
+from titop.solvers.simulation.interruption import SimulationInterrupt, stopped
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
-
-#: A simulation that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
-
-Efforts = Callable[[float, Array, Array], Array]
-
-#: A state for functions that do not look at it.
-_NOWHERE = (np.zeros(0), np.zeros(0))
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something to watch for: a zero of a function of time and state.
-
-    Parameters
-    ----------
-    function : callable ``f(t, q, v) -> float``
-    name : str
-        Key of the times in `Trajectory.events`.
-    terminal : bool
-        Whether the simulation ends there.
-    direction : {-1, 0, 1}
-        Count only falling, all, or only rising zeros.
-    """
-
-    function: Callable[[float, Array, Array], float]
-    name: str = "event"
-    terminal: bool = True
-    direction: int = 0
 
 
 def simulate(
@@ -102,9 +72,11 @@ def simulate(
         coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
     events : Event or sequence of Event
     method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
-        The default suits smooth systems; take "Radau" or "BDF" for stiff ones. With rigid closures or gears "LSODA" and "BDF"
-        cannot be had; states are then projected onto the closures after every step. "generalized-alpha" is of second order, for
-        stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its damping and step.
+        The default suits smooth systems; take "Radau" or "BDF" for stiff ones, which get the exact Jacobian of what they
+        integrate (functions of the state that the caller gives are differentiated by differences). With rigid closures or gears
+        "LSODA" and "BDF" cannot be had; states are then projected onto the closures after every step. "generalized-alpha" is of
+        second order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its
+        damping and step.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
@@ -148,6 +120,8 @@ def simulate(
         For unusable arguments.
     ConvergenceError
         If the integrator gives up, or a loop cannot be kept closed; says when, and what to try.
+    SimulationInterrupt
+        On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed.
 
     Examples
     --------
@@ -172,7 +146,7 @@ def simulate(
     if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
         expected, advice = "a sampled controller, or none", 'give a sample_time, or take method="Radau"'
         raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
-    plant = _Plant(model, times, tau, wrenches, motion, u, loop)
+    plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
         from titop.solvers.simulation.constrained_integration import closed_start, require_method
 
@@ -180,249 +154,42 @@ def simulate(
             require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
         plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
-    watched = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
-    for event in watched:
-        if not isinstance(event, Event):
-            raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
+    watched = read_events(plant, events)
     y0 = np.concatenate([q, v, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
-    begin, names = time.perf_counter(), [event.name for event in watched]
-    if len(set(names)) < len(names):
-        raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
-    if model.nv == 0:
-        solution = SimpleNamespace(t=times, y=np.empty((0, len(times))), t_events=[[]] * len(watched), y_events=[])
-    elif loop is None:
-        solution = _integrate(plant, times, y0, watched, scheme, rtol, atol, max_step, progress)
-    else:
-        shown = progress and not loop.sampled
+    solution = SimpleNamespace(t=times[:1], y=y0[:, None], t_events=[[]] * len(watched), y_events=[[]] * len(watched))
+    begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
+    functions, shown = tuple(watched.values()), progress and not (loop and loop.sampled)
 
-        def integrate(span: Array, state: Array) -> Any:
-            return _integrate(plant, span, state, watched, scheme, rtol, atol, max_step, shown)
+    def integrated(span: Array, state: Array) -> Any:
+        return integrate(plant, span, state, functions, scheme, tolerances, shown)
 
-        solution = loop.run(plant, times, y0, integrate, progress)
-    plant.count({"seconds": time.perf_counter() - begin})
-    return _collect(plant, times, solution, watched)
-
-
-class _Plant:
-    """A model with everything that acts on it, as a function of time and state ``y = [q, v]``.
-
-    In closed loop `command` is what the controller adds now, and y goes on with the states of a continuous controller.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        times: Array,
-        tau: Any,
-        wrenches: Mapping[str, Any],
-        motion: PrescribedMotion,
-        u: Any,
-        loop: ControlLoop | None,
-    ) -> None:
-        self.motion = motion
-        self.loop = loop
-        self.command: Command | None = None
-        self._efforts = _read_efforts(model, times, tau)
-        read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
-        self.varying = {port: value for port, value in wrenches.items() if callable(value)}
-        self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
-        self.model = model
-        self._inputs = _read_inputs(model, times, u)
-        functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
-        #: Whether what acts is a function that may depend on the state.
-        self.feedback = any(callable(function) for function in functions)
-        #: What the integrator counted.
-        self.counted: dict[str, float] = {}
-        #: How many constraints act on the coordinates that are not prescribed.
-        self.held_rank = 0
-
-    def count(self, numbers: Mapping[str, float]) -> None:
-        """Add to what is counted."""
-        self.counted |= {name: self.counted.get(name, 0) + number for name, number in numbers.items()}
-
-    def split(self, t: float, y: Array) -> tuple[Array, Array]:
-        """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
-        q, v = self.model.unit_configuration(y[: self.model.nq]), y[self.model.nq : self.model.nq + self.model.nv]
-        return self.motion.impose(t, q, v)
-
-    def efforts(self, t: float, q: Array, v: Array) -> Array:
-        """Return all efforts on the coordinates that are not inputs."""
-        efforts = self._efforts(t, q, v)
-        return efforts if self.command is None else efforts + self.command.tau
-
-    def inputs(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return all inputs, in closed loop within the actuators' ranges; None for none."""
-        given = self._inputs(t, q, v)
-        if self.command is None or self.loop is None or not self.model.nu:
-            return given
-        return self.loop.commands.within_limits(self.command.u if given is None else self.command.u + given)
-
-    def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
-        """Return outputs at a state with accelerations `a`."""
-        return measurements.read(q, v, a, self.wrenches(t, q, v), self.inputs(t, q, v), self.efforts(t, q, v))
-
-    def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
-        """Return all external wrenches."""
-        return self.constant | {port: np.asarray(value(t, q, v), dtype=float) for port, value in self.varying.items()}
-
-    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
-        """Return applied efforts, the motors' included, and all that acts on ports."""
-        tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
-        pushes = [Push(port, False, value) for port, value in read_wrenches(self.wrenches(t, q, v), self.model.ports).items()]
-        return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
-
-    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return accelerations and applied efforts."""
-        tau, wrenches, u = self.efforts(t, q, v), self.wrenches(t, q, v), self.inputs(t, q, v)
-        if self.motion.mask.any():
-            given = q, v, tau, self.motion.acceleration(t), self.motion.mask
-            return self.model.masked_dynamics(*given, wrenches, u, self.held_rank)
-        if self.model.is_constrained:
-            efforts, pushes = tau + self.model.motor_efforts(u), self.model.external_pushes(wrenches, u)
-            return self.model.held_dynamics(q, v, efforts, self.held_rank, pushes), tau
-        return self.model.forward_dynamics(q, v, tau, wrenches or None, u=u), tau
-
-    def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
-        model = self.model
-        free = not self.varying and not self.motion.mask.any() and not isinstance(self.loop, ContinuousLoop)
-        constant = isinstance(self._efforts, _Constant) and isinstance(self._inputs, _Constant)
-        if free and constant and isinstance(model, CompiledModel) and model.is_compiled:
-            tau, u = self.efforts(0.0, *_NOWHERE), self.inputs(0.0, *_NOWHERE)
-            return model.loaded(self.constant, u).state_derivative(tau if u is None else tau + model.inputs.motors @ u)
-
-        def derivative(dy: Array, t: float, y: Array) -> None:
-            dy[:] = self.rate(t, y)
-
-        return derivative, ()
-
-    def rate(self, t: float, y: Array) -> Array:
-        """Return dy/dt, in closed loop with the rates of a continuous controller's states."""
-        if isinstance(self.loop, ContinuousLoop):
-            q, v, a, own = self.loop.rates(self, t, y)
-            return np.concatenate([self.model.configuration_rate(q, v), a, own])
-        q, v = self.split(t, y)
-        return np.concatenate([self.model.configuration_rate(q, v), self.dynamics(t, q, v)[0]])
+    try:
+        if model.nv == 0:
+            solution.t, solution.y = times, np.empty((0, len(times)))
+        else:
+            solution = integrated(times, y0) if loop is None else loop.run(plant, times, y0, integrated, progress)
+        plant.count({"seconds": time.perf_counter() - begin})
+        return _collect(plant, solution, watched)
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, SimulationInterrupt):
+            stop = interrupt
+        else:
+            stop = stopped((solution.t[-1], np.array(solution.y)[:, -1]), times[-1], solution)
+        stop.collect_with(lambda reached: _collect(plant, reached, watched))
+        raise stop from None
 
 
-def _integrate(
-    plant: _Plant,
-    times: Array,
-    y0: Array,
-    events: list[Event],
-    method: str | GeneralizedAlpha,
-    rtol: float,
-    atol: float,
-    max_step: float,
-    progress: bool,
-) -> Any:
-    from CyRK import pysolve_ivp
-    from tqdm import tqdm
-
-    length = times[-1] - times[0]
-    watched = tuple(_watch(plant, event) for event in events)
-    with tqdm(
-        total=float(length), unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False
-    ) as bar:
-        if plant.model.is_constrained or isinstance(method, GeneralizedAlpha):
-            from titop.solvers.simulation.alpha_solver import AlphaSolver
-            from titop.solvers.simulation.constrained_integration import Projected, Stepper, integrate_steps, require_method
-
-            span, tolerances = (float(times[0]), float(times[-1])), {"rtol": rtol, "atol": atol, "max_step": max_step}
-            solver: Stepper
-            if isinstance(method, GeneralizedAlpha):
-                solver = AlphaSolver(plant, method, *span, y0, **tolerances)
-            else:
-                solver = Projected(plant, require_method(method), *span, y0, **tolerances)
-            solution = integrate_steps(plant, times, y0, watched, solver, lambda t: _show(bar, t - times[0]))
-            plant.count(solver.statistics())
-            return solution
-        derivative, arguments = plant.derivative()
-        if not bar.disable:
-            derivative = _with_progress(derivative, bar, times[0])
-        solution = pysolve_ivp(
-            derivative,
-            (float(times[0]), float(times[-1])),
-            y0,
-            method=method,
-            args=arguments or None,
-            t_eval=times,
-            events=watched or None,
-            rtol=rtol,
-            atol=atol,
-            max_step=max_step,
-            pass_dy_as_arg=True,
-        )
-    if not solution.success:
-        reached, state = _last_step(derivative, arguments, times, y0, method, rtol, atol, max_step)
-        plant.dynamics(reached, *plant.split(reached, state))  # raises what is wrong with the model there
-        hint = (
-            'a stiff system: try method="Radau"' if method in METHODS[:3] else "looser tolerances, or a singular configuration"
-        )
-        raise ConvergenceError(
-            f"{method} gave up after t = {reached:.6g} s of {times[-1]:.6g} s ({solution.message}); perhaps {hint}"
-        )
-    plant.count({"steps": solution.steps_taken})  # CyRK counts nothing else
-    return solution
-
-
-def _last_step(
-    derivative: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    times: Array,
-    y0: Array,
-    method: str,
-    rtol: float,
-    atol: float,
-    max_step: float,
-) -> tuple[float, Array]:
-    """Return time (s) and state that a failing integration reached: with output times, CyRK only tells the last of these."""
-    from CyRK import pysolve_ivp
-
-    span, args = (float(times[0]), float(times[-1])), arguments or None
-    steps = pysolve_ivp(
-        derivative, span, y0, method=method, args=args, rtol=rtol, atol=atol, max_step=max_step, pass_dy_as_arg=True
-    )
-    return (float(steps.t[-1]), np.array(steps.y)[:, -1]) if steps.size else (float(times[0]), y0)
-
-
-def _with_progress(derivative: Callable[..., None], bar: Any, begin: float) -> Callable[..., None]:
-    def shown(dy: Array, t: float, y: Array, *arguments: Any) -> None:
-        _show(bar, t - begin)
-        derivative(dy, t, y, *arguments)
-
-    return shown
-
-
-def _show(bar: Any, done: float) -> None:
-    if done - bar.n > bar.total / 200:
-        bar.update(done - bar.n)
-
-
-def _watch(plant: _Plant, event: Event) -> Callable[[float, Array], float]:
-    def watched(t: float, y: Array, *_: Any) -> float:
-        returned = event.function(t, *plant.split(t, np.array(y)))
-        value = None if returned is None else real_array(returned)
-        if value is None or value.size != 1:
-            raise ModelError(Finding("wrong-type", f"event {event.name!r}", returned, "a number", "return a float"))
-        return float(value.ravel()[0])
-
-    watched.terminal = event.terminal  # type: ignore[attr-defined]
-    watched.direction = event.direction  # type: ignore[attr-defined]
-    return watched
-
-
-def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) -> Trajectory:
+def _collect(plant: DrivenModel, solution: Any, events: Mapping[str, Watched]) -> Trajectory:
     """Return the solution at the output times that it reached, and at the terminal event."""
     model = plant.model
     t, y = np.array(solution.t), np.array(solution.y).T
-    found = {event.name: np.array(solution.t_events[k]) for k, event in enumerate(events)}
+    found = {name: np.array(solution.t_events[k]) for k, name in enumerate(events)}
     ended = [
         (solution.t_events[k][0], np.array(solution.y_events[k])[:, 0])
-        for k, event in enumerate(events)
-        if event.terminal and len(solution.t_events[k])
+        for k, event in enumerate(events.values())
+        if event.terminal and len(solution.t_events[k])  # type: ignore[attr-defined]
     ]
     if ended:
         end, state = min(ended, key=lambda pair: pair[0])
@@ -442,45 +209,6 @@ def _collect(plant: _Plant, times: Array, solution: Any, events: list[Event]) ->
             wrenches[port][k] = wrench
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
     return Trajectory(model, t, q, v, a, tau, u, wrenches, found, history, dict(plant.counted))
-
-
-class _Constant:
-    """A function of time and state that is always the same."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self, t: float, q: Array, v: Array) -> Any:
-        return self.value
-
-
-def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:
-    if callable(tau):
-        return lambda t, q, v: read_state("tau", tau(t, q, v), model.coordinate_names)
-    values = read_state("tau", np.zeros(model.nv) if tau is None else tau, model.coordinate_names, stacked=True)
-    if values.ndim == 1:
-        return _Constant(values)
-    return _sampled(values, times, "tau")
-
-
-def _read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, Array], Array | None]:
-    if u is None:
-        return _Constant(None)
-    if callable(u):
-        return lambda t, q, v: model.inputs.read(u(t, q, v))
-    if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
-        return lambda t, q, v: model.inputs.read({name: x(t, q, v) if callable(x) else x for name, x in u.items()})
-    if not isinstance(u, Mapping) and np.ndim(u) == 2:
-        return _sampled(read_state("u", u, model.input_names, stacked=True), times, "u")
-    return _Constant(model.inputs.read(u))
-
-
-def _sampled(values: Array, times: Array, name: str) -> Callable[[float, Array, Array], Array]:
-    """Return the linear interpolation of samples at the output times."""
-    if len(values) != len(times):
-        expected = f"one for each of the {len(times)} output times"
-        raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
-    return lambda t, q, v: np.array([np.interp(t, times, column) for column in values.T])
 
 
 def _read_method(method: Any) -> str | GeneralizedAlpha:

@@ -1,4 +1,4 @@
-"""Solutions over consecutive intervals, joined at the output times."""
+"""Solutions in the making: step by step, and over consecutive intervals, joined at the output times."""
 
 from __future__ import annotations
 
@@ -8,9 +8,57 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.spatial import Array
+from titop.solvers.simulation.interruption import SimulationInterrupt, stopped
 
 #: Times this close, relatively to the interval between two of their kind, count as one.
 ROUNDING = 1e-9
+
+
+class Found:
+    """Times and states of an event."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.states: list[Array] = []
+
+
+class Reached:
+    """What an integration has reached, step by step.
+
+    Parameters
+    ----------
+    t : float, s
+    y0 : array
+        State at the beginning.
+    events : int
+        How many are watched for.
+
+    Attributes
+    ----------
+    outputs : list of array
+        States at the output times.
+    found : list of Found
+    last : (float, array)
+        Time and state at the end of the last step.
+    ended : bool
+        Whether an event ended it.
+    """
+
+    def __init__(self, t: float, y0: Array, events: int) -> None:
+        self.outputs = [y0]
+        self.found = [Found() for _ in range(events)]
+        self.last = (t, y0)
+        self.ended = False
+
+    def solution(self, times: Array) -> SimpleNamespace:
+        """Return it as CyRK returns solutions."""
+        return SimpleNamespace(
+            t=times[: len(self.outputs)],
+            y=np.array(self.outputs).T,
+            t_events=[event.times for event in self.found],
+            y_events=[np.array(event.states).T for event in self.found],
+            event_terminated=self.ended,
+        )
 
 
 class SolutionPieces:
@@ -43,6 +91,15 @@ class SolutionPieces:
         self._solutions.append(solution)
         self.ended = bool(solution.event_terminated)
         return np.array(solution.y)[:, -1]
+
+    def stopped(self, interrupt: KeyboardInterrupt) -> KeyboardInterrupt:
+        """Return the exception for a simulation that was stopped, with all solutions and that in the making."""
+        if isinstance(interrupt, SimulationInterrupt):
+            self.add(interrupt.solution)
+        if not self._solutions:
+            return interrupt
+        last = self._solutions[-1]
+        return stopped((last.t[-1], np.array(last.y)[:, -1]), self._times[-1], self.joined())
 
     def joined(self) -> Any:
         """Return one solution."""

@@ -10,11 +10,13 @@ import titop as tt
 from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
 from tests.solvers.test_constrained_integration import opening, start_of_bricard
 from tests.solvers.test_linkages import andrews_start, spring
+from titop.solvers.simulation import implicit_dynamics
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step, tangent
+from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
 from titop.solvers.simulation.prescribed import PrescribedMotion
-from titop.solvers.simulation.simulate import METHODS, _Plant
+from titop.solvers.simulation.simulate import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -183,7 +185,7 @@ def test_fast_vibrations_are_damped_by_the_spectral_radius(radius):
 
 def solver_at_start(model, q, v, step):
     """Return the scheme at the start of a simulation."""
-    plant = _Plant(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
+    plant = DrivenModel(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
     plant.held_rank = model.closure_rank(q)
     state = np.concatenate([q, v])
     return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, rtol=1e-8, atol=1e-10, max_step=np.inf)
@@ -247,7 +249,7 @@ def test_stiff_feedback_is_differentiated(monkeypatch):
     run = tt.simulate(model, [0, 0.5, 1], q, np.zeros(3), **arguments)
     assert run.statistics["steps"] < 300
     assert run.q[-1][0] == pytest.approx(0.6, abs=1e-3)  # gravity over stiffness, 1e-4, and the tolerance
-    monkeypatch.setattr(ImplicitDynamics, "_feedback_slopes", lambda self, *_: (np.zeros((3, 3)),) * 2)
+    monkeypatch.setattr(implicit_dynamics, "feedback_slopes", lambda *_: (np.zeros((3, 3)),) * 2)
     blind = tt.simulate(model, [0, 0.02], q, np.zeros(3), **arguments)
     seeing = run.statistics["steps"] + run.statistics["rejected"]
     assert blind.statistics["steps"] + blind.statistics["rejected"] > seeing, (

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipk
 
 import titop as tt
-import titop.solvers.simulation.simulate
+import titop.solvers.simulation.integration
 from tests.systems import KINDS, random_body, random_tree
 
 Array = NDArray[np.float64]
@@ -483,7 +483,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(titop.solvers.simulation.simulate, "_SHOW_PROGRESS_AFTER", 0.0)
+    monkeypatch.setattr(titop.solvers.simulation.integration, "_SHOW_PROGRESS_AFTER", 0.0)
     arguments = pendulum().resolve(), [0, 10, 20], [2.5], [0]
     shown, plain = Terminal(), io.StringIO()
     for stream, progress, visible in ((shown, True, True), (shown, False, False), (plain, True, False)):

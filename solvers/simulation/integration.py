@@ -1,0 +1,144 @@
+"""Integrating a driven model from one time to another.
+
+Explicit methods are CyRK's, in compiled code; the others go step by step (`stepping`): implicit ones, which take the exact
+Jacobian of what is integrated, and all where loops have to stay closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.errors import ConvergenceError
+from titop.blocks.spatial import Array
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.events import Watched
+from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.interruption import stopped
+
+#: A simulation that takes longer than this (s) shows a progress bar.
+_SHOW_PROGRESS_AFTER = 1.0
+
+#: CyRK's integrators.
+_EXPLICIT = ("DOP853", "RK45", "RK23")
+
+
+def integrate(
+    plant: DrivenModel,
+    times: Array,
+    y0: Array,
+    events: Sequence[Watched],
+    method: str | GeneralizedAlpha,
+    tolerances: dict[str, float],
+    progress: bool,
+) -> Any:
+    """Return the states at the output times, and those at events.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    times : (n,) array, s
+    y0 : array
+        State at the first of them.
+    events : sequence of callable
+    method : str or GeneralizedAlpha
+    tolerances : dict
+        ``rtol``, ``atol``, ``max_step``.
+    progress : bool
+        Show a progress bar on a terminal.
+
+    Returns
+    -------
+    object
+        ``t``, ``y`` (a column for each), ``t_events`` and ``y_events`` (a list for each event), ``event_terminated``.
+
+    Raises
+    ------
+    ConvergenceError
+        If the integrator gives up.
+    SimulationInterrupt
+        On Ctrl-C, with what was reached.
+    """
+    from tqdm import tqdm
+
+    length = float(times[-1] - times[0])
+    with tqdm(total=length, unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
+
+        def advance(t: float) -> None:
+            done = t - times[0]
+            if done - bar.n > length / 200:
+                bar.update(done - bar.n)
+
+        if isinstance(method, str) and method in _EXPLICIT and not plant.model.is_constrained:
+            return _explicit(plant, times, y0, events, method, tolerances, advance)
+        from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
+
+        return integrate_stepwise(plant, times, y0, events, method, tolerances, advance)
+
+
+class _EveryStep:
+    """An event that never happens, which CyRK calls after every step.
+
+    That is when Python sees signals such as Ctrl-C (compiled loops do not), when the bar moves, and what is known of a step
+    that was the last one.
+    """
+
+    terminal, direction = False, 0
+
+    def __init__(self, t: float, y: Array, advance: Callable[[float], None]) -> None:
+        self.last, self._advance = (t, y), advance
+
+    def __call__(self, t: float, y: Array, *_: Any) -> float:
+        self.last = t, y.copy()
+        self._advance(t)
+        return 1.0
+
+
+def _explicit(
+    plant: DrivenModel,
+    times: Array,
+    y0: Array,
+    events: Sequence[Watched],
+    method: str,
+    tolerances: dict[str, float],
+    advance: Callable[[float], None],
+) -> Any:
+    from CyRK import PySolver, pysolve_ivp
+
+    derivative, arguments = plant.derivative()
+    span, every_step, solver = (float(times[0]), float(times[-1])), _EveryStep(float(times[0]), y0, advance), PySolver()
+    try:
+        pysolve_ivp(
+            derivative,
+            span,
+            y0,
+            method=method,
+            args=arguments or None,
+            t_eval=times,
+            events=(*events, every_step),
+            pass_dy_as_arg=True,
+            solution_reuse=solver,
+            **tolerances,
+        )
+    except KeyboardInterrupt:
+        raise stopped(every_step.last, span[1], _solution(solver, times, y0, len(events))) from None
+    if not solver.success:
+        t, state = every_step.last
+        plant.dynamics(t, *plant.split(t, state))  # raises what is wrong with the model there
+        raise ConvergenceError(
+            f"{method} gave up after t = {t:.6g} s of {times[-1]:.6g} s ({solver.message}); "
+            'perhaps a stiff system: try method="Radau"'
+        )
+    plant.count({"steps": solver.steps_taken})  # CyRK counts nothing else
+    return _solution(solver, times, y0, len(events))
+
+
+def _solution(solver: Any, times: Array, y0: Array, events: int) -> SimpleNamespace:
+    """Return what CyRK has computed, perhaps of a solution that was interrupted, even before its first step."""
+    t, y = (solver.t, solver.y) if solver.size else (times[:1], y0[:, None])
+    none: list[Array] = [np.zeros(0)] * events
+    found, states = ((kept or none)[:events] for kept in (solver.t_events, solver.y_events))
+    return SimpleNamespace(t=t, y=y, t_events=found, y_events=states, event_terminated=solver.event_terminated)

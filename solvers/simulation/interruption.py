@@ -1,0 +1,75 @@
+"""Simulations that are stopped by Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.errors import Finding, ModelError
+from titop.blocks.spatial import Array
+
+if TYPE_CHECKING:
+    from titop.solvers.simulation.trajectory import Trajectory
+
+
+class SimulationInterrupt(KeyboardInterrupt):
+    """Ctrl-C during a simulation; what was computed until then is kept.
+
+    Parameters
+    ----------
+    message : str
+    solution : object, optional
+        What the integrator reached.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+        From the beginning to the last step that was finished; a `ModelError` where the exception comes from another process.
+
+    Examples
+    --------
+    ::
+
+        try:
+            trajectory = tt.simulate(m, np.linspace(0, 1000, 5001), q0, v0)
+        except tt.SimulationInterrupt as stopped:
+            trajectory = stopped.trajectory
+    """
+
+    def __init__(self, message: str, solution: Any = None) -> None:
+        super().__init__(message)
+        self.solution = solution
+        self._collect: Callable[[Any], Trajectory] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the message alone to another process."""
+        return type(self), self.args
+
+    def collect_with(self, collect: Callable[[Any], Trajectory]) -> None:
+        """Say how a trajectory is made of the solution; that takes time, so it is done when somebody asks for it."""
+        self._collect = collect
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The motion until the simulation was stopped."""
+        if self._collect is None:
+            advice = "ask in the process that simulated"
+            raise ModelError(Finding("no-trajectory", "trajectory", str(self), "a simulation of this process", advice))
+        return self._collect(self.solution)
+
+
+def stopped(last: tuple[float, Array], end: float, solution: Any) -> SimulationInterrupt:
+    """Return the exception for a simulation until `end` that was stopped after its `last` step, a time (s) and a state.
+
+    `solution` has the output times until then.
+    """
+    t, y = np.array(solution.t), np.array(solution.y)
+    if last[0] > t[-1]:
+        t, y = np.append(t, last[0]), np.column_stack([y, last[1]])
+    text = f"stopped at t = {t[-1]:.6g} s of {end:.6g} s; `trajectory` of this exception has what was computed"
+    reached = SimpleNamespace(t=t, y=y, t_events=solution.t_events, y_events=solution.y_events, event_terminated=False)
+    return SimulationInterrupt(text, reached)

@@ -1,0 +1,141 @@
+"""The Jacobian of what implicit integrators integrate: of dy/dt by ``y = [q, v, x]``, x the states of a continuous controller.
+
+Derivatives of the dynamics are by tangent displacements of q, those of y by its numbers. A number of q counts as far as it
+moves the configuration: quaternions are divided by their norm before they are used, prescribed motions are imposed. The rates
+of free and spherical coordinates change with the configuration, ``d(dq)/dt = dv - ad(v) dq`` along the tangents, which is found
+here as the derivative of the rates' numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.block import Block
+from titop.blocks.errors import ModelError
+from titop.blocks.quaternion_joints import Free, Spherical
+from titop.blocks.spatial import Array, quaternion_matrix, skew
+from titop.solvers.control.control_loop import ContinuousLoop
+from titop.solvers.simulation.constrained_integration import project
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.feedback_slopes import feedback_slopes
+
+
+class RateJacobian:
+    """The Jacobian of a plant's dy/dt as a function of time and state, exact to rounding.
+
+    Efforts, inputs and wrenches that are functions of the state are the exception: they are differentiated by one-sided
+    differences. With rigid closures and gears the Jacobian is that at the state on the closures next to y. Where there is none
+    (at a trial state, or a singular configuration) it stays as it was. Both cost the integrator's iteration some of its speed
+    and its solution nothing.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    """
+
+    def __init__(self, plant: DrivenModel) -> None:
+        self.plant = plant
+        self._last: Array | None = None
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """Return the Jacobian (ny, ny).
+
+        Parameters
+        ----------
+        t : float, s
+        y : (ny,) array
+        """
+        try:
+            self._last = self._at(t, y)
+        except ModelError:
+            if self._last is None:
+                raise
+        return self._last
+
+    def _at(self, t: float, y: Array) -> Array:
+        plant, model = self.plant, self.plant.model
+        nq, nv = model.nq, model.nv
+        q, v = plant.split(t, project(plant, t, y) if model.is_constrained else y)
+        if isinstance(plant.loop, ContinuousLoop):
+            plant.command = plant.loop.command_at(plant, t, y)
+        acceleration = self._acceleration(t, q, v, y)
+        kinematics = self._kinematics(q, v)
+        by_numbers = kinematics.by_numbers
+        for start in model._quaternions:
+            by_numbers[:, start : start + 4] /= np.linalg.norm(y[start : start + 4])
+        free = np.where(plant.motion.mask, 0.0, 1.0)
+        to_tangents = np.zeros((2 * nv + len(y) - nq - nv, len(y)))
+        to_tangents[:nv, :nq] = free[:, None] * by_numbers
+        to_tangents[nv:, nq:] = np.diag(np.concatenate([free, np.ones(len(y) - nq - nv)]))
+        by_tangents = np.zeros((len(y), len(to_tangents)))
+        by_tangents[:nq, :nv], by_tangents[:nq, nv : 2 * nv] = kinematics.rates, kinematics.slopes
+        by_tangents[nq:] = acceleration
+        return by_tangents @ to_tangents
+
+    def _acceleration(self, t: float, q: Array, v: Array, y: Array) -> Array:
+        """Return the derivatives of the accelerations and a continuous controller's rates by the tangents, v and x."""
+        plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
+        efforts, pushes = plant.loads(t, q, v)
+        if mask.any():
+            slopes = model._hybrid_derivatives(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
+            by_q, by_v, by_tau = slopes.da_dq, slopes.da_dv, slopes.da_dtau
+        else:
+            by_q, by_v, by_tau = model._forward_derivatives(q, v, efforts, pushes)
+        by_state = np.hstack([by_q, by_v])
+        if plant.feedback:
+            by_state = by_state + by_tau @ np.hstack(feedback_slopes(plant, t, q, v))
+        if isinstance(plant.loop, ContinuousLoop):
+            return plant.loop.slopes(plant, t, y, by_state, by_tau)
+        return by_state
+
+    def _kinematics(self, q: Array, v: Array) -> Kinematics:
+        model = self.plant.model
+        whole = Kinematics(np.zeros((model.nq, model.nv)), np.zeros((model.nv, model.nq)), np.zeros((model.nq, model.nv)))
+        for block in model.assembly.blocks_with_coordinates():
+            where = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
+            own = _kinematics(block, q[where[0]], v[where[1]])
+            whole.slopes[where], whole.by_numbers[where[::-1]], whole.rates[where] = own
+        return whole
+
+
+class Kinematics(NamedTuple):
+    """How the numbers of q go with its tangents.
+
+    Attributes
+    ----------
+    slopes, rates : (nq, nv) arrays
+        Derivatives of q and dq/dt by tangents.
+    by_numbers : (nv, nq) array
+        Of tangents by q.
+    """
+
+    slopes: Array
+    by_numbers: Array
+    rates: Array
+
+
+def _kinematics(block: Block, q: Array, v: Array) -> Kinematics:
+    """Return a block's share."""
+    if block.configuration_names == block.coordinates:
+        return Kinematics(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
+    if isinstance(block, Free):
+        rotation, turn = quaternion_matrix(q[3:]), _turning(q[3:], v[3:])
+        slopes, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
+        slopes[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
+        slopes[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
+        rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
+        return Kinematics(slopes, by_numbers, rates)
+    if isinstance(block, Spherical):
+        return _turning(q, v)
+    slopes = block.slopes(lambda x: x, q)
+    return Kinematics(slopes, np.linalg.pinv(slopes), block.slopes(lambda x: block.along(lambda y: y, x, v), q))
+
+
+def _turning(quaternion: Array, w: Array) -> Kinematics:
+    """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
+    vector, scalar = quaternion[:3], quaternion[3]
+    slopes = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
+    by_quaternion = 0.5 * np.block([[-skew(w), w[:, None]], [-w, np.zeros(1)]])
+    return Kinematics(slopes, 4.0 * slopes.T, by_quaternion @ slopes)

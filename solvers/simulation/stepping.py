@@ -1,0 +1,107 @@
+"""Integrating a driven model step by step in Python, with scipy's integrators or titop's own.
+
+Implicit integrators get the exact Jacobian of what is integrated; see `rate_jacobian`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.integrate import BDF, LSODA, OdeSolver, Radau
+
+from titop.blocks.errors import ConvergenceError, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.simulation.alpha_solver import AlphaSolver
+from titop.solvers.simulation.constrained_integration import Projected, Stepper, integrate_steps, require_method
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.events import Watched
+from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.interruption import stopped
+from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.solution_pieces import Reached
+
+#: Implicit integrators of systems without rigid closures.
+_IMPLICIT: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Radau}
+
+
+def integrate_stepwise(
+    plant: DrivenModel,
+    times: Array,
+    y0: Array,
+    events: Sequence[Watched],
+    method: str | GeneralizedAlpha,
+    tolerances: dict[str, float],
+    advance: Callable[[float], None],
+) -> Any:
+    """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
+    span, reached = (float(times[0]), float(times[-1])), Reached(float(times[0]), y0, len(events))
+    try:
+        solver = _solver(plant, method, span, y0, tolerances)
+        integrate_steps(plant, times, events, solver, advance, reached)
+    except KeyboardInterrupt:
+        raise stopped(reached.last, span[1], reached.solution(times)) from None
+    plant.count(solver.statistics())
+    return reached.solution(times)
+
+
+def _solver(
+    plant: DrivenModel, method: str | GeneralizedAlpha, span: tuple[float, float], y0: Array, tolerances: dict[str, float]
+) -> Stepper:
+    if isinstance(method, GeneralizedAlpha):
+        return AlphaSolver(plant, method, *span, y0, **tolerances)
+    options: dict[str, Any] = dict(tolerances)
+    if method in _IMPLICIT:
+        options["jac"] = RateJacobian(plant)
+    if plant.model.is_constrained:
+        return Projected(plant, require_method(method), *span, y0, **options)
+    return Unprojected(plant, _IMPLICIT[method], *span, y0, **options)
+
+
+class Unprojected(Projected):
+    """An integrator of scipy's for a system whose states need no projection; see `Projected`."""
+
+    def __init__(
+        self, plant: DrivenModel, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any
+    ) -> None:
+        plant.dynamics(start, *plant.split(start, y0))  # raises what is wrong with it
+        self._plant, self._steps = plant, 0
+        self._derivative, self._arguments = plant.derivative()
+        self._refused: ModelError | None = None
+        self._solver = integrator(self._rate, start, y0, end, **options)
+
+    def _rate(self, t: float, y: Array) -> Array:
+        """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
+        dy = np.full(len(y), np.nan)
+        if np.isfinite(y).all():
+            try:
+                self._derivative(dy, t, y, *self._arguments)
+            except ModelError as error:
+                if error.code != "not-finite":
+                    raise
+                self._refused = error
+        return dy
+
+    def step(self) -> None:
+        """Make a step.
+
+        Raises
+        ------
+        ConvergenceError
+            If the integrator gives up.
+        ModelError
+            If that is because of what is wrong with the model there.
+        """
+        t, y = self.t, self.y.copy()
+        try:
+            super().step()
+            if not np.isfinite(self.y).all():  # LSODA takes it for a solution
+                raise ConvergenceError(f"{type(self._solver).__name__} gave up after t = {t:.6g} s: numbers overflow")
+        except ConvergenceError as error:
+            self._plant.dynamics(t, *self._plant.split(t, y))
+            raise error if self._refused is None else ConvergenceError(f"{error}; {self._refused}") from None
+        self._refused = None
+
+    def go_on(self, state: Array) -> None:
+        """Go on as if nothing had been."""

@@ -1,0 +1,198 @@
+"""The Jacobian that implicit integrators get is that of what they integrate, by differences of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import control
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import titop as tt
+import titop.solvers.simulation.rate_jacobian
+from tests.closed_systems import andrews, bricard, closed_four_bar, geared_hand, slider_crank
+from tests.flexible import random_system
+from tests.systems import KINDS, add_random_loads, random_tree
+from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.linear.reduction import reduction
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.simulation.rate_jacobian import RateJacobian
+
+Array = NDArray[np.float64]
+
+#: Sixth-order differences with a step of 1e-3: truncation is 1e-18 times high derivatives, rounding near 1e-13 of the largest.
+EXACT = 1e-9
+STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+STEP = 1e-3
+
+TIMES = np.array([0.0, 1.0])
+
+
+def driven(model: tt.Model, tau: Any = None, u: Any = None, **more: Any) -> DrivenModel:
+    """Return what a simulation integrates."""
+    motion = PrescribedMotion(model, more.pop("prescribed", {}))
+    wrenches = more.pop("wrenches", {})
+    loop = read_loop(model, TIMES, model.neutral(), np.zeros(model.nv), LoopArguments(**more))
+    return DrivenModel(model, TIMES, tau, wrenches, motion, u, loop)
+
+
+def differences(function: Callable[[Array], Array], y: Array, directions: Array) -> Array:
+    """Return derivatives along directions (columns)."""
+    columns = [
+        sum(w * (function(y + k * STEP * d) - function(y - k * STEP * d)) for k, w in STENCIL) / STEP for d in directions.T
+    ]
+    return np.array(columns).T
+
+
+def error(plant: DrivenModel, y: Array, directions: Array | None = None, t: float = 0.3) -> float:
+    """Return how far the Jacobian is from differences, relatively."""
+    directions = np.eye(len(y)) if directions is None else directions
+    expected = differences(lambda x: plant.rate(t, x), y, directions)
+    found = RateJacobian(plant)(t, y) @ directions
+    assert np.abs(expected).max() > 0.1  # there is something to find
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def tree(seed: int, engine: str = "compiled", bodies: int = 6) -> tuple[tt.Model, Array]:
+    """Return a tree of joints of every kind, and a state whose quaternions are no unit ones, as an integrator leaves them."""
+    rng = np.random.default_rng(seed)
+    s = random_tree(rng, bodies, KINDS, base="free")
+    add_random_loads(rng, s, [connection.child.block for connection in s.connections])
+    model = s.resolve(engine)
+    y = np.concatenate([model.random_configuration(rng), rng.normal(size=model.nv)])
+    for start in model._quaternions:
+        y[start : start + 4] *= rng.uniform(0.99, 1.01)
+    return model, y
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trees(seed: int) -> None:
+    model, y = tree(seed)
+    wrench = {model.port_names[-1]: np.arange(6.0)}
+    assert error(driven(model, np.ones(model.nv), wrenches=wrench), y) < EXACT
+
+
+def test_reference_resolver() -> None:
+    model, y = tree(0, "reference", 2)
+    assert error(driven(model), y) < EXACT
+
+
+@pytest.mark.parametrize("part", ["skew", "linalg"])
+def test_without_the_change_of_the_rates_it_is_wrong(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``d(dq)/dt = dv - ad(v) dq``: negative control."""
+    model, y = tree(0)
+    if part == "skew":
+        monkeypatch.setattr(titop.solvers.simulation.rate_jacobian, "skew", lambda w: np.zeros((3, 3)))
+        assert error(driven(model), y) > 1e-3
+    else:  # quaternions taken as if they were unit ones
+        monkeypatch.setattr(np.linalg, "norm", lambda x: 1.0)
+        assert error(driven(model), y) > 1e-5
+
+
+def test_flexible_bodies() -> None:
+    rng = np.random.default_rng(2)
+    model = random_system(rng).resolve()
+    y = np.concatenate([model.random_configuration(rng), rng.normal(size=model.nv)])
+    # differences of stiff modes: frequencies squared beside rates of size one
+    assert error(driven(model), y) < EXACT
+
+
+def test_functions_of_the_state_are_differentiated_by_differences() -> None:
+    model, y = tree(1)
+    port = model.port_names[-1]
+
+    def wrench(t: float, q: Array, v: Array) -> Array:
+        return np.array([np.sin(q[-1]), v[0] * v[-1], 1.0, 0.0, q[0], -v[1]])
+
+    plant = driven(model, lambda t, q, v: -3.0 * v * np.abs(v) + t, wrenches={port: wrench})
+    assert EXACT < error(plant, y) < 1e-5  # one-sided differences with a step of 1e-7
+
+
+def test_prescribed_motion() -> None:
+    model, y = tree(3)
+    names = [
+        name
+        for name in model.assembly.v_slices
+        if model.assembly.v_slices[name].stop - model.assembly.v_slices[name].start == 1
+    ]
+    motions = {name: lambda t: (np.sin(t), np.cos(t), -np.sin(t)) for name in names[:2]}
+    plant = driven(model, prescribed=motions)
+    assert error(plant, y) < EXACT
+    k = model.configuration_names.index(names[0])
+    assert not RateJacobian(plant)(0.3, y)[:, k].any()  # whatever stands there in y, the motion is imposed
+
+
+@pytest.mark.filterwarnings("ignore:.*redundant-closure")
+@pytest.mark.parametrize("system", [slider_crank, bricard, geared_hand, andrews])
+def test_closed_systems_along_their_motions(system: Callable[[], tt.System]) -> None:
+    model = system().resolve()
+    rng = np.random.default_rng(7)
+    q = model.assemble(model.integrate(model.assemble(model.neutral()), 0.1 * rng.normal(size=model.nv)))
+    v = model.assemble_velocity(q, rng.normal(size=model.nv))
+    basis = reduction(model, q, v, np.zeros(model.nv, dtype=bool)).basis
+    assert basis is not None
+    directions = basis / np.abs(basis).max(axis=0)
+    assert all(model.has_plain_coordinates(k) for k in range(model.nv))
+    assert error(driven(model), np.concatenate([q, v]), directions) < EXACT
+
+
+def satellite() -> tt.Model:
+    """Return a free body with a wheel, a thruster that saturates, a hinged panel and sensors of accelerations and forces."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", mass=10.0, inertia=np.diag([3.0, 4.0, 5.0]), ports={"P": [1, 0, 0], "T": [0, 1, 0]})
+    panel = tt.RigidBody("panel", mass=1.0, com=[0.5, 0, 0], inertia=0.2, ports={"tip": [1, 0, 0]})
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("P"), panel, tt.Revolute("hinge", axis=[0, 0, 1], stiffness=2.0))
+    s.add_actuator(tt.Thruster("jet", hub.port("T"), direction=[1, 0, 0], max_thrust=0.5))
+    s.add_actuator(tt.Motor("drive", "hinge"))
+    s.add_sensor(tt.Accelerometer("felt", panel.port("tip")))
+    s.add_sensor(tt.ReactionSensor("load", "hinge"))
+    s.add_sensor(tt.Gyro("gyro", hub))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("pushed", [0.1, 3.0], ids=["free", "saturated"])
+def test_continuous_controllers(pushed: float) -> None:
+    """Positions and rates act at once, accelerations and forces through the controller's states."""
+    model, rng = satellite(), np.random.default_rng(4)
+    inputs = ["base_rz_q", "gyro_z", "hinge_q", "hub_T_r[0]", "panel_theta[2]", "felt_y", "load_fy"]
+    outputs = ["jet", "drive", "base_x_tau"]
+    outputs_at_once = np.hstack([rng.normal(size=(3, 5)), np.zeros((3, 2))])
+    K = control.ss(
+        -np.eye(2), rng.normal(size=(2, 7)), rng.normal(size=(3, 2)), outputs_at_once, inputs=inputs, outputs=outputs
+    )
+    q = model.integrate(model.neutral(), 0.3 * rng.normal(size=model.nv))
+    y = np.concatenate([q, 0.1 * rng.normal(size=model.nv), 0.01 * rng.normal(size=2)])
+    plant = driven(model, u=[pushed, 0.0], controller=K, operating_point={"base.rz.q": 0.1})
+    assert error(plant, y) < EXACT
+    plant.command = plant.loop.command_at(plant, 0.3, y)
+    assert (plant.inputs(0.3, *plant.split(0.3, y))[0] == 0.5) == (pushed > 1)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_a_governor_whose_shaft_turns_on(method: str) -> None:
+    """Nothing depends on the shaft's angle, for which differences know no step."""
+    s = tt.System("governor", gravity=[0, 0, -9.81])
+    shaft = tt.RigidBody("shaft", mass=2.0, inertia=0.02, ports={"left": [-0.05, 0, 0], "right": [0.05, 0, 0]})
+    s.connect("world", shaft, tt.Revolute("spin", axis=[0, 0, 1]))
+    for side, sign in (("left", 1), ("right", -1)):
+        ball = tt.RigidBody(f"{side}_ball", mass=1.0, com=[0, 0, -0.3], inertia=1e-3)
+        s.connect(shaft.port(side), ball, tt.Revolute(f"{side}_hinge", axis=[0, sign, 0], damping=0.05))
+    model, t = s.resolve(), np.linspace(0, 3, 4)
+    start = model.configuration({"left_hinge": 0.5, "right_hinge": 0.5}), model.velocity({"spin": 8.0})
+    exact, found = (tt.simulate(model, t, *start, method=name, rtol=1e-7, atol=1e-9) for name in ("DOP853", method))
+    assert np.abs(found.q - exact.q).max() < 1e-4  # a thousand steps of 1e-7, of an angle of 20 rad
+    assert found.statistics["jacobians"] > 0
+    jacobian = RateJacobian(driven(model))(0.0, np.concatenate([found.q[-1], found.v[-1]]))
+    assert not jacobian[:, 0].any()
+
+
+def test_a_closed_system_keeps_its_start() -> None:
+    """The Jacobian of a trial state that cannot be closed is that of the state before."""
+    model, q, v = closed_four_bar()
+    jacobian, y = RateJacobian(driven(model)), np.concatenate([q, v])
+    first = jacobian(0.0, y)
+    assert np.array_equal(jacobian(0.0, np.full_like(y, np.nan)), first)
