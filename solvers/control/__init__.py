@@ -2,6 +2,7 @@
 
 - `controller`, `linear_controller`, `scheduled_controller`: what users give; `control_laws` makes them one kind;
 - `loop_arguments`: reading the arguments of `simulate`; `loop_signals`: names of what is measured and commanded;
-- `control_loop`: the loop, continuous or sampled; `loop_slopes`: how a continuous one answers to small changes; its parts are `measurements`, `commands`, `references`, `operating_values`;
+- `loop_slopes`: how a continuous loop answers to small changes; `loop_checks`: what is suspicious about a loop;
+- `control_loop`: the loop, continuous or sampled; its parts are `measurements`, `commands`, `references`, `operating_values`;
 - `control_history`: what went through it.
 """

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.spatial import Array
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop, SampledLoop
 from titop.solvers.control.controller import Controller, read_duration
 from titop.solvers.control.linear_controller import is_state_space, wire
+from titop.solvers.control.loop_checks import suspicions
 from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.scheduled_controller import ScheduledController
 from titop.solvers.model import Model
+
+#: More samples would take days, and more memory than there is.
+_MOST_SAMPLES = 1e8
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class LoopArguments:
     noise: Any = None
     saturate: bool = True
     seed: Any = 0
+    wrenches: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArguments) -> ControlLoop | None:
@@ -50,10 +55,18 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArgumen
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
     operating = OperatingValues(model, given.operating_point)
-    law = _read_law(model, q, v, given, operating.origin)
+    loop = _read_loop(model, times, given, operating, _read_law(model, q, v, given, operating.origin))
+    warn(suspicions(loop, operating, given.wrenches, float(times[0])), stacklevel=4)
+    return loop
+
+
+def _read_loop(
+    model: Model, times: Array, given: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
+) -> ControlLoop:
     rest = (given.reference, operating, times, given.saturate)
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, SampledLaw):
+        _refuse_endless(law.sample_time, times)
         noise = _read_noise(given.noise, law.inputs)
         return SampledLoop(model, law, delay, noise, _read_generator(given.seed), *rest)
     if delay:
@@ -63,6 +76,13 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArgumen
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
         raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
     return ContinuousLoop(model, law, *rest)
+
+
+def _refuse_endless(sample_time: float, times: Array) -> None:
+    samples = (times[-1] - times[0]) / sample_time
+    if samples > _MOST_SAMPLES:
+        found, expected = f"{sample_time:.6g} s, {samples:.3g} samples", f"at most {_MOST_SAMPLES:.0e} samples"
+        raise ModelError(Finding("bad-time", "sample_time", found, expected, "sample more slowly, or simulate less time"))
 
 
 def _refuse_without_controller(given: LoopArguments) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.arguments import read_state
+from titop.solvers.arguments import read_state, read_wrenches
 from titop.solvers.control.commands import Command
 from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.control.measurements import Measurements
@@ -24,13 +24,15 @@ class OperatingValues:
     model : Model
     given : mapping of name to number, or object, optional
         Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; and
-        inputs ``u``, efforts ``tau``, accelerations ``a`` where they are not zero. ``y`` and ``u`` may be mappings.
+        inputs ``u``, efforts ``tau``, accelerations ``a``, external ``wrenches`` where they are not zero, and a ``model`` where
+        its parameters are not those of the one that is simulated. ``y`` and ``u`` may be mappings.
 
     Attributes
     ----------
     origin : (nq,) array
         The configuration, neutral if it is not known.
     command : Command
+    wrenches : dict of port name to (6,) array
 
     Raises
     ------
@@ -41,6 +43,7 @@ class OperatingValues:
     def __init__(self, model: Model, given: Any) -> None:
         self._model = model
         self.origin = model.neutral()
+        self.wrenches: dict[str, Array] = {}
         self._state: tuple[Array, Array, Array] | None = None
         self._outputs: dict[str, float] = {}
         u, tau = np.zeros(model.nu), np.zeros(model.nv)
@@ -62,6 +65,7 @@ class OperatingValues:
         model = self._model
         zero = np.zeros(model.nv)
         if hasattr(given, "q"):
+            self._model = self._read_model(given)
             parts = (getattr(given, name, None) for name in ("v", "a"))
             v, a = (
                 zero if part is None else read_state(f"operating_point.{name}", part, model.coordinate_names)
@@ -69,6 +73,7 @@ class OperatingValues:
             )
             self.origin = read_state("operating_point.q", given.q, model.configuration_names)
             self._state = self.origin, v, a
+            self.wrenches = read_wrenches(getattr(given, "wrenches", None) or {}, model.ports)
         elif isinstance(getattr(given, "y", None), Mapping):
             self._outputs = {measured.find("operating_point.y", name): float(value) for name, value in given.y.items()}
         elif hasattr(given, "y"):
@@ -83,12 +88,21 @@ class OperatingValues:
             zero if tau is None else read_state("operating_point.tau", tau, model.coordinate_names),
         )
 
+    def _read_model(self, given: Any) -> Model:
+        """Return the model whose outputs are those at the point."""
+        other = getattr(given, "model", self._model)
+        if not isinstance(other, Model) or other.coordinate_names != self._model.coordinate_names:
+            found, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
+            raise ModelError(Finding("other-model", "operating_point", found, expected, "trim this model"))
+        return other
+
     def outputs(self, names: Sequence[str]) -> Array:
         """Return the outputs with these names (titop's spelling); zero for names of none."""
         if self._state is None:
             return np.array([self._outputs.get(name, 0.0) for name in names])
         known = measured_signals(self._model)
         kept = [name for name in names if name in known]
-        read = Measurements(self._model, kept, self.origin).read(*self._state, {}, self.command.u, self.command.tau)
+        measurements, acting = Measurements(self._model, kept, self.origin), (self.command.u, self.command.tau)
+        read = measurements.read(*self._state, self.wrenches, *acting)
         values = dict(zip(kept, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

@@ -50,7 +50,13 @@ class SimulationInterrupt(KeyboardInterrupt):
         return type(self), self.args
 
     def collect_with(self, collect: Callable[[Any], Trajectory]) -> None:
-        """Say how a trajectory is made of the solution; that takes time, so it is done when somebody asks for it."""
+        """Say how a trajectory is made of the solution; that takes time, so it is done when somebody asks for it.
+
+        Parameters
+        ----------
+        collect : callable
+            From the solution to the `Trajectory`.
+        """
         self._collect = collect
 
     @cached_property

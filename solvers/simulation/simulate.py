@@ -93,16 +93,17 @@ def simulate(
         gain ``u = -K x`` is the state space with ``D = +K``. If the controller has inputs ``r_<output>``, these get the
         references, and all inputs named like outputs get the outputs themselves.
     reference : mapping of name to number, array (n,) or callable ``f(t)``, or array_like (nr,) or (n, nr), optional
-        By the output's name, or in the order of the controller's inputs; the operating point's outputs, or zero, by default.
+        Absolute values, also beside an operating point, by the output's name or in the order of the controller's inputs; the
+        operating point's outputs, or zero, by default.
         Other names are references that the controller has an input of.
     sample_time : float, s, optional
         Samples a continuous controller by Tustin's rule (`control.sample_system` with "bilinear"). Without it a continuous
         controller's states are integrated with the model's. Discrete controllers bring their own.
     delay : float, s
         From a sample to the commands, any number of sample times.
-    operating_point : mapping of name to number, or object with ``q, v, u, tau`` or ``y, u``, optional
+    operating_point : mapping of name to number, or object with ``q, v, u, tau, wrenches, model`` or ``y, u``, optional
         Where the controller was designed: it gets deviations of outputs and references from there, and its commands are
-        added to the inputs (and efforts) there.
+        added to the inputs (and efforts) there. Outputs there are those under the point's wrenches and with its parameters.
     noise : float, array_like (ny,) or mapping of output name to float, optional
         Standard deviations of white noise on the outputs at the samples, in the outputs' units.
     saturate : bool
@@ -140,9 +141,8 @@ def simulate(
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
-    loop = read_loop(
-        model, times, q, v, LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed)
-    )
+    about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
+    loop = read_loop(model, times, q, v, about_loop)
     if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
         expected, advice = "a sampled controller, or none", 'give a sample_time, or take method="Radau"'
         raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))

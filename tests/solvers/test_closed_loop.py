@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -327,6 +328,79 @@ def test_operating_points_in_every_form() -> None:
     by_sensor = gain(3.0, inputs=["ruler"])
     point = SimpleNamespace(y=[0.5, 0, 0, 0, 0], u=[2.0])
     assert largest(tt.simulate(model, t, q0, [0.0], controller=by_sensor, operating_point=point).q - 0.5) < 1e-12
+
+
+def held_load(mass: float = 2.0) -> tt.Model:
+    """Return a load that hangs from a cart on a spring, with a sensor of the force between them."""
+    s = tt.System("cart", gravity=[0, 0, -9.81])
+    cart = tt.RigidBody("cart", mass=1.0, ports={"hook": [0, 0, -0.5]})
+    load = tt.RigidBody("load", mass=mass, com=[0, 0, -0.3], inertia=0.1, ports={"tip": [0, 0, -0.6]})
+    s.connect("world", cart, tt.Prismatic("rail", axis=[1, 0, 0], stiffness=4.0))
+    s.connect(cart.port("hook"), load, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=50.0))
+    s.add_actuator(tt.Motor("motor", "rail"))
+    s.add_sensor(tt.ReactionSensor("held", "hinge"))
+    return s.resolve()
+
+
+def at_trim(sample_time: float | None, simulated: tt.Model, **changes: Any) -> float:
+    """Return how far a controlled system moves that starts at its trim under a wrench."""
+    pull = {"load.tip": np.array([8.0, 0, 0, 0, 1.0, 0])}
+    point = tt.trim(held_load(), wrenches=pull)
+    assert np.abs(point.q).min() > 0.05
+    K = control.ss([[-5.0]], [[1.0]], [[2.0]], [[0.0]], inputs=["held_fx"], outputs=["motor"])
+    arguments = {"operating_point": point, "wrenches": pull} | changes
+    run = tt.simulate(simulated, np.linspace(0, 2, 5), point.q, point.v, controller=K, sample_time=sample_time, **arguments)
+    return largest(run.q - point.q)
+
+
+@pytest.mark.parametrize("sample_time", [None, 0.01])
+def test_reactions_at_the_operating_point_are_those_under_its_wrenches(sample_time: float | None) -> None:
+    """The trim is exact within 1e-9, which the controller holds."""
+    assert at_trim(sample_time, held_load()) < 1e-7
+    point = tt.trim(held_load(), wrenches={"load.tip": [8.0, 0, 0, 0, 1.0, 0]})
+    without = SimpleNamespace(q=point.q, v=point.v)
+    assert at_trim(sample_time, held_load(), operating_point=without) > 0.1  # the negative control
+
+
+def test_outputs_at_the_operating_point_are_those_of_its_model() -> None:
+    """The designed-for load weighs more than the one that is simulated: the sensor differs from the start on."""
+    s_point = tt.trim(held_load(), parameters={"load.mass": 3.0})
+    K = gain(1.0, inputs=["held_fz"], dt=0.1)
+    run = tt.simulate(held_load(), [0, 0.1], s_point.q, s_point.v, controller=K, operating_point=s_point)
+    # reference minus output, each the load's weight with the sign of the force on the load; moving little, at first
+    difference = run.control.signal("r_held.fz")[0] - run.control.signal("held.fz")[0]
+    assert difference == pytest.approx(9.81 * (3.0 - 2.0))
+    other = tt.OperatingPoint(slider(), [0.5])
+    with pytest.raises(tt.ModelError, match="other-model"):
+        tt.simulate(held_load(), [0, 1], s_point.q, s_point.v, controller=K, operating_point=other)
+
+
+def test_wrenches_of_the_operating_point_that_do_not_act_are_said() -> None:
+    with pytest.warns(tt.ModelWarning, match=r"load\.tip.*missing-wrench") as caught:
+        assert at_trim(0.01, held_load(), wrenches={}) > 0.1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(("reference", "said"), [(0.1, True), (-0.1, True), (0.7, False), (0.3, False), (2.0, False)])
+def test_references_that_look_like_deviations_are_said(reference: float, said: bool) -> None:
+    arguments = {"controller": gain(3.0, 2.0), "operating_point": {"rail.q": 0.5}, "reference": {"rail.q": reference}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tt.simulate(slider(), [0, 0.1], [0.5], [0.0], **arguments)
+    assert [("far-reference" in str(w.message) and "absolute" in str(w.message)) for w in caught] == [True] * said
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 1.5])
+def test_seeds_that_are_none_are_refused(seed: Any) -> None:
+    with pytest.raises(tt.ModelError, match="bad-seed"):
+        tt.simulate(slider(), [0, 1], [0.5], [0.0], controller=gain(1.0, 1.0), sample_time=0.1, seed=seed)
+
+
+def test_sample_times_that_never_end_are_refused() -> None:
+    K = tt.Controller(lambda t, x, y, r: (x, y), [], ["rail.q"], ["motor"], 1e-12)
+    for given in ({"controller": gain(1.0, 1.0), "sample_time": 1e-12}, {"controller": K}):
+        with pytest.raises(tt.ModelError, match="1e-12 s, 1e\\+12 samples"):
+            tt.simulate(slider(), [0, 1], [0.5], [0.0], **given)
 
 
 def test_a_scheduled_controller_follows_its_parameter() -> None:

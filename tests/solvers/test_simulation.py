@@ -701,6 +701,14 @@ def test_events_that_return_no_number_are_refused() -> None:
         tt.simulate(slider(), [0, 1], [0.0], [0.0], events=tt.Event(lambda t, q, v: None))
 
 
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "generalized-alpha"])
+def test_events_that_are_not_a_number_are_refused(method: str) -> None:
+    """A comparison with NaN is never true: the event would be missed."""
+    root = tt.Event(lambda t, q, v: np.sqrt(np.float64(0.5 - t)), name="root")
+    with pytest.raises(tt.ModelError, match=r"event 'root' at t = .*not-finite"), np.errstate(invalid="ignore"):
+        tt.simulate(slider(), [0, 1], [0.0], [1.0], events=root, method=method)
+
+
 def test_splines_are_not_extrapolated() -> None:
     from scipy.interpolate import CubicSpline, make_interp_spline
 

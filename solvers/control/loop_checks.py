@@ -1,0 +1,32 @@
+"""What is suspicious about a control loop at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from titop.blocks.errors import Finding
+from titop.solvers.control.control_loop import ControlLoop
+from titop.solvers.control.operating_values import OperatingValues
+
+
+def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
+    """Yield what is suspicious: wrenches of the operating point that do not act, references that look like deviations from it.
+
+    Parameters
+    ----------
+    loop : ControlLoop
+    operating : OperatingValues
+    wrenches : mapping of port name to wrench or function
+        What acts in the simulation.
+    start : float, s
+    """
+    for port, wrench in operating.wrenches.items():
+        if wrench.any() and port not in wrenches:
+            advice = "pass wrenches=point.wrenches, or something else for this port"
+            yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
+    for name, reference, there in zip(loop.references.names, loop.references.read(start), loop.r_trim, strict=True):
+        if abs(reference - there) > abs(reference):
+            found, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
+            advice = "references are absolute: if a deviation is meant, add the operating point's value"
+            yield Finding("far-reference", f"reference[{name!r}]", found, expected, advice)
