@@ -28,7 +28,8 @@ class CompliantClosure(Closure):
     Notes
     -----
     Stores ``delta^T K delta / 2`` and acts on port i with ``-J_i^T (K delta + D d delta/dt)``, ``d delta/dt = J1 V1 + J2 V2``:
-    action equals reaction, for displacements and rotations of any size up to half a turn.
+    action equals reaction, for displacements and rotations of any size up to half a turn. There the rotation's displacement
+    jumps from one side to the other, and energy with it: `simulate` warns of it.
     """
 
     def __init__(self, name: str, stiffness: Any = 0.0, damping: Any = 0.0) -> None:

@@ -1,6 +1,7 @@
 """The command line: ``titop check``, ``info``, ``draw`` and ``sim`` on a model file or URDF.
 
-Exit codes: 0 when all is well, 1 when the model is refused or a simulation fails, 2 for unusable arguments.
+Exit codes: 0 when all is well, 1 when the model is refused or a simulation fails, 2 for unusable arguments, 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from titop.blocks.checks import check_suffix
-from titop.blocks.errors import ConvergenceError, ModelError, ModelWarning
+from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.text import constraint_count
@@ -29,6 +30,10 @@ _ASSIGNMENTS = {
     "input": "constant input of an actuator, such as motor=0.2; others are zero",
     "set": "value of a parameter, such as slider.mass=2",
 }
+
+
+#: More output times would take days, and more memory than there is.
+_MOST_OUTPUTS = 1e8
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ModelError, ConvergenceError, OSError) as error:
         print(f"titop: {arguments.model}: {error}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"titop: {arguments.model}: stopped", file=sys.stderr)
+        return 130
     finally:
         sys.stdout.flush()
     for warning in caught:
@@ -127,6 +135,9 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     if model.is_constrained:
         q0 = model.assemble(q0, _given(model, arguments.position))
         v0 = model.assemble_velocity(q0, v0, _given(model, arguments.velocity))
+    if arguments.duration > _MOST_OUTPUTS * arguments.step:
+        found, expected = f"{arguments.duration / arguments.step:.3g} output times", f"at most {_MOST_OUTPUTS:.0e}"
+        raise ModelError(Finding("bad-times", "--step", found, expected, "take a longer step: integrators choose their own"))
     times = np.arange(0.0, arguments.duration, arguments.step)
     times = np.append(times[times < arguments.duration * (1 - 1e-12)], arguments.duration)
     trajectory = simulate(model, times, q0, v0, u=dict(arguments.input), method=arguments.method)

@@ -227,7 +227,12 @@ class Projected:
 
 
 def integrate_steps(
-    plant: Plant, times: Array, events: Sequence[Watched], solver: Stepper, advance: Callable[[float], None], reached: Reached
+    plant: Plant,
+    times: Array,
+    events: Sequence[Watched],
+    solver: Stepper,
+    advance: Callable[[float, Array], None],
+    reached: Reached,
 ) -> None:
     """Integrate to the end, or a terminal event.
 
@@ -238,7 +243,7 @@ def integrate_steps(
     events : sequence of callable
     solver : Stepper
     advance : callable
-        Is told the time after every step.
+        Is told time and state after every step.
     reached : Reached
         Its last state is on the closures; gets the states at the output times, and those at events.
     """
@@ -258,7 +263,7 @@ def integrate_steps(
         reached.last = solver.t, state
         values = step.values
         solver.go_on(state)
-        advance(solver.t)
+        advance(solver.t, state)
 
 
 def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:

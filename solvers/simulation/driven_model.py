@@ -16,6 +16,7 @@ from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Push
 from titop.solvers.model import Model
+from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
 
 Efforts = Callable[[float, Array, Array], Array]
@@ -52,6 +53,8 @@ class DrivenModel:
         functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
         #: Whether what acts is a function that may depend on the state.
         self.feedback = any(callable(function) for function in functions)
+        #: Springs that pass half a turn.
+        self.half_turns = HalfTurns(model)
         #: What the integrator counted.
         self.counted: dict[str, float] = {}
         #: How many constraints act on the coordinates that are not prescribed.
@@ -62,7 +65,17 @@ class DrivenModel:
         self.counted |= {name: self.counted.get(name, 0) + number for name, number in numbers.items()}
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
-        """Return q (unit quaternions) and v of a state, prescribed motions imposed."""
+        """Return q (unit quaternions) and v of a state, prescribed motions imposed.
+
+        Raises
+        ------
+        ModelError
+            For a state that a controller has driven to infinity.
+        """
+        if self.loop is not None and not np.isfinite(y).all():
+            largest = 0.0 if self.command is None else np.abs([*self.command.u, *self.command.tau]).max()
+            found, advice = f"commands up to {largest:.3g}, and no finite state", "the loop is unstable, or the gains are wrong"
+            raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", found, "finite states", advice))
         q, v = self.model.unit_configuration(y[: self.model.nq]), y[self.model.nq : self.model.nq + self.model.nv]
         return self.motion.impose(t, q, v)
 

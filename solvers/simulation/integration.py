@@ -67,7 +67,9 @@ def integrate(
     length = float(times[-1] - times[0])
     with tqdm(total=length, unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
 
-        def advance(t: float) -> None:
+        def advance(t: float, y: Array) -> None:
+            if plant.half_turns.any:
+                plant.half_turns.look(t, plant.split(t, y)[0])
             done = t - times[0]
             if done - bar.n > length / 200:
                 bar.update(done - bar.n)
@@ -88,12 +90,12 @@ class _EveryStep:
 
     terminal, direction = False, 0
 
-    def __init__(self, t: float, y: Array, advance: Callable[[float], None]) -> None:
+    def __init__(self, t: float, y: Array, advance: Callable[[float, Array], None]) -> None:
         self.last, self._advance = (t, y), advance
 
     def __call__(self, t: float, y: Array, *_: Any) -> float:
         self.last = t, y.copy()
-        self._advance(t)
+        self._advance(*self.last)
         return 1.0
 
 
@@ -104,7 +106,7 @@ def _explicit(
     events: Sequence[Watched],
     method: str,
     tolerances: dict[str, float],
-    advance: Callable[[float], None],
+    advance: Callable[[float, Array], None],
 ) -> Any:
     from CyRK import PySolver, pysolve_ivp
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state
 from titop.solvers.control.control_loop import ContinuousLoop
@@ -124,6 +124,12 @@ def simulate(
     SimulationInterrupt
         On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed.
 
+    Warns
+    -----
+    ModelWarning
+        For springs of rotations that pass half a turn (compliant closures, free and spherical joints), references that look
+        like deviations from the operating point, wrenches of it that do not act.
+
     Examples
     --------
     >>> import numpy as np, titop as tt
@@ -171,6 +177,7 @@ def simulate(
         else:
             solution = integrated(times, y0) if loop is None else loop.run(plant, times, y0, integrated, progress)
         plant.count({"seconds": time.perf_counter() - begin})
+        warn(plant.half_turns.findings())
         return _collect(plant, solution, watched)
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):

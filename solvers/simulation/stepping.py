@@ -33,7 +33,7 @@ def integrate_stepwise(
     events: Sequence[Watched],
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
-    advance: Callable[[float], None],
+    advance: Callable[[float, Array], None],
 ) -> Any:
     """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
     span, reached = (float(times[0]), float(times[-1])), Reached(float(times[0]), y0, len(events))

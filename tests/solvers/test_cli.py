@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+import titop.solvers.cli
 from titop.solvers.cli import main
 
 MODELS = Path(__file__).parent.parent.parent / "examples" / "models"
@@ -166,6 +167,24 @@ def test_unusable_arguments_exit_with_two(arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
+
+
+@pytest.mark.parametrize(("option", "value"), [("--step", "1e-12"), ("--duration", "1e300")])
+def test_more_output_times_than_there_is_memory_are_refused(run, option, value):
+    code, _, err = run("sim", MODELS / "balloon.toml", option, value)
+    assert code == 1
+    assert "--step: got 1e+" in err
+    assert "bad-times" in err
+
+
+def test_ctrl_c_is_no_traceback(run, monkeypatch):
+    def interrupted(*_, **__):
+        raise tt.SimulationInterrupt("stopped")
+
+    monkeypatch.setattr(titop.solvers.cli, "simulate", interrupted)
+    code, _, err = run("sim", MODELS / "balloon.toml")
+    assert code == 130
+    assert err.endswith("balloon.toml: stopped\n")
 
 
 def test_it_is_installed():

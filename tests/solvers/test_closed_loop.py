@@ -390,6 +390,17 @@ def test_references_that_look_like_deviations_are_said(reference: float, said: b
     assert [("far-reference" in str(w.message) and "absolute" in str(w.message)) for w in caught] == [True] * said
 
 
+@pytest.mark.parametrize(("step", "method"), [(None, "DOP853"), (0.1, "DOP853"), (0.1, "RK23")])
+def test_a_state_that_overflows_is_not_blamed_on_a_coordinate(step: float | None, method: str) -> None:
+    pushing, arguments = gain(5e307, inputs=["push"]), {"sample_time": step, "method": method, "reference": {"push": 1.0}}
+    with pytest.raises((tt.ModelError, tt.ConvergenceError)) as caught, np.errstate(all="ignore"):
+        tt.simulate(slider(), [0, 10], [0.0], [0.0], controller=pushing, **arguments)
+    assert "entry of rail" not in str(caught.value)
+    unstable, start = gain(5e42, 0.0, dt=0.1), ([1.0], [0.0])
+    with pytest.raises(tt.ModelError, match=r"controller at t = .*not-finite"), np.errstate(all="ignore"):
+        tt.simulate(slider(), [0, 10], *start, controller=unstable)
+
+
 @pytest.mark.parametrize("seed", ["x", -1, 1.5])
 def test_seeds_that_are_none_are_refused(seed: Any) -> None:
     with pytest.raises(tt.ModelError, match="bad-seed"):
