@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -49,23 +49,29 @@ def read(name: str) -> bytes | None:
     return code if hashlib.sha256(code).digest() == digest else None
 
 
-def write(name: str, code: bytes) -> None:
-    """Keep code under a name, whole or not at all, where the cache can be written and no source was edited meanwhile."""
+def write(name: str, code: bytes) -> str | None:
+    """Keep code under a name, whole or not at all, where the cache can be written and no source was edited meanwhile.
+
+    Return None, or why it was not kept.
+    """
     folder = cache_folder()
-    if folder is None or source_hash() != _SOURCES:
-        return
+    if folder is None:
+        return obstacle()
+    if source_hash() != _SOURCES:
+        return "titop's sources were edited after they were imported"
     try:
         handle, path = tempfile.mkstemp(dir=folder)
-    except OSError:
-        return
+    except OSError as error:
+        return f"{folder}: {error.strerror or error}"
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(code).digest() + code)
         os.replace(path, folder / name)
-    except OSError:  # a full disk, say: the code is in memory, and the next process compiles again
-        return
+    except OSError as error:  # a full disk, say: the code is in memory, and the next process compiles again
+        return f"{folder}: {error.strerror or error}"
     finally:
         Path(path).unlink(missing_ok=True)
+    return None
 
 
 @functools.cache
@@ -74,13 +80,23 @@ def cache_folder() -> Path | None:
 
     ``TITOP_CACHE_DIR`` sets its parent; by default it is in the user's cache folder, or else in the folder of temporary files.
     """
+    return next((place for place in _places() if isinstance(place, Path)), None)
+
+
+def obstacle() -> str | None:
+    """Return why there is no folder of compiled kernels, or None where there is one."""
+    places = list(_places())
+    return None if any(isinstance(place, Path) for place in places) else "; ".join(map(str, places))
+
+
+def _places() -> Iterator[Path | str]:
     chosen = os.environ.get("TITOP_CACHE_DIR")
     roots = (_user_root, _temporary_root) if not chosen else (lambda: Path(chosen),)
-    return next((folder for root in roots if (folder := _folder_in(root, check_parent=not chosen)) is not None), None)
+    return (_folder_in(root, check_parent=not chosen) for root in roots)
 
 
-def _folder_in(root: Callable[[], Path], check_parent: bool) -> Path | None:
-    """Return the folder in a root, made if need be; None where that fails or others could put code there.
+def _folder_in(root: Callable[[], Path], check_parent: bool) -> Path | str:
+    """Return the folder in a root, made if need be; or why that fails, or that others could put code there.
 
     A root that the user has chosen is the user's to judge; one of our own choice is checked too.
     """
@@ -90,9 +106,12 @@ def _folder_in(root: Callable[[], Path], check_parent: bool) -> Path | None:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         checked = (parent, folder) if check_parent else (folder,)
-        return folder if all(_is_safe(path.stat()) for path in checked) else None
-    except (OSError, RuntimeError):  # Python raises the latter for a user without a home
-        return None
+        unsafe = [f"{path} is another user's, or can be written by others" for path in checked if not _is_safe(path.stat())]
+        return unsafe[0] if unsafe else folder
+    except OSError as error:
+        return f"{error.filename or 'no folder'}: {error.strerror or error}"
+    except RuntimeError as error:  # Python raises it for a user without a home
+        return str(error)
 
 
 def _is_safe(status: os.stat_result) -> bool:

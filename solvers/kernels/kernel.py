@@ -5,12 +5,12 @@ numba compiles them; a process that finds them in the cache never loads numba.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from titop.blocks.garbage import collection_paused
@@ -22,6 +22,8 @@ from titop.solvers.kernels.signatures import INTEGER, Signature, Type
 ANNOUNCE_AFTER = 2.0
 
 _PACKAGE = "titop.solvers.kernels."
+
+_ADVICE = "set TITOP_CACHE_DIR to a folder of your own"
 
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child finds the lock free, and no half-done compilation
@@ -59,14 +61,14 @@ class Kernel:
                 kept = self.function.__module__.startswith(_PACKAGE)
                 code = cache.read(self.name) if kept else None
                 if code is None:
-                    code = self._compile()
-                    if kept:
-                        cache.write(self.name, code)
+                    code = self._compile(kept and cache.cache_folder() is not None)
+                    if kept and (reason := cache.write(self.name, code)):
+                        _say_once(f"titop: kernels cannot be kept, so that every process compiles them: {reason}; {_ADVICE}")
                 self._loaded = load(self.name, code)
             return self._loaded
 
-    def _compile(self) -> bytes:
-        with _Announcement(self.function.__name__), collection_paused():
+    def _compile(self, kept: bool) -> bytes:
+        with _Announcement(self.function.__name__, kept), collection_paused():
             from titop.solvers.kernels.compilation import machine_code  # loads numba
 
             return machine_code(self.name, self.function, self.signature)
@@ -92,7 +94,7 @@ class Helper:
         """What numba asks for where it meets the helper in a kernel."""
         return self._dispatcher._numba_type_
 
-    @cached_property
+    @functools.cached_property
     def _dispatcher(self) -> Any:
         from titop.solvers.kernels.compilation import inlined
 
@@ -104,17 +106,22 @@ def helper(function: Callable[..., Any]) -> Any:
     return Helper(function)
 
 
+@functools.cache
+def _say_once(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 class _Announcement:
     """Says on the terminal that something takes long, once it does."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, kept: bool) -> None:
         self.timer = threading.Timer(ANNOUNCE_AFTER, self._say)
-        self.what = what
+        self.what, self.note = what, " (once; kept in a cache)" if kept else ""
         self.said = False
 
     def _say(self) -> None:
         self.said = True
-        print(f"titop: compiling {self.what} (once; kept in a cache) ...", file=sys.stderr, flush=True)
+        print(f"titop: compiling {self.what}{self.note} ...", file=sys.stderr, flush=True)
 
     def __enter__(self) -> _Announcement:
         self.begin = time.perf_counter()

@@ -96,8 +96,9 @@ class Unprojected(Projected):
         t, y = self.t, self.y.copy()
         try:
             super().step()
-            if not np.isfinite(self.y).all():  # LSODA takes it for a solution
-                raise ConvergenceError(f"{type(self._solver).__name__} gave up after t = {t:.6g} s: numbers overflow")
+            if not np.isfinite(self.y).all() or self.t <= t:  # which LSODA takes for a solution, and a step
+                name = type(self._solver).__name__
+                raise ConvergenceError(f"{name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count")
         except ConvergenceError as error:
             self._plant.dynamics(t, *self._plant.split(t, y))
             raise error if self._refused is None else ConvergenceError(f"{error}; {self._refused}") from None

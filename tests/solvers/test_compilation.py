@@ -260,11 +260,28 @@ def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
 
 def test_a_long_compilation_is_announced(monkeypatch, capsys):
     monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
-    with kernel._Announcement("something slow") as announcement:
+    with kernel._Announcement("something slow", kept=True) as announcement:
         announcement.timer.join()
     said = capsys.readouterr().err
     assert "compiling something slow" in said
+    assert "(once; kept in a cache)" in said
     assert "compiled something slow" in said
+
+
+def test_that_nothing_is_kept_is_said_once_and_why(monkeypatch, capsys):
+    monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
+    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(cache, "obstacle", lambda: "/nowhere: Permission denied")
+    for k in range(2):
+
+        def own():
+            return 0
+
+        own.__module__ = f"titop.solvers.kernels.test{k}"  # kept, if it could be
+        assert entry()(own)() == 0
+    said = capsys.readouterr().err
+    assert said.count("/nowhere: Permission denied; set TITOP_CACHE_DIR") == 1
+    assert "kept in a cache" not in said
 
 
 def test_the_same_bits_on_every_run():
@@ -386,6 +403,16 @@ class TestWhereTheCacheIs:
         monkeypatch.setattr(cache.Path, "home", classmethod(fail))
         monkeypatch.setattr(cache.tempfile, "gettempdir", fail)
         assert self.find() is None
+        assert cache.obstacle() == "no folder: nowhere; no folder: nowhere"
+
+    def test_what_is_in_the_way_is_named(self, tmp_path, monkeypatch):
+        assert cache.obstacle() is None
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("TITOP_CACHE_DIR", str(tmp_path / "file"))
+        assert cache.obstacle().startswith(f"{tmp_path / 'file'}")
+        monkeypatch.setenv("TITOP_CACHE_DIR", str(tmp_path))
+        self.find().chmod(0o777)
+        assert cache.obstacle().endswith("is another user's, or can be written by others")
 
     def test_a_relative_place_is_meant_where_the_process_is(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -409,7 +436,7 @@ class TestWhereTheCacheIs:
         folder = self.find()
         monkeypatch.setattr(cache, "cache_folder", lambda: folder)
         monkeypatch.setattr(cache, "source_hash", lambda: "edited")
-        cache.write("kernel", b"code")
+        assert "edited" in cache.write("kernel", b"code")
         assert list(folder.iterdir()) == []
 
     def test_a_failed_write_leaves_nothing(self, monkeypatch):
@@ -420,7 +447,7 @@ class TestWhereTheCacheIs:
             raise OSError("no space left")
 
         monkeypatch.setattr(cache.os, "replace", full)
-        cache.write("kernel", b"code")
+        assert cache.write("kernel", b"code") == f"{folder}: no space left"
         assert list(folder.iterdir()) == []
 
 
