@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import pickle
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-#: A value longer than this is cut in a message, and a report stops after so many findings.
-_SHOWN_CHARACTERS = 200
-_SHOWN_FINDINGS = 50
+from titop.blocks.wording import SENTENCE_LENGTH, closest_names, shown
+
+#: A report stops after so many findings, and so does the search for more of them in a file or a system.
+MAX_FINDINGS = 50
+
+#: Where no name is near, so many are listed, each so far.
+_LISTED_NAMES = 10
+_LISTED_LENGTH = 80
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class Finding:
     advice: str
 
     def __str__(self) -> str:
-        return f"{self.where}: got {self._shown()}; expected {self.expected}; {self.advice} [{self.code}]"
+        expected, advice = (shown(sentence, SENTENCE_LENGTH) for sentence in (self.expected, self.advice))
+        return f"{shown(self.where)}: got {shown(self.value)}; expected {expected}; {advice} [{self.code}]"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it go to other processes whatever was found: what cannot be sent goes as the text that the message shows."""
@@ -47,12 +52,8 @@ class Finding:
             pickle.loads(pickle.dumps(self.value))
             value = self.value
         except Exception:
-            value = self._shown()
+            value = shown(self.value)
         return Finding, (self.code, self.where, value, self.expected, self.advice)
-
-    def _shown(self) -> str:
-        value = " ".join(str(self.value).split())
-        return value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + " ..."
 
 
 class ModelError(ValueError):
@@ -93,9 +94,9 @@ def list_findings(findings: tuple[Finding, ...]) -> str:
     """Return the findings as text, numbered when there are several."""
     if len(findings) == 1:
         return str(findings[0])
-    lines = [f"  {number}. {finding}" for number, finding in enumerate(findings[:_SHOWN_FINDINGS], start=1)]
-    if len(findings) > _SHOWN_FINDINGS:
-        lines.append(f"  ... and {len(findings) - _SHOWN_FINDINGS} more")
+    lines = [f"  {number}. {finding}" for number, finding in enumerate(findings[:MAX_FINDINGS], start=1)]
+    if len(findings) > MAX_FINDINGS:
+        lines.append(f"  ... and {len(findings) - MAX_FINDINGS} more")
     return f"{len(findings)} findings:\n" + "\n".join(lines)
 
 
@@ -105,12 +106,11 @@ def warn(findings: Iterable[Finding], stacklevel: int = 3) -> None:
         warnings.warn(str(finding), ModelWarning, stacklevel=stacklevel)
 
 
-def did_you_mean(name: Any, known: Iterable[str]) -> str:
+def did_you_mean(name: Any, known: Iterable[Any]) -> str:
     """Return advice that names the closest known names."""
-    known = list(dict.fromkeys(str(other) for other in known))
-    name = str(name)
-    close = difflib.get_close_matches(name, known, n=3)
+    names = list(dict.fromkeys(str(other) for other in known))
+    close = closest_names(str(name), names)
     if close:
-        return "did you mean " + " or ".join(repr(match) for match in close) + "?"
-    shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
-    return f"known names: {shown or 'none'}"
+        return "did you mean " + " or ".join(repr(shown(match)) for match in close) + "?"
+    listed = [shown(other, _LISTED_LENGTH) for other in names[:_LISTED_NAMES]]
+    return "known names: " + (", ".join(listed) or "none") + (", ..." if len(names) > _LISTED_NAMES else "")
