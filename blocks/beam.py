@@ -17,6 +17,8 @@ from titop.blocks.spatial import Array
 
 #: Name of the port at the tip.
 TIP = "C"
+#: Modes of a kind, which are then accurate to rounding: a beam of so many takes half a second.
+MAX_MODES = 50
 #: Polynomials beyond the modes that are kept: leave them accurate to 1e-8 or better.
 _MARGIN = 10
 
@@ -53,7 +55,7 @@ class Beam(FlexibleBody):
     damping_ratio : float
         Of every natural mode of the beam clamped at P.
     modes, torsion_modes, axial_modes : int
-        Number of modes with both ends held: in each bending plane, of torsion, of stretch.
+        Number of modes with both ends held: in each bending plane, of torsion, of stretch; at most 50 of each.
 
     Notes
     -----
@@ -115,9 +117,9 @@ class Beam(FlexibleBody):
         )
         self.shear_factors = None if shear_factors is None else _read_factors(reader, shear_factors)
         self.damping_ratio = reader.scalar("damping_ratio", damping_ratio)
-        self.modes = integer(reader, "modes", modes, 0)
-        self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0)
-        self.axial_modes = integer(reader, "axial_modes", axial_modes, 0)
+        self.modes = integer(reader, "modes", modes, 0, MAX_MODES)
+        self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0, MAX_MODES)
+        self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
         derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
         for field in _POSITIVE:
             if getattr(self, field) <= 0 and derived.get(field, field) is not None:

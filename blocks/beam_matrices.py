@@ -7,6 +7,8 @@ deformations under loads at the ends are contained exactly; natural modes conver
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.polynomial import Legendre
 from numpy.polynomial.legendre import leggauss
@@ -28,7 +30,7 @@ def rod_matrices(inertia: float, stiffness: float, length: float, bubbles: int) 
     """
     x, weights = _points(bubbles)
     values, slopes = _linear(x), _linear_slopes(x)
-    values, slopes = _with_bubbles(values, slopes, x, 1, bubbles)
+    values, slopes = _with_bubbles(values, slopes, 1, bubbles)
     return inertia * length * _gram(values, weights), stiffness / length * _gram(slopes, weights)
 
 
@@ -48,7 +50,7 @@ def bending_matrices(inertia: float, stiffness: float, length: float, bubbles: i
     t = (x + 1) / 2
     values = np.array([1 - 3 * t**2 + 2 * t**3, length * (t - 2 * t**2 + t**3), 3 * t**2 - 2 * t**3, length * (t**3 - t**2)])
     curvatures = np.array([12 * t - 6, length * (6 * t - 4), 6 - 12 * t, length * (6 * t - 2)])
-    values, curvatures = _with_bubbles(values, curvatures, x, 2, bubbles)
+    values, curvatures = _with_bubbles(values, curvatures, 2, bubbles)
     return inertia * length * _gram(values, weights), stiffness / length**3 * _gram(curvatures, weights)
 
 
@@ -71,7 +73,7 @@ def shear_bending_matrices(
         Each, of deflection and rotation.
     """
     x, weights = _points(bubbles)
-    ends, slopes = _with_bubbles(_linear(x), _linear_slopes(x), x, 1, bubbles)
+    ends, slopes = _with_bubbles(_linear(x), _linear_slopes(x), 1, bubbles)
     n = bubbles + 2
     nothing = np.zeros_like(ends)
     deflection, deflection_slope = np.vstack([ends, nothing]), np.vstack([slopes, nothing]) / length
@@ -82,10 +84,13 @@ def shear_bending_matrices(
     return mass[np.ix_(order, order)], length * strain[np.ix_(order, order)]
 
 
+@lru_cache(maxsize=256)
 def _points(bubbles: int) -> tuple[Array, Array]:
     """Return Gauss points on [-1, 1] and weights of sum 1, exact for products of all the polynomials."""
     x, weights = leggauss(bubbles + 5)
-    return x, weights / 2
+    weights = weights / 2
+    x.flags.writeable = weights.flags.writeable = False
+    return x, weights
 
 
 def _linear(x: Array) -> Array:
@@ -96,13 +101,22 @@ def _linear_slopes(x: Array) -> Array:
     return np.array([np.full_like(x, -1.0), np.full_like(x, 1.0)])
 
 
-def _with_bubbles(values: Array, derivatives: Array, x: Array, order: int, bubbles: int) -> tuple[Array, Array]:
+def _with_bubbles(values: Array, derivatives: Array, order: int, bubbles: int) -> tuple[Array, Array]:
     """Append polynomials that vanish at both ends with `order` - 1 derivatives, and those derivatives (on [0, 1])."""
-    for k in range(order, order + bubbles):
-        legendre = Legendre.basis(k) * np.sqrt(2 * k + 1)
-        values = np.vstack([values, legendre.integ(order, lbnd=-1)(x) / 2**order])
-        derivatives = np.vstack([derivatives, legendre(x)])
-    return values, derivatives
+    own = _bubbles(order, bubbles)
+    return np.vstack([values, own[0]]), np.vstack([derivatives, own[1]])
+
+
+@lru_cache(maxsize=256)
+def _bubbles(order: int, bubbles: int) -> Array:
+    """Return the values and the derivatives (2, bubbles, points) of these polynomials, which take most of a beam's time."""
+    x, _ = _points(bubbles)
+    result = np.empty((2, bubbles, len(x)))
+    for k in range(bubbles):
+        legendre = Legendre.basis(order + k) * np.sqrt(2 * (order + k) + 1)
+        result[:, k] = legendre.integ(order, lbnd=-1)(x) / 2**order, legendre(x)
+    result.flags.writeable = False
+    return result
 
 
 def _gram(values: Array, weights: Array) -> Array:

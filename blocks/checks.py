@@ -117,6 +117,8 @@ class FieldReader:
 
     def symmetric(self, field: str, value: Any, n: int) -> Array:
         """Read a symmetric n x n matrix; a number stands for a multiple of 1, n numbers for a diagonal."""
+        if isinstance(value, float) and math.isfinite(value):
+            return value * np.eye(n)
         given = real_array(value)
         if given is None:
             self.report("wrong-type", field, value, f"a number, {n} numbers or a {n}x{n} matrix", "give numbers")
@@ -126,8 +128,11 @@ class FieldReader:
         elif given.shape == (n,):
             given = np.diag(given)
         matrix = self.array(field, given, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
+        asymmetry = np.abs(matrix - matrix.T)
+        if not asymmetry.any():
+            return matrix
         size = np.abs(matrix)
-        if (np.abs(matrix - matrix.T) > 1e-9 * size + 1e-12 * size.max(initial=0.0)).any():  # False where it is not a number
+        if (asymmetry > 1e-9 * size + 1e-12 * size.max(initial=0.0)).any():  # False where it is not a number
             self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
         return matrix / 2 + matrix.T / 2
 

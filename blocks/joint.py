@@ -104,7 +104,7 @@ class Joint(Block):
         self.armature = reader.array("armature", np.diag(reader.symmetric("armature", armature, self.nv)), (self.nv,))
         self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if self.nv and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
+            if matrix.any() and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
                 reader.suspect(
                     f"negative-{field}",
                     field,

@@ -177,10 +177,10 @@ def _lowest(matrix: Array) -> float:
     return float(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min(initial=np.inf))
 
 
-def integer(reader: FieldReader, field: str, value: Any, least: int) -> int:
-    """Read a whole number of at least `least`."""
+def integer(reader: FieldReader, field: str, value: Any, least: int, most: int) -> int:
+    """Read a whole number from `least` to `most`."""
     number = reader.scalar(field, value)
-    if np.isfinite(number) and (number != int(number) or number < least):
-        reader.report("not-a-count", field, value, f"a whole number >= {least}", "check the value")
+    if np.isfinite(number) and not (number == int(number) and least <= number <= most):
+        reader.report("not-a-count", field, value, f"a whole number from {least} to {most}", "check the value")
         return least
     return int(number) if np.isfinite(number) else least

@@ -142,7 +142,7 @@ def _kind(closure: Any) -> str:
 
 def _register_joints(classes: Iterable[type[Joint]], **own: Field | Kind) -> None:
     for cls in classes:
-        axes = dict.fromkeys(cls.axis_fields, NUMBERS)
+        axes = dict.fromkeys(cls.axis_fields, Field(NUMBERS, None))
         register_block(cls, cls.__name__.lower(), {**axes, **own, **(_PASSIVE if cls.coordinates else {})})
 
 
@@ -168,7 +168,7 @@ register_block(
         "modal_stiffness": Field(SYMMETRIC, None),
         "modal_damping": Field(SYMMETRIC, None),
         "damping_ratios": Field(NUMBERS, lambda body: np.zeros(body.nv)),
-        "participation": NUMBERS,
+        "participation": Field(NUMBERS, None),
         "coordinate_names": Field(TEXTS, None),
         "ports": Field(PORTS, {}, attribute="port_poses"),
         "shapes": Field(SHAPES, {}),
@@ -178,7 +178,10 @@ register_block(
     Beam,
     "beam",
     {
-        **dict.fromkeys(("length", "density", "area", "young", "iy", "iz", "torsion_constant", "shear_modulus"), NUMBER),
+        **dict.fromkeys(("length", "density", "area", "young", "iy", "iz"), NUMBER),
+        "torsion_constant": Field(NUMBER, None),
+        "shear_modulus": Field(NUMBER, None),
+        "poisson": Field(NUMBER, 0.3, attribute=None),
         "shear_factors": Field(NUMBERS, None),
         "damping_ratio": Field(NUMBER, 0.0),
         "modes": Field(NUMBER, 2),
@@ -187,7 +190,7 @@ register_block(
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
-_register_joints((Screw,), pitch=NUMBER)
+_register_joints((Screw,), pitch=Field(NUMBER, 0.0))
 register_block(CompliantClosure, "compliant", {"stiffness": Field(SYMMETRIC, 0.0), "damping": Field(SYMMETRIC, 0.0)})
 register_block(
     RigidClosure,
@@ -220,7 +223,7 @@ register_block(
 register_block(
     actuators.Thruster,
     "thruster",
-    {"target": PORT, "direction": NUMBERS, "max_thrust": Field(UNLIMITED, float("inf"), attribute="upper")},
+    {"target": PORT, "direction": Field(NUMBERS, None), "max_thrust": Field(UNLIMITED, float("inf"), attribute="upper")},
 )
 for _cls in (actuators.Force, actuators.Torque):
     register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": Field(NUMBERS, None), "frame": _FRAME})

@@ -12,7 +12,7 @@ from networkx.utils import UnionFind
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
-from titop.blocks.errors import Finding, did_you_mean
+from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
@@ -35,7 +35,7 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
     rules = (_unknown_ports, _foreign_targets, _loose_loops, _named_joints, _two_parents, _cycles, _unconnected)
-    errors += itertools.chain.from_iterable(rule(system) for rule in rules)
+    errors += itertools.islice(itertools.chain.from_iterable(rule(system) for rule in rules), MAX_FINDINGS)
     if not errors:
         for rigid, finding in _motionless_loops(system):
             (errors if rigid else warnings).append(finding)

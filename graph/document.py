@@ -7,6 +7,7 @@ block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), `
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,8 +28,11 @@ VERSION = 1
 
 SECTIONS = ("bodies", *ENDS, *System.ATTACHMENTS)
 _KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
-_SYSTEM = {"name": Field(TEXT), "gravity": Field(NUMBERS)}
+_SYSTEM = {"name": Field(TEXT, None), "gravity": Field(NUMBERS, None)}
 _WORLD = {"ports": Field(PORTS, {}, attribute="port_poses")}
+
+#: Most own coordinates of all bodies of a file: reducing flexible bodies takes time.
+MAX_MODES = 5_000
 
 #: How far, in units of rounding, a normalised value may be from what its normalisation makes of it.
 _ROUNDINGS = 4
@@ -53,7 +57,7 @@ def system_of(document: Mapping[str, Any]) -> System:
     reading.add(findings)
     sections = {name: reading.table(document.get(name, {}), name) for name in SECTIONS}
     system = _empty_system(document, reading)
-    reading.names = {"world"}.union(*sections.values())
+    reading.names = dict.fromkeys(["world", *itertools.chain.from_iterable(sections.values())])
     reading.blocks = {"world": system.world}
     _read_bodies(sections["bodies"], system, reading)
     connections = _read_between("joints", "joint", sections, reading)
@@ -101,10 +105,16 @@ def _read_table(name: str, fields: Mapping[str, Field], document: Mapping[str, A
 
 def _read_bodies(section: Mapping[str, Any], system: System, reading: Reading) -> None:
     """Make the bodies; they join the graph at once, so that one that nothing connects is noticed."""
+    modes = 0
     for name, table in section.items():
         body = _read_block("bodies", name, table, reading)
-        if body is not None:
-            system.graph.add_node(name, block=body)
+        if body is None:
+            continue
+        system.graph.add_node(name, block=body)
+        modes += body.nv
+        if modes > MAX_MODES:
+            expected = f"at most {MAX_MODES} own coordinates of all bodies"
+            raise ModelError([*reading.findings, Finding("too-large", f"bodies.{name}", modes, expected, "keep fewer modes")])
 
 
 def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:

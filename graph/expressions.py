@@ -7,7 +7,6 @@ text can run code, and none (``"9**9**9**9"``) can run long.
 from __future__ import annotations
 
 import ast
-import itertools
 import keyword
 import math
 import operator
@@ -16,15 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
 
-#: Longest expression in characters, and deepest nesting of its operations.
+#: Longest expression in characters, deepest nesting of its operations, and most parameters of a file.
 MAX_LENGTH = 400
 MAX_DEPTH = 60
-
-#: Reading stops at so many findings, and suggests names among so many.
-MAX_FINDINGS = 50
-MAX_NAMES = 1000
+MAX_PARAMETERS = 100_000
 
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt,
@@ -48,6 +44,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.UAdd: operator.pos,
 }
 
+_SPLIT = "split it over several parameters"
 _GRAMMAR = f"numbers, parameters, + - * / **, parentheses, {', '.join(FUNCTIONS)} and pi"
 
 
@@ -114,9 +111,17 @@ def evaluate_parameters(table: Mapping[str, Any], where: str = "parameters") -> 
         Of names to numbers, expressions of other parameters in any order, or tables of the same.
     where : str
         Name of the table, for messages.
+
+    Raises
+    ------
+    ModelError
+        If there are too many.
     """
     findings: list[Finding] = []
     given = dict(_flat(table, where, "", findings))
+    if len(given) > MAX_PARAMETERS:
+        found, expected = f"{len(given)} parameters", f"at most {MAX_PARAMETERS}"
+        raise ModelError([*findings, Finding("too-large", where, found, expected, "write numbers where they are used")])
     values = dict.fromkeys(given, math.nan)
     used = {name: _used_parameters(value, given) for name, value in given.items()}
     try:
@@ -150,8 +155,7 @@ def _used_parameters(value: Any, known: Mapping[str, Any]) -> set[str]:
 def parse(text: str, where: str) -> ast.expr:
     """Return the tree of an expression; see `evaluate`."""
     if len(text) > MAX_LENGTH:
-        advice = "split it over several parameters"
-        raise _refusal("long-expression", where, text, f"at most {MAX_LENGTH} characters", advice)
+        raise _refusal("long-expression", where, text, f"at most {MAX_LENGTH} characters", _SPLIT)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
@@ -160,9 +164,6 @@ def parse(text: str, where: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", error)
         raise _refusal("bad-expression", where, text, f"arithmetic ({reason})", f"write it with {_GRAMMAR}") from None
-    if _depth(tree) > MAX_DEPTH:
-        advice = "split it over several parameters"
-        raise _refusal("deep-expression", where, text, f"at most {MAX_DEPTH} nested operations", advice)
     return tree
 
 
@@ -172,8 +173,10 @@ class _Evaluation:
     def __init__(self, text: str, parameters: Mapping[str, float], where: str) -> None:
         self.text, self.parameters, self.where = text, parameters, where
 
-    def value(self, node: ast.AST) -> float:
-        """Return the value of a node of the tree."""
+    def value(self, node: ast.AST, depth: int = 1) -> float:
+        """Return the value of a node of the tree, at a depth below its top."""
+        if depth > MAX_DEPTH:
+            raise self._refusal("deep-expression", f"at most {MAX_DEPTH} nested operations", _SPLIT)
         name = dotted_name(node)
         if name is not None:
             return self._parameter(name)
@@ -181,11 +184,12 @@ class _Evaluation:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
                 return self._compute(float, number)
             case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATORS:
-                return self._compute(_OPERATORS[type(sign)], self.value(operand))
+                return self._compute(_OPERATORS[type(sign)], self.value(operand, depth + 1))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
-                return self._compute(_OPERATORS[type(sign)], self.value(left), self.value(right))
+                terms = (self.value(term, depth + 1) for term in (left, right))
+                return self._compute(_OPERATORS[type(sign)], *terms)
             case ast.Call(func=ast.Name(id=function), args=[argument], keywords=[]) if function in FUNCTIONS:
-                return self._compute(FUNCTIONS[function], self.value(argument))
+                return self._compute(FUNCTIONS[function], self.value(argument, depth + 1))
         raise self._refusal("bad-expression", _GRAMMAR, _advice(node))
 
     def _parameter(self, name: str) -> float:
@@ -193,7 +197,7 @@ class _Evaluation:
             return CONSTANTS[name]
         if name in self.parameters:
             return self.parameters[name]
-        known = [*CONSTANTS, *FUNCTIONS, *itertools.islice(self.parameters, MAX_NAMES)]
+        known = [*CONSTANTS, *FUNCTIONS, *self.parameters]
         raise self._refusal("unknown-parameter", f"a parameter where {name!r} stands", did_you_mean(name, known))
 
     def _compute(self, function: Callable[..., Any], *arguments: Any) -> float:
@@ -216,14 +220,6 @@ def dotted_name(node: ast.AST) -> str | None:
         parts.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
-
-
-def _depth(tree: ast.AST) -> int:
-    depth, level = 0, [tree]
-    while level:
-        depth += 1
-        level = [child for node in level for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-    return depth
 
 
 def _flat(table: Mapping[str, Any], where: str, prefix: str, findings: list[Finding]) -> Iterator[tuple[str, Any]]:

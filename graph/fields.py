@@ -39,17 +39,17 @@ class Field:
     ----------
     kind : Kind
     default : object
-        What a missing field means, as the attribute's value or a function of the block; not written. Without a default the
-        field must be given.
-    attribute : str
-        Of the block; the field's own name by default.
+        What a missing field means, as the attribute's value or a function of the block; not written. None leaves it to the
+        constructor, and every value is written. Without a default the field must be given.
+    attribute : str or None
+        Of the block; the field's own name by default. None for a field that only serves to find others.
     normalised : bool
         Whether the constructor normalises the value: one that already is normalised keeps its bits.
     """
 
     kind: Kind
     default: Any = REQUIRED
-    attribute: str = ""
+    attribute: str | None = ""
     normalised: bool = False
 
 
@@ -68,6 +68,8 @@ def write_fields(fields: Mapping[str, Field], owner: Any) -> dict[str, Any]:
     """Return the fields of an object that differ from their defaults."""
     entries = {}
     for name, field in fields.items():
+        if field.attribute is None:
+            continue
         value = getattr(owner, field.attribute or name)
         default = field.default(owner) if callable(field.default) else field.default
         if value is None or value is default:

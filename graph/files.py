@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-import secrets
 from pathlib import Path
 
 from titop.blocks.checks import check_suffix
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.local_files import open_file, replaced_file
+from titop.blocks.wording import shown
 from titop.graph.document import system_of, tables_of
 from titop.graph.system import System
-from titop.graph.toml_text import MAX_SIZE, format_table, parse_toml
+from titop.graph.toml_text import MAX_SIZE, check_size, format_table, parse_toml
 
 _HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
+
+#: What other readers are for, by how it begins.
+_OTHER_FILES = {
+    b"PK\x03\x04": (
+        "arrays (.npz)",
+        "read a trajectory by tt.load_trajectory(path, model), a family by tt.LPVModel.load(path)",
+    ),
+    b"<": ("XML", "read a robot by tt.from_urdf(path)"),
+}
 
 
 def save(system: System, path: str | os.PathLike[str]) -> None:
@@ -27,17 +38,14 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        If the system does not pass its checks, has blocks of classes that are not registered, or the path another suffix.
+        If the system does not pass its checks, is too large for `load`, has blocks of classes that are not registered, or the
+        path another suffix.
     """
     check_suffix(path, ("toml",))
-    target = Path(path).resolve()
-    data = to_text(system).encode()
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    text = to_text(system)
+    check_size(text)
+    with replaced_file(path) as file:
+        file.write(text.encode())
 
 
 def load(source: str | os.PathLike[str]) -> System:
@@ -84,7 +92,7 @@ def load(source: str | os.PathLike[str]) -> System:
     try:
         return system_of(parse_toml(_read(source)))
     except ModelError as error:
-        error.add_note(f"in {os.fspath(source)}")
+        error.add_note(f"in {shown(os.fspath(source))}")
         raise
 
 
@@ -102,11 +110,14 @@ def to_text(system: System) -> str:
 def _read(source: str | os.PathLike[str]) -> str:
     path = Path(source)
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(4 * MAX_SIZE + 1)
     except (OSError, ValueError) as error:
         advice = "check the path" if path.suffix != ".toml" else _files_beside(path)
         raise ModelError(Finding("no-file", str(source), error, "a readable model file", advice)) from None
+    for beginning, (found, advice) in _OTHER_FILES.items():
+        if data.removeprefix(codecs.BOM_UTF8).startswith(beginning):
+            raise ModelError(Finding("wrong-format", path.name, found, "a model file (TOML)", advice))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from titop.blocks.block import Block, PortRef
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.graph.expressions import MAX_FINDINGS, MAX_NAMES, number
+from titop.blocks.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
+from titop.graph.expressions import number
 
 
 class Reading:
@@ -17,8 +16,8 @@ class Reading:
     Attributes
     ----------
     parameters : dict of dotted name to float
-    names : set of str
-        Of every block that the file describes.
+    names : dict of name to None
+        Of every block that the file describes, in its order.
     blocks : dict of name to Block
         Those that are made.
     findings : list of Finding
@@ -27,7 +26,7 @@ class Reading:
 
     def __init__(self) -> None:
         self.parameters: dict[str, float] = {}
-        self.names: set[str] = set()
+        self.names: dict[str, None] = {}
         self.blocks: dict[str, Block] = {}
         self.findings: list[Finding] = []
 
@@ -82,8 +81,7 @@ class Reading:
         name = text.partition(".")[0]
         if name in self.names:
             return True
-        known = sorted(itertools.islice(self.names, MAX_NAMES))
-        self.report("unknown-block", where, text, "the name of a block, or block.port", did_you_mean(name, known))
+        self.report("unknown-block", where, text, "the name of a block, or block.port", did_you_mean(name, self.names))
         return False
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
 def _add_gears(system: System, robot: RobotReader, names: dict[str, str]) -> None:
     for joint in robot.joints:
         if joint.mimic is not None:
-            name = _free_name(f"{names[joint.name]}_mimic", set(system.graph))
+            name = _free_name(f"{names[joint.name]}_mimic", system.graph)
             driver, driven = names[joint.mimic.joint], names[joint.name]
             system.add_gear(Gear(name, driver, driven, joint.mimic.multiplier, joint.mimic.offset))
 
@@ -189,7 +189,8 @@ def _block_names(robot: RobotReader) -> tuple[dict[str, str], dict[str, str]]:
     links = {link.name: _allowed(link.name) for link in robot.links}
     links |= {name: "world_link" for name, allowed in links.items() if allowed == "world"}
     joints = {joint.name: _allowed(joint.name) for joint in robot.joints}
-    joints |= {name: f"{allowed}_joint" for name, allowed in joints.items() if allowed in {"world", *links.values()}}
+    of_links = {"world", *links.values()}
+    joints |= {name: f"{allowed}_joint" for name, allowed in joints.items() if allowed in of_links}
     renamed = [f"{old!r} -> {new!r}" for names in (links, joints) for old, new in names.items() if old != new]
     if renamed:
         advice = "use the new names"
@@ -205,7 +206,7 @@ def _block_names(robot: RobotReader) -> tuple[dict[str, str], dict[str, str]]:
     return links, joints
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def _free_name(name: str, taken: Container[str]) -> str:
     """Return `name`, with underscores if it is taken."""
     while name in taken:
         name += "_"

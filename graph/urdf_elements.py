@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, did_you_mean
+from titop.blocks.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import Array, quaternion_log
-from titop.graph.urdf_vocabulary import REFUSED, UNEXPANDED, VOCABULARY
+from titop.graph.urdf_vocabulary import REFUSED, UNEXPANDED, VOCABULARY, Vocabulary
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -48,8 +48,10 @@ class Report:
         self._suspicions: dict[tuple[str, str, str, str], list[str]] = {}
 
     def error(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
-        """Record an error at a dotted path inside the robot."""
+        """Record an error at a dotted path inside the robot; so many end the reading."""
         self.findings.append(Finding(code, self._path(where), value, expected, advice))
+        if len(self.findings) >= MAX_FINDINGS:
+            raise ModelError(self.findings)
 
     def suspect(self, code: str, where: str, value: str, expected: str, advice: str) -> None:
         """Record something suspicious; the same thing at several places becomes one warning."""
@@ -95,12 +97,15 @@ class ElementReader:
             elif name not in known.attributes:
                 self.report.left_out(f"attribute {name[:_SHOWN]!r} of <{element.tag}>", where)
         for child in element:
-            self._check_child(child, (*known.children, *known.silent), where)
-        for tag, count in Counter(child.tag for child in element).items():
+            self._check_child(child, known, where)
+        counts = Counter(child.tag for child in element) if len(element) > 1 else {}
+        for tag, count in counts.items():
             if count > 1 and tag in known.children and element.tag != "robot":
                 self.report.error("duplicate-element", f"{where}.{tag}", f"<{tag}> {count} times", "it once", "keep one")
 
-    def _check_child(self, child: Element, known: tuple[str, ...], where: str) -> None:
+    def _check_child(self, child: Element, known: Vocabulary, where: str) -> None:
+        if child.tag in known.children or child.tag in known.silent:
+            return
         path = f"{where}.{child.tag[:_SHOWN]}" if where else child.tag[:_SHOWN]
         if child.tag.startswith(UNEXPANDED):
             advice = "expand it first: xacro robot.urdf.xacro > robot.urdf"
@@ -108,7 +113,7 @@ class ElementReader:
         elif child.tag in REFUSED:
             value = " ".join([child.tag, *(f"{name}={text!r}" for name, text in child.attrib.items())])
             self.report.error("not-representable", path, f"<{value}>", "what titop can represent", REFUSED[child.tag])
-        elif child.tag not in known:
+        else:
             self.report.left_out(f"element <{child.tag[:_SHOWN]}>", where)
 
     def child(self, element: Element, tag: str, where: str, required: bool = False) -> Element | None:

@@ -17,6 +17,8 @@ from titop.graph.urdf_vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KIN
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+#: Most links and joints: some seconds of reading.
+MAX_PARTS = 20_000
 #: Attributes of a mimic element, with what URDF takes where they are missing.
 _MIMIC = {"multiplier": 1.0, "offset": 0.0}
 _LIMITS = ("lower", "upper", "velocity", "effort")
@@ -89,13 +91,17 @@ class RobotReader:
     Raises
     ------
     ModelError
-        If the root is not a robot.
+        If the root is not a robot, or there are too many links and joints.
     """
 
     def __init__(self, root: Element) -> None:
         if root.tag != "robot":
             advice = "convert it to URDF; expand xacro files first"
             raise ModelError(Finding("not-urdf", "root", f"<{root.tag[:80]}>", "<robot>", advice))
+        parts = sum(child.tag in ("link", "joint") for child in root)
+        if parts > MAX_PARTS:
+            expected, advice = f"at most {MAX_PARTS} links and joints", "split the robot, and include the parts in one system"
+            raise ModelError(Finding("too-large", "root", f"{parts} links and joints", expected, advice))
         self.report = Report((root.get("name") or "robot")[:LONGEST_NAME])
         self.reader = ElementReader(self.report)
         self.reader.check_vocabulary(root, "")
@@ -206,16 +212,16 @@ class RobotReader:
 
     def _check_mimics(self) -> None:
         """Report joints that follow none that moves along an axis."""
-        moving = [joint.name for joint in self.joints if joint.kind in AXIAL_KINDS]
+        kinds = {joint.name: joint.kind for joint in self.joints}
         for joint in self.joints:
             driver = joint.mimic.joint if joint.mimic else ""
-            where = f"{joint.name}.mimic.joint"
-            if driver and (driver not in moving or driver == joint.name):
-                others = [name for name in moving if name != joint.name]
-                expected = "another joint, revolute, continuous or prismatic"
-                fixed = any(other.name == driver for other in self.joints) and driver != joint.name
-                advice = "that joint has no axis: remove the mimic element" if fixed else did_you_mean(driver, others)
-                self.report.error("unknown-joint", where, repr(driver), expected, advice)
+            if not driver or (kinds.get(driver) in AXIAL_KINDS and driver != joint.name):
+                continue
+            expected = "another joint, revolute, continuous or prismatic"
+            others = (name for name, kind in kinds.items() if kind in AXIAL_KINDS and name != joint.name)
+            fixed = driver in kinds and driver != joint.name
+            advice = "that joint has no axis: remove the mimic element" if fixed else did_you_mean(driver, others)
+            self.report.error("unknown-joint", f"{joint.name}.mimic.joint", repr(driver), expected, advice)
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
         limit = self.reader.child(element, "limit", name)

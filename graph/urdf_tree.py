@@ -10,9 +10,6 @@ import networkx as nx
 from titop.blocks.errors import did_you_mean
 from titop.graph.urdf_robot import RobotReader
 
-#: So many unknown links are compared with all known ones.
-_WELL_ADVISED = 10
-
 
 def check_tree(reader: RobotReader) -> str:
     """Report what keeps the links from being one tree, and return the name of its root (empty if there is none)."""
@@ -44,10 +41,10 @@ def check_tree(reader: RobotReader) -> str:
 
 def _check_ends(reader: RobotReader, links: Collection[str]) -> None:
     ends = [(j, role, name) for j in reader.joints for role, name in (("parent", j.parent), ("child", j.child)) if name]
-    unknown = [(joint, role, name) for joint, role, name in ends if name not in links]
-    for k, (joint, role, name) in enumerate(unknown):
-        advice = did_you_mean(name, links) if k < _WELL_ADVISED else "see the others"
-        reader.report.error("unknown-link", f"{joint.name}.{role}.link", repr(name), "the name of a link", advice)
+    for joint, role, name in ends:
+        if name not in links:
+            where, advice = f"{joint.name}.{role}.link", did_you_mean(name, links)
+            reader.report.error("unknown-link", where, repr(name), "the name of a link", advice)
 
 
 def _check_parents(reader: RobotReader, links: Collection[str]) -> None:

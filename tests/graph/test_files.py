@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import runpy
@@ -18,9 +19,9 @@ import titop as tt
 from tests.closed_systems import geared_hand
 from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 from titop.blocks.rigid_closure import KINDS as RIGID
-from titop.graph import block_types
+from titop.graph import block_types, toml_text
 from titop.graph.block_types import register_block
-from titop.graph.fields import NUMBER, Field
+from titop.graph.fields import NUMBER, REQUIRED, Field
 from titop.graph.files import load, save, to_text
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,17 @@ kind = "revolute"
 axis = [0, "half", "arm.length"]
 first = "arm.tip"
 second = "world"
+"""
+
+BEAM = """
+[bodies.boom]
+type = "beam"
+length = 2
+density = 2700
+area = 1e-4
+young = 7e10
+iy = 1e-8
+iz = 1e-8
 """
 
 SPRING = """\
@@ -334,9 +346,7 @@ ERRORS = [
     ("version = 1", "version = 1.0", "unknown-version", "version", "write version = 1"),
     ("[loads.push]", "[load.push]", "unknown-key", "load", "did you mean 'loads'"),
     ('name = "rig"', "name = 5", "wrong-type", "system.name", "put it in quotes"),
-    ('name = "rig"', "", "missing-key", "system.name", "give it"),
     ('name = "rig"', 'names = "rig"\nname = "rig"', "unknown-key", "system.names", "did you mean 'name'"),
-    ("gravity = [0, 0, -9.81]", "", "missing-key", "system.gravity", "give it"),
     ("gravity = [0, 0, -9.81]", 'gravity = [0, 0, "-g"]', "unknown-parameter", "system.gravity[2]", "'g' stands"),
     ('"arm.length / 2"', '"arm.lenght / 2"', "unknown-parameter", "parameters.half", "did you mean 'arm.length'"),
     ('"arm.length / 2"', '"half"', "cyclic-parameters", "parameters.half", "half -> half"),
@@ -377,7 +387,7 @@ ERRORS = [
     ('parent = "world.A"', "parent = 3", "wrong-type", "joints.hinge.parent", "put it in quotes"),
     ('child = "arm"', 'child = "am"', "unknown-block", "joints.hinge.child", "did you mean 'arm'"),
     ("axis = [0, 1, 0]", "axes = [0, 1, 0]", "unknown-key", "joints.hinge.axes", "did you mean 'axis'"),
-    ("axis = [0, 1, 0]\n", "", "missing-key", "joints.hinge.axis", "give it"),
+    ('child = "arm"\n', "", "missing-key", "joints.hinge.child", "give it"),
     ('rest = "deg(-30)"', "pitch = 3", "unknown-key", "joints.hinge.pitch", "known names"),
     ('rest = "deg(-30)"', 'limits.low = "deg(-30)"', "unknown-key", "joints.hinge.limits.low", "did you mean 'lower'"),
     ('rest = "deg(-30)"', "limits = 3", "wrong-type", "joints.hinge.limits", "a table"),
@@ -416,6 +426,45 @@ def mistake(old: str, new: str, text: str = HEAD + ARM) -> str:
     return text.replace(old, new)
 
 
+def required(cls: type) -> set[str]:
+    """Return the arguments without default, the name besides, of a constructor."""
+    arguments = list(inspect.signature(cls).parameters.values())
+    return {a.name for a in arguments if a.default is a.empty and a.kind is not a.VAR_KEYWORD} - {"name"}
+
+
+def optional(cls: type) -> set[str]:
+    """Return the arguments with default of a constructor, and of those that it passes its keywords on to."""
+    arguments = list(inspect.signature(cls).parameters.values())
+    passed_on = any(a.kind is a.VAR_KEYWORD for a in arguments)
+    return {a.name for a in arguments if a.default is not a.empty} | (optional(cls.__base__) if passed_on else set())
+
+
+class TestOptionalFields:
+    @pytest.mark.parametrize("known", block_types._TYPES.values(), ids=lambda known: known.cls.__name__)
+    def test_what_classes_default_files_default(self, known: block_types.BlockType) -> None:
+        needed = {name for name, field in known.fields.items() if field.default is REQUIRED}
+        assert needed == required(known.cls)
+        assert set(known.fields) - needed == optional(known.cls) - {"name"}
+
+    def test_a_system_needs_no_name_and_no_gravity(self) -> None:
+        assert required(tt.System) == set()
+        loaded, built = load("format = 'titop'\nversion = 1\n"), tt.System()
+        assert (loaded.name, loaded.gravity.tolist()) == (built.name, built.gravity.tolist())
+        assert "gravity = [0.0, 0.0, -9.81]" in to_text(built)  # a reader sees it all the same
+
+    @pytest.mark.parametrize(
+        ("rows", "fields"),
+        [("", {}), ("poisson = 0.1\n", {"poisson": 0.1}), ("torsion_constant = 1e-9\n", {"torsion_constant": 1e-9})],
+    )
+    def test_a_beam_defaults_as_its_class(self, rows: str, fields: dict[str, float]) -> None:
+        s = tt.System("rig")
+        s.connect("world", tt.Beam("boom", 2.0, 2700.0, 1e-4, 7e10, 1e-8, 1e-8, **fields), tt.Revolute("hinge"))
+        joint = '[joints.hinge]\ntype = "revolute"\nparent = "world"\nchild = "boom"\n'
+        loaded = load(HEAD + BEAM + rows + joint)
+        assert numbers(loaded) == numbers(s)
+        assert numbers(load(to_text(loaded))) == numbers(s)
+
+
 class TestErrors:
     @pytest.mark.parametrize(("old", "new", "code", "where", "words"), ERRORS)
     def test_a_mistake_is_found_with_its_place(self, old: str, new: str, code: str, where: str, words: str) -> None:
@@ -440,7 +489,6 @@ class TestErrors:
         assert [finding.where for finding in caught.value.findings] == [
             "bodies.arm.mass",
             "joints.hinge.axes",
-            "joints.hinge.axis",
             "loads.push.target",
         ]
 
@@ -472,16 +520,68 @@ class TestErrors:
             ("a = " + "1" * 5000 + "\n", "not-toml"),
             (HEAD + "".join(f"k{k} = 1\n" for k in range(100_000)), "unknown-key"),
             (HEAD + "[parameters]\n" + "".join(f'p{k} = "q{k}"\n' for k in range(50_000)), "unknown-parameter"),
+            (HEAD + "".join(f"k{k}.{'.'.join('a' * 90)} = 1\n" for k in range(20_000)), "too-large"),
+            (HEAD + "".join(f"[bodies.b{k}]\n" for k in range(100_000)), "too-large"),
+            (HEAD + f"[world.ports]\na = [{'0,' * 1_000_000}]\n", "too-large"),
+            (HEAD + "[parameters]\n" + "".join(f'p{k} = "{"+".join("1" * 100)}"\n' for k in range(15_000)), "too-large"),
+            (HEAD + "".join(f'[loads.{"x" * 190}{k}]\ntarget = "{"x" * 191}{k}"\n' for k in range(5000)), "unknown-block"),
+            (HEAD + f'[loads."{"x" * 3_000_000}"]\ntarget = "w"\n', "unknown-block"),
+            (HEAD + f"{BEAM}modes = 1000\n", "not-a-count"),
+            (HEAD + "".join(f"{BEAM.replace('boom', f'b{k}')}modes = 20\n" for k in range(1500)), "too-large"),
         ],
-        ids=["size", "dots", "open brackets", "brackets", "braces", "header", "digits", "keys", "parameters"],
+        ids=[
+            *("size", "dots", "open brackets", "brackets", "braces", "header", "digits", "keys", "parameters", "dotted keys"),
+            *("tables", "numbers", "operations", "unknown names", "long name", "modes", "beams"),
+        ],
     )
     def test_oversized_texts_are_refused_quickly(self, text: str, code: str) -> None:
         start = time.process_time()
         with pytest.raises(tt.ModelError) as caught:
-            load(text)
+            load(text).check()
         assert caught.value.code == code
         assert len(str(caught.value)) < 50_000
         assert time.process_time() - start < 5.0
+
+    def test_many_sensors_on_unknown_joints_are_refused_quickly(self) -> None:
+        """Each name alone is quickly compared; all of them would take a minute."""
+        text = HEAD + ARM + "".join(f'[sensors.s{k}]\ntype = "encoder"\njoint = "world.{k}"\n' for k in range(10_000))
+        system = load(text)
+        start = time.process_time()
+        with pytest.raises(tt.ModelError, match="unknown-joint"):
+            system.check()
+        assert time.process_time() - start < 5.0
+
+    def test_a_matrix_of_many_columns_is_no_dotted_key(self) -> None:
+        with pytest.raises(tt.ModelError, match="wrong-shape"):
+            load(HEAD + ARM.replace("inertia = [0.1, ", f"inertia = [{'0.1, ' * 500}")).check()
+
+    def test_what_cannot_be_read_again_is_not_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(toml_text, "MAX_TABLES", 3)
+        with pytest.raises(tt.ModelError, match="split the model"):
+            hand_built().save(tmp_path / "x.toml")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_escapes_do_not_reach_the_terminal(self) -> None:
+        for text in (mistake('"arm"', '"\\u001b[31marm"'), mistake("[bodies.arm]", '[bodies."\\u001b[31m"]')):
+            with pytest.raises(tt.ModelError) as caught:
+                load(text)
+            assert all(line.isprintable() for line in str(caught.value).split("\n"))
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+    def test_pipes_and_devices_are_refused_without_waiting(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe.toml"
+        os.mkfifo(pipe)
+        for path in (pipe, Path("/dev/zero"), tmp_path):
+            with pytest.raises(tt.ModelError, match="a folder, pipe or device"):
+                load(path)
+
+    def test_other_files_have_other_readers(self, tmp_path: Path) -> None:
+        np.savez(tmp_path / "x.npz", t=np.zeros(3))
+        (tmp_path / "x.toml").write_text("\ufeff<robot/>", encoding="utf-8")
+        for name, words in (("x.npz", "tt.load_trajectory"), ("x.toml", "tt.from_urdf")):
+            with pytest.raises(tt.ModelError, match=words) as caught:
+                load(tmp_path / name)
+            assert caught.value.code == "wrong-format"
 
     def test_a_missing_file(self, tmp_path: Path) -> None:
         (tmp_path / "balloon.toml").touch()

@@ -374,6 +374,12 @@ def many_links(count: int) -> str:
     return "".join(f'<link name="link{k}"/>' for k in range(count))
 
 
+def following(k: int, driver: str) -> str:
+    """Return a joint that follows another."""
+    ends = '<parent link="link0"/><child link="link1"/>'
+    return f'<joint name="{driver}_{k}" type="continuous">{ends}<mimic joint="{driver}"/></joint>'
+
+
 @pytest.mark.parametrize(
     "inside",
     [
@@ -385,8 +391,14 @@ def many_links(count: int) -> str:
         f'<link name="a"><inertial><mass value="{"1" * 5_000_000}"/></inertial></link>',
         "<link " + " ".join(f"a{k}='x'" for k in range(100_000)) + "/>",
         f"<{'x' * 5_000_000}/>",
+        many_links(2) + "".join(following(k, f"knee{k}") for k in range(2000)),
+        many_links(2) + "".join(following(k, f"{'knee/' * 39}{k}") for k in range(2000)),
+        "".join(f'<joint name="j{k}" type="fixed"><parent link="a"/><child link="b"/></joint>' for k in range(5000)),
     ],
-    ids=["links", "unknown links", "long names", "inertials", "numbers", "digits", "attributes", "long tag"],
+    ids=[
+        *("links", "unknown links", "long names", "inertials", "numbers", "digits", "attributes", "long tag"),
+        *("unknown mimics", "unknown mimics of long names", "two parents"),
+    ],
 )
 def test_hostile_robots_do_not_hang(inside: str) -> None:
     start = time.process_time()
@@ -394,3 +406,20 @@ def test_hostile_robots_do_not_hang(inside: str) -> None:
         from_urdf(f'<robot name="r">{inside}</robot>')
     assert time.process_time() - start < 5.0
     assert len(str(caught.value)) < 50_000
+
+
+def test_a_robot_of_6000_links_is_read_in_linear_time() -> None:
+    """Ten times the links take some ten times as long: quadratic terms took two thirds of the time."""
+    seconds = []
+    for links in (600, 6000):
+        text = "".join(f'<link name="link{k}">{inertial()}</link>' for k in range(links)) + "".join(
+            f'<joint name="joint{k}" type="continuous"><parent link="link{(k - 1) // 3}"/><child link="link{k}"/>'
+            '<axis xyz="0 0 1"/></joint>'
+            for k in range(1, links)
+        )
+        start = time.process_time()
+        system = from_urdf(f'<robot name="r">{text}</robot>')
+        seconds.append(time.process_time() - start)
+    assert len(system.connections) == 6000
+    assert seconds[1] < 5.0
+    assert seconds[1] < 20 * seconds[0] + 0.5  # a factor of two and the first imports for noise

@@ -144,6 +144,7 @@ def test_nothing_but_the_given_file_is_opened(tmp_path: Path, monkeypatch: pytes
     meshes = "".join(mesh % name for name in ("package://r/a.stl", "http://localhost:9/a.stl", "../../etc/hostname"))
     path.write_text(ROBOT.replace('"a"/>', f'"a">{meshes}</link>'), encoding="utf8")
     opened = []
-    monkeypatch.setattr("builtins.open", lambda file, *args, real=open, **kwargs: (opened.append(file), real(file, *args))[1])
+    for name, real in (("builtins.open", open), ("os.open", os.open)):
+        monkeypatch.setattr(name, lambda file, *args, real=real, **kwargs: (opened.append(file), real(file, *args))[1])
     from_urdf(path)
     assert [str(file) for file in opened] == [str(path)]

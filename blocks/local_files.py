@@ -1,0 +1,45 @@
+"""Local files: read only if they are files, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+class NotAFileError(OSError):
+    """What is to be read is a folder, a pipe or a device."""
+
+
+def open_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for reading, and wait for nothing.
+
+    Raises
+    ------
+    NotAFileError
+        If it is a folder, or a pipe or device, which may give no end of bytes or none at all.
+    OSError
+        If it cannot be opened.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NotAFileError("a folder, pipe or device, not a file")
+    return os.fdopen(handle, "rb")
+
+
+@contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes the place of `path` when all is written, and of nothing otherwise."""
+    target = Path(path).resolve()
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
