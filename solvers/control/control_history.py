@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
+from titop.solvers.archive import Archive
 
 #: Kinds of signals and the arrays that hold them.
 KINDS = {"outputs": "y", "references": "r", "commands": "u", "states": "x"}
@@ -87,11 +87,20 @@ class ControlHistory:
         return arrays | {"sampled": np.array(self.sampled)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> ControlHistory:
-        """Return the history that `to_arrays` put into `arrays`."""
-        names, units = ({kind: tuple(arrays[f"{kind}.{part}"].tolist()) for kind in KINDS} for part in ("names", "units"))
-        t, y, r, u, x = (arrays[name] for name in ("t", *KINDS.values()))
-        return cls(t, y, r, u, x, names, units, bool(arrays["sampled"]))
+    def from_archive(cls, archive: Archive, prefix: str) -> ControlHistory:
+        """Return the history whose `to_arrays` are in an `archive`, under names with a `prefix`.
+
+        Raises
+        ------
+        ModelError
+            If it is not all there.
+        """
+        names, units = ({kind: archive.names(f"{prefix}{kind}.{part}") for kind in KINDS} for part in ("names", "units"))
+        t = archive.array(f"{prefix}t", None)
+        y, r, u, x = (archive.array(prefix + name, len(t), len(names[kind])) for kind, name in KINDS.items())
+        if any(len(units[kind]) != len(names[kind]) for kind in KINDS):
+            archive.refuse("other numbers of names and units")
+        return cls(t, y, r, u, x, names, units, archive.scalar(f"{prefix}sampled", "b"))
 
 
 def last_before(instants: Array, times: Any) -> Any:

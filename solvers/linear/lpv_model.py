@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +12,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
+from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.extras import import_xarray
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal, exported
@@ -30,8 +28,8 @@ _SIGNALS = ("states", "inputs", "outputs")
 _NAMES = ("configuration_names", "coordinate_names", "input_names")
 _FORMAT = 1
 
-#: What a file holds besides the parameters.
-_ENTRIES = ("format", "name", "is_grid", "parameter_units", "valid", *_MATRICES, *_TRIMS, *_SIGNALS, *_NAMES)
+#: Axes of the arrays at a point: states, inputs, outputs, entries of q, of v, of u.
+_AXES = {"A": "xx", "B": "xw", "C": "yx", "D": "yw", "q": "q", "v": "v", "tau": "v", "u": "u", "y": "y"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,52 +236,51 @@ class LPVModel:
         return xarray.Dataset({**variables, "valid": (over, self.valid)}, coordinates, attributes)
 
     def save(self, path: str | Path) -> None:
-        """Write the family to a ``.npz`` file, whole or not at all; `load` reads it."""
+        """Write the family to a ``.npz`` file, whole or not at all; `load` reads it.
+
+        Raises
+        ------
+        ModelError
+            If the path has another suffix.
+        """
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS, "valid")}
         arrays |= {f"parameter:{name}": values for name, values in self.parameters.items()}
         arrays |= {"parameter_units": np.array(list(self.units.items()), dtype=np.str_)}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_).reshape(-1, 2) for name in _SIGNALS}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
         arrays |= {"name": np.array(self.name), "is_grid": np.array(self.is_grid), "format": np.array(_FORMAT)}
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **arrays)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_archive(path, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> LPVModel:
+    def load(cls, path: str | Path, max_bytes: int = MAX_BYTES) -> LPVModel:
         """Read a family that `save` wrote; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+        max_bytes : int
+            Most bytes of the arrays in memory: a small file may hold large ones.
 
         Raises
         ------
         ModelError
-            If the file is of another format.
+            If the file is of another format, or too large.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
-            missing = set(_ENTRIES) - set(arrays)
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            advice = "the file is damaged or another's"
-            raise ModelError(Finding("wrong-format", str(path), error, "a file of LPVModel.save", advice)) from None
-        if missing or int(arrays["format"]) != _FORMAT:
-            found = f"no {sorted(missing)}" if missing else f"format {arrays['format']}"
-            raise ModelError(
-                Finding("wrong-format", str(path), found, f"a file of LPVModel.save, format {_FORMAT}", "check the path")
-            )
-        fields: dict[str, Any] = {name: tuple(Signal(*map(str, row)) for row in arrays[name]) for name in _SIGNALS}
-        fields |= {name: tuple(arrays[name].tolist()) for name in _NAMES}
-        fields |= {name: arrays[name] for name in (*_MATRICES, *_TRIMS, "valid")}
-        fields["units"] = {str(name): str(unit) for name, unit in arrays["parameter_units"]}
-        parameters = {name: arrays[f"parameter:{name}"] for name in fields["units"]}
-        return cls(name=str(arrays["name"]), parameters=parameters, is_grid=bool(arrays["is_grid"]), **fields)
+        archive = Archive(path, "LPVModel.save", max_bytes)
+        archive.check_format(_FORMAT)
+        is_grid = archive.scalar("is_grid", "b")
+        units = dict(archive.texts("parameter_units", None, 2))
+        parameters = {name: archive.array(f"parameter:{name}", None) for name in units}
+        lengths = [len(values) for values in parameters.values()]
+        shape = tuple(lengths) if is_grid else tuple(lengths[:1])
+        if not lengths or (not is_grid and len(set(lengths)) > 1):
+            archive.refuse(f"parameters of lengths {lengths}")
+        fields: dict[str, Any] = {name: tuple(Signal(*row) for row in archive.texts(name, None, 2)) for name in _SIGNALS}
+        fields |= {name: archive.names(name) for name in _NAMES}
+        sizes = dict(zip("xwyqvu", map(len, fields.values()), strict=True))
+        fields |= {name: archive.array(name, *shape, *(sizes[axis] for axis in axes)) for name, axes in _AXES.items()}
+        fields["valid"] = archive.array("valid", *shape, kinds="b")
+        return cls(name=archive.texts("name"), parameters=parameters, units=units, is_grid=is_grid, **fields)
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())

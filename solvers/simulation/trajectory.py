@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +11,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.extras import import_xarray
 from titop.solvers.model import Model
@@ -188,7 +186,13 @@ class Trajectory:
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
     def save(self, path: str | Path) -> None:
-        """Write the trajectory to a ``.npz`` file, whole or not at all; `load_trajectory` reads it."""
+        """Write the trajectory to a ``.npz`` file, whole or not at all; `load_trajectory` reads it.
+
+        Raises
+        ------
+        ModelError
+            If the path has another suffix.
+        """
         names = {"configuration_names": self.model.configuration_names, "coordinate_names": self.model.coordinate_names}
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
@@ -197,19 +201,10 @@ class Trajectory:
         arrays |= {f"statistic:{name}": np.array(value) for name, value in self.statistics.items()}
         if self.control is not None:
             arrays |= {f"control:{name}": value for name, value in self.control.to_arrays().items()}
-        arrays["format"] = np.array(_FORMAT)
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **arrays)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_archive(path, arrays | {"format": np.array(_FORMAT)})
 
 
-def load_trajectory(path: str | Path, model: Model) -> Trajectory:
+def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) -> Trajectory:
     """Read a trajectory that `Trajectory.save` wrote; nothing in the file is executed.
 
     Parameters
@@ -217,40 +212,31 @@ def load_trajectory(path: str | Path, model: Model) -> Trajectory:
     path : str or Path
     model : Model
         The model that made it.
+    max_bytes : int
+        Most bytes of the arrays in memory: a small file may hold large ones.
 
     Raises
     ------
     ModelError
-        If the file is of another format or of a model with other coordinates.
+        If the file is of another format, too large, or of a model with other coordinates.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-        missing = {"format", "configuration_names", "coordinate_names", *_ARRAYS} - set(arrays)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ModelError(
-            Finding("wrong-format", str(path), error, "a file of Trajectory.save", "the file is damaged or another's")
-        ) from None
-    if missing:
-        raise ModelError(
-            Finding("wrong-format", str(path), f"no {sorted(missing)}", "a file of Trajectory.save", "check the path")
-        )
+    archive = Archive(path, "Trajectory.save", max_bytes)
+    archive.check_format(_FORMAT)
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
-    if int(arrays.get("format", -1)) != _FORMAT:
-        raise ModelError(
-            Finding("wrong-format", str(path), arrays.get("format"), f"format {_FORMAT}", "save it again with this version")
-        )
     for key, names in expected.items():
-        found = tuple(arrays[key].tolist())
+        found = archive.names(key)
         if found != names:
             raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
+    t = archive.array("t", None)
+    q = archive.array("q", len(t), model.nq)
+    v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))
+    u = archive.array("u", *((len(t), model.nu) if model.nu else (None, None)))
     parts = {
-        kind: {key.removeprefix(kind): value for key, value in arrays.items() if key.startswith(kind)}
-        for kind in ("wrench:", "event:", "control:", "statistic:")
+        kind: {name.removeprefix(kind): name for name in archive.arrays if name.startswith(kind)}
+        for kind in ("wrench:", "event:", "statistic:")
     }
-    t, q, v, a, tau, u = (arrays[name] for name in _ARRAYS)
-    control = ControlHistory.from_arrays(parts["control:"]) if parts["control:"] else None
-    counted = {name: value.item() for name, value in parts["statistic:"].items()}
-    return Trajectory(model, t, q, v, a, tau, u, parts["wrench:"], parts["event:"], control, counted)
+    wrenches = {port: archive.array(name, len(t), 6) for port, name in parts["wrench:"].items()}
+    events = {event: archive.array(name, None) for event, name in parts["event:"].items()}
+    counted = {entry: archive.scalar(name, "iuf") for entry, name in parts["statistic:"].items()}
+    control = ControlHistory.from_archive(archive, "control:") if "control:t" in archive.arrays else None
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, events, control, counted)
