@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.checks import FieldReader
+from titop.blocks.checks import FieldReader, is_name
 from titop.blocks.errors import Finding
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 
@@ -75,7 +75,7 @@ class Block:
     def __init__(self, name: str) -> None:
         self.name = str(name)
         self.reader = FieldReader(self.name)
-        if not isinstance(name, str) or not name or not name.replace("_", "").replace("-", "").replace("/", "").isalnum():
+        if not is_name(name):
             self.reader.report("bad-name", "name", name, "letters, digits and _-/", "rename the block")
 
     # -- what a user's block defines -----------------------------------------------------------------------------------

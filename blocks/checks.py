@@ -38,6 +38,11 @@ def check_suffix(path: Any, known: Collection[str]) -> None:
         raise ModelError(Finding("unknown-format", str(path), suffix or "no suffix", f"one of {listed}", advice))
 
 
+def is_name(value: Any) -> bool:
+    """Tell whether a value may name a block: a text of letters, digits and ``_-/``."""
+    return isinstance(value, str) and value.replace("_", "").replace("-", "").replace("/", "").isalnum()
+
+
 def real_array(value: Any) -> Array | None:
     """Return a new array of floats, or None if the value is not real numbers."""
     try:

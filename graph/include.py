@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from titop.blocks.block import Block, PortRef
-from titop.blocks.checks import FieldReader
+from titop.blocks.checks import FieldReader, is_name
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import rotation_log
 
 if TYPE_CHECKING:
-    from titop.graph.system import System
+    from titop.graph.system import Connection, System
 
 #: Between the parts of a prefixed name.
 SEPARATOR = "/"
@@ -52,8 +52,38 @@ class Included:
 
 def include(system: System, other: System, prefix: str, at: Block | PortRef | str) -> Included:
     """Copy a system into another; see `System.include`."""
+    copies = _copies(other, prefix)
+    here = _port_at(system, prefix, at)
+    if not is_name(prefix):
+        expected = "letters, digits and _-/"
+        system.reader.report("bad-prefix", "include", repr(prefix), expected, 'write s.include(arm, "left")')
+        return Included(prefix, copies)
+    if here is None:
+        return Included(prefix, copies)
+    # all that can be refused comes first, so that a refusal leaves the system as it was, also if it is the other
+    mount = _Mount(other, prefix, copies, here)
+    connections = [mount.connection(connection) for connection in other.connections]
+    loops = [(mount.port(loop.first), mount.port(loop.second), copies[loop.closure.name]) for loop in other.loops]
+    attachments = [
+        (method, mount.attachment(block)) for section, method in system.ATTACHMENTS.items() for block in getattr(other, section)
+    ]
+    findings = list(other.reader.findings) if other is not system else []
+    if isinstance(here.block, PortedBlock):
+        here.block.port_poses.update(mount.ports)
+    for parent, child, joint, placement in connections:
+        system.connect(parent, child, joint, placement)
+    for first, second, closure in loops:
+        system.close_loop(first, second, closure)
+    for method, block in attachments:
+        getattr(system, method)(block)
+    system.reader.findings += findings
+    return Included(prefix, copies)
+
+
+def _copies(other: System, prefix: str) -> dict[str, Any]:
+    """Return copies of a system's blocks under prefixed names, by the names that they have there."""
     names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
-    copies: dict[str, Any] = {name: block.snapshot() for name, block in other.graph.nodes(data="block") if name != "world"}
+    copies: dict[str, Any] = {name: other.graph.nodes[name]["block"].snapshot() for name in names}
     for name, copy in copies.items():
         copy.name, findings = names[name], copy.reader.findings
         copy.reader = FieldReader(copy.name)
@@ -61,24 +91,57 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
         for field in copy.joint_fields:
             joint, dot, coordinate = getattr(copy, field).partition(".")
             setattr(copy, field, names.get(joint, joint) + dot + coordinate)
-    here = _port_at(system, prefix, at)
-    if here is None:
-        return Included(prefix, copies)
-    for connection in other.connections:
-        child = PortRef(copies[connection.child.block.name], connection.child.name)
-        parent, placement = connection.parent, connection.placement
-        if parent.block is other.world and (parent.name is None or parent.name in other.world.ports):
-            parent, placement = here, _in_world(other, parent.name, placement)
+    return copies
+
+
+class _Mount:
+    """What the parts of an included system become, and the ports that the block in place of its world needs for it.
+
+    Parameters
+    ----------
+    other : System
+    prefix : str
+    copies : mapping of name to Block
+    here : PortRef
+        What stands for the other's world.
+    """
+
+    def __init__(self, other: System, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
+        self.other, self.prefix, self.copies, self.here = other, prefix, copies, here
+        self.ports: dict[str, Pose] = {}
+
+    def connection(self, connection: Connection) -> tuple[PortRef, PortRef, Block, Pose]:
+        """Return parent, child, joint and placement of a connection's copy."""
+        parent, placement, world = connection.parent, connection.placement, self.other.world
+        if parent.block is world and (parent.name is None or parent.name in world.ports):
+            parent, placement = self.here, _in_world(self.other, parent.name, placement)
         else:
-            parent = _port(other, parent, copies, prefix, here)
-        system.connect(parent, child, copies[connection.joint.name], placement)
-    for loop in other.loops:
-        first, second = (_port(other, ref, copies, prefix, here) for ref in (loop.first, loop.second))
-        system.close_loop(first, second, copies[loop.closure.name])
-    for acting in other.attachments:
-        _add(system, other, acting, copies, prefix, here)
-    system.reader.findings += other.reader.findings
-    return Included(prefix, copies)
+            parent = self.port(parent)
+        child = PortRef(self.copies[connection.child.block.name], connection.child.name)
+        return parent, child, self.copies[connection.joint.name], placement
+
+    def port(self, ref: PortRef) -> PortRef:
+        """Return what a port of the other becomes; one of its world becomes a port of the block that stands for it."""
+        other, here = self.other, self.here
+        if ref.block is not other.world:
+            own = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
+            return PortRef(self.copies[ref.block.name], ref.name) if own else ref
+        if ref.name is None or not isinstance(here.block, PortedBlock):
+            return here
+        name = f"{self.prefix}{SEPARATOR}{ref.name}"
+        known = ref.name in other.world.ports and (here.name is None or here.name in here.block.ports)
+        if known and name not in here.block.ports:
+            rotation, position = here.block.pose(here.name)
+            turn, shift = other.world.pose(ref.name)
+            self.ports[name] = Pose(position + rotation @ shift, rotation @ turn)
+        return here.block.port(name)
+
+    def attachment(self, acting: Any) -> Any:
+        """Return the copy of a gear, load, actuator or sensor."""
+        copy = self.copies[acting.name]
+        if hasattr(acting, "target"):
+            copy.target = self.port(acting.target)
+        return copy
 
 
 def _in_world(other: System, port: str | None, placement: Pose) -> Pose:
@@ -99,27 +162,3 @@ def _port_at(system: System, prefix: str, at: Any) -> PortRef | None:
     expected = 'a block, a port such as body.port("C"), or "world"'
     system.reader.report("not-a-port", f"{prefix}.at", at, expected, "pass the block itself, not its name")
     return None
-
-
-def _port(other: System, ref: PortRef, copies: dict[str, Any], prefix: str, here: PortRef) -> PortRef:
-    """Return what a port of the other becomes; one of its world becomes a port of the block that stands for it."""
-    if ref.block is not other.world:
-        own = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
-        return PortRef(copies[ref.block.name], ref.name) if own else ref
-    if ref.name is None or not isinstance(here.block, PortedBlock):
-        return here
-    name = f"{prefix}{SEPARATOR}{ref.name}"
-    known = ref.name in other.world.ports and (here.name is None or here.name in here.block.ports)
-    if known and name not in here.block.ports:
-        rotation, position = here.block.pose(here.name)
-        turn, shift = other.world.pose(ref.name)
-        here.block.add_port(name, position + rotation @ shift, rotation @ turn)
-    return here.block.port(name)
-
-
-def _add(system: System, other: System, acting: Any, copies: dict[str, Any], prefix: str, here: PortRef) -> None:
-    copy = copies[acting.name]
-    if hasattr(acting, "target"):
-        copy.target = _port(other, acting.target, copies, prefix, here)
-    method = next(method for section, method in system.ATTACHMENTS.items() if acting in getattr(other, section))
-    getattr(system, method)(copy)

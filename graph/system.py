@@ -270,9 +270,9 @@ class System:
         Parameters
         ----------
         other : System
-            Is not changed, and may be included several times.
+            Is not changed, and may be included several times, in itself too.
         prefix : str
-            Blocks become ``prefix/name``.
+            Blocks become ``prefix/name``; letters, digits and ``_-/``.
         at : Block, PortRef or "world"
             What hung on the other's world hangs here; poses of its world's ports are kept. Those on which closures, loads
             and sensors stand become ports of this block, ``prefix/port``.
@@ -282,6 +282,10 @@ class System:
         Included
             Gives the copies by their names in the other system, so that free ports stay ports.
         """
+        if not isinstance(other, System):
+            advice = 'write s.include(arm, "left"), with arm = tt.System(...)'
+            self._report("not-a-system", f"{self.name}.include", other, "a tt.System", advice)
+            return Included(prefix, {})
         return include(self, other, prefix, at)
 
     def __getitem__(self, name: str) -> Any:

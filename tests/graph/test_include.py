@@ -168,3 +168,56 @@ def test_unknown_parts_and_prefixes_used_twice():
     s.include(arm(), "a")
     with pytest.raises(tt.ModelError, match="duplicate-name"):
         s.resolve()
+
+
+def parts(s: tt.System) -> list[object]:
+    """Return all that a system holds but for its findings."""
+    return [*s.connections, *s.loops, *s.attachments, *s.graph.nodes, *s.graph.edges, *s.world.ports]
+
+
+@pytest.mark.filterwarnings("ignore:.*redundant-closure")
+def test_a_system_in_itself_is_there_twice() -> None:
+    s = four_bar()
+    s.include(s, "again")
+    once, twice = four_bar().resolve("reference"), s.resolve("reference")
+    assert twice.nv == 2 * once.nv
+    assert [loop.closure.name for loop in s.loops][3:] == ["again/pin", "again/spring", "again/damper"]
+    q, v = np.array([0.3, -0.3, -1.2]), np.zeros(3)
+    alone = once.inverse_dynamics(q, v, v)
+    np.testing.assert_allclose(twice.inverse_dynamics(np.tile(q, 2), np.zeros(6), np.zeros(6)), np.tile(alone, 2), atol=1e-12)
+    s.include(s, "more")
+    assert len(s.connections) == 4 * 3
+
+
+@pytest.mark.parametrize("prefix", ["", None, 3, "a.b", "a b", "\x1b[31m"])
+def test_prefixes_that_are_no_names(prefix: object) -> None:
+    s = arm()
+    before = parts(s)
+    s.include(arm(), prefix)  # type: ignore[arg-type]
+    assert parts(s) == before
+    with pytest.raises(tt.ModelError) as caught:
+        s.check()
+    assert [(finding.code, finding.where) for finding in caught.value.findings] == [("bad-prefix", "arm.include")]
+
+
+@pytest.mark.parametrize("other", [None, "arm", tt.RigidBody("arm", 1.0)])
+def test_what_is_no_system(other: object) -> None:
+    s = arm()
+    assert s.include(other, "a").names == ()  # type: ignore[arg-type]
+    with pytest.raises(tt.ModelError, match="not-a-system"):
+        s.check()
+
+
+def test_a_refusal_leaves_the_system_as_it_was() -> None:
+    """The place of the foot is too far away to be a number."""
+    original = arm()
+    original.world.add_port("far", [1.7e308, 0, 0])
+    original.add_sensor(tt.PoseSensor("datum", original.world.port("far")))
+    hub = tt.RigidBody("hub", 1.0, inertia=1.0, ports={"C": [1.7e308, 0, 0]})
+    s = tt.System("shop")
+    s.connect("world", hub, tt.Free("base"))
+    before = parts(s)
+    with np.errstate(over="ignore"), pytest.raises(tt.ModelError, match="not-finite"):
+        s.include(original, "a", at=hub.port("C"))
+    assert parts(s) == before
+    assert hub.ports == ("C",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -290,3 +291,28 @@ def test_ten_thousand_bodies_at_linear_cost() -> None:
         large < 40 * small
     )  # a quadratic step would make it 100; timing on a busy machine is uncertain by a factor of two or so
     assert large < 20.0
+
+
+def test_nonsense_is_refused_by_name_or_leaves_no_trace() -> None:
+    """Whatever the methods get: no foreign exception, then or when the system is checked, and none half done."""
+    other = tt.System("other")
+    other.connect("world", tt.RigidBody("b", 1.0, inertia=1.0), tt.Free("f"))
+    rng = np.random.default_rng(1)
+    methods = {"connect": 4, "close_loop": 3, "add_gear": 1, "add_load": 1, "add_actuator": 1, "add_sensor": 1, "include": 3}
+    for k in range(700):
+        s = tt.System("s")
+        b = tt.RigidBody("b", 1.0, inertia=1, ports={"C": [0, 0, 1]})
+        s.connect("world", b, tt.Revolute("h"))
+        wheel = tt.ReactionWheel("w", b, [0, 0, 1], 1.0, 1.0)
+        things = [None, 3, "world", "b", "", [], {}, np.zeros(3), float("nan"), object, b, b.port("C"), b.port("D"), s.world]
+        things += [tt.Revolute("h"), tt.Revolute("k"), tt.Revolute(""), tt.Load("l", b), tt.Load("l", None), tt.Load("b", b)]
+        things += [tt.Gear("g", "h", "k"), tt.Motor("m", "h"), tt.Motor("m", None), tt.Encoder("e", "h"), wheel, s, other]
+        things += [tt.RigidClosure("c"), tt.RigidClosure("b"), tt.Pose(), tt.RigidBody("c", 1.0, inertia=1.0)]
+        method, count = list(methods.items())[k % len(methods)]
+        before = [*s.connections, *s.loops, *s.attachments, *s.graph.nodes, *s.graph.edges, *s.world.ports]
+        try:
+            getattr(s, method)(*(things[i] for i in rng.integers(len(things), size=count)))
+        except tt.ModelError:
+            assert [*s.connections, *s.loops, *s.attachments, *s.graph.nodes, *s.graph.edges, *s.world.ports] == before
+        with contextlib.suppress(tt.ModelError):
+            s.check()
