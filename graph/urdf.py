@@ -7,6 +7,7 @@ broken files on their own, and drop silently what they do not know.
 - `xml_gate`: the guarded parser;
 - `urdf_vocabulary`: what is read, known to be without effect, and refused;
 - `urdf_elements`: single elements and attributes; `urdf_robot`: links and joints; `urdf_tree`: their tree;
+- `urdf_repair`: what `repair=True` mends; `urdf_meshes`: meshes that are missing;
 - here: names and blocks.
 """
 
@@ -33,9 +34,12 @@ from titop.blocks.rigid_body import RigidBody
 from titop.blocks.spatial import Array, quaternion_log, rotation_exp
 from titop.graph.system import System
 from titop.graph.urdf_elements import Report
-from titop.graph.urdf_robot import RobotReader, UrdfJoint, UrdfLink
+from titop.graph.urdf_meshes import check_meshes
+from titop.graph.urdf_repair import massless_joints
+from titop.graph.urdf_repair import repair as mend
+from titop.graph.urdf_robot import REPAIR, RobotReader, UrdfJoint, UrdfLink
 from titop.graph.urdf_tree import check_tree
-from titop.graph.xml_gate import read_xml
+from titop.graph.xml_gate import folder_of, read_xml
 
 #: Name of the joint between the world and the root link.
 ROOT_JOINT = "root_joint"
@@ -44,7 +48,12 @@ _AXIAL = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic}
 _PLANAR_PORT = "plane"
 
 
-def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed", gravity: Any = (0.0, 0.0, -9.81)) -> System:
+def from_urdf(
+    path_or_text: str | bytes | os.PathLike[str],
+    base: str = "fixed",
+    gravity: Any = (0.0, 0.0, -9.81),
+    repair: bool = False,
+) -> System:
     """Return the system that a URDF file describes.
 
     Parameters
@@ -54,6 +63,9 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     base : {"fixed", "free"}
         Whether the root link is welded to the world or moves freely.
     gravity : array_like (3,), m/s^2
+    repair : bool
+        Mend what real files have wrong, each with a warning: inertias of no distribution of mass become the nearest sound
+        ones; joints that carry no inertia become fixed; joints that mimic unknown or such joints move on their own.
 
     Returns
     -------
@@ -69,7 +81,8 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     Warns
     -----
     ModelWarning
-        For elements and attributes that are left out although they might matter, missing limits, and renamed blocks.
+        For elements and attributes that are left out although they might matter, missing limits and axes, angles beyond a
+        turn, meshes that are not where the file says, renamed blocks, and what is repaired.
 
     Notes
     -----
@@ -98,15 +111,24 @@ def from_urdf(path_or_text: str | bytes | os.PathLike[str], base: str = "fixed",
     9.406329
     """
     with collection_paused():
-        robot = RobotReader(read_xml(path_or_text))
+        root_element, folder = read_xml(path_or_text), folder_of(path_or_text)
+        robot = RobotReader(root_element)
         report = robot.report
+        if folder is not None:
+            check_meshes(root_element, folder, report)
+        if repair:
+            mend(robot)
+        robot.check_mimics()
+        for idle in massless_joints(robot):
+            advice = f"give it mass or an armature before resolve(), {REPAIR}"
+            report.suspect("massless-joint", idle.name, "a joint that carries no inertia", "inertia to move", advice)
         if base not in ("fixed", "free"):
             report.findings.append(Finding("bad-base", "base", base, "'fixed' or 'free'", "choose one of the two"))
         root = check_tree(robot)
         link_names, joint_names = _block_names(robot)
         system = System(_allowed(report.robot), gravity)
         bodies = {link.name: _body(link, link_names[link.name]) for link in robot.links}
-        joints = [_joint(joint, joint_names[joint.name]) for joint in robot.joints]
+        joints = [_joint(element, joint_names[element.name]) for element in robot.joints]
         _report_blocks(report, [*bodies.values(), *joints])
         if report.findings or system.reader.findings:
             raise ModelError([*report.findings, *system.reader.findings])
@@ -132,7 +154,8 @@ def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:
     for block in blocks:
         errors, _ = block.check()
         for finding in errors:
-            report.error(finding.code, finding.where, finding.value, finding.expected, finding.advice)
+            advice = f"{finding.advice}, {REPAIR}" if finding.code == "negative-inertia" else finding.advice
+            report.error(finding.code, finding.where, finding.value, finding.expected, advice)
 
 
 # -- blocks ------------------------------------------------------------------------------------------------------------

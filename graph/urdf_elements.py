@@ -31,6 +31,8 @@ LONGEST_NAME = 200
 _SHOWN = 80
 #: How far a quaternion's norm may be from 1.
 _UNIT = 1e-6
+#: Larger angles (rad) are suspected to be degrees; 6.2832 is a turn as people type it.
+_FULL_TURN = 6.29
 
 
 class Report:
@@ -181,7 +183,11 @@ class ElementReader:
         if "quat_xyzw" in element.attrib:
             quaternion = self._quaternion(element, where)
         else:
-            quaternion = rpy_quaternion(self.numbers(element, "rpy", where, (0.0, 0.0, 0.0)))
+            rpy = self.numbers(element, "rpy", where, (0.0, 0.0, 0.0))
+            if np.abs(rpy).max() > _FULL_TURN:
+                advice = "if they are degrees, multiply by pi/180"
+                self.report.suspect("beyond-a-turn", f"{where}.rpy", repr(element.get("rpy")), "angles in radians", advice)
+            quaternion = rpy_quaternion(rpy)
         return Pose.from_rotation_vector(position, quaternion_log(quaternion))
 
     def _quaternion(self, element: Element, where: str) -> Array:

@@ -17,6 +17,8 @@ from titop.graph.urdf_vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KIN
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+#: Advice where `titop.graph.urdf_repair` can help.
+REPAIR = "or from_urdf(..., repair=True) mends it"
 #: Most links and joints: some seconds of reading.
 MAX_PARTS = 20_000
 #: Attributes of a mimic element, with what URDF takes where they are missing.
@@ -108,7 +110,6 @@ class RobotReader:
         self._rotors = dict(self._rotor_inertias(root))
         self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
         self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
-        self._check_mimics()
         for element in root.findall("gazebo"):
             self._check_gazebo(element)
         for name in self._rotors.keys() - {joint.name for joint in self.joints}:
@@ -156,7 +157,11 @@ class RobotReader:
                 self.report.left_out("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
             return UrdfJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
         damping, friction, armature = self._dynamics(element, kind, name)
-        axis, limits, mimic = self._axis(element, name), self._limits(element, kind, name), self._mimic(element, kind, name)
+        axis, limits, mimic = (
+            self._axis(element, kind, name),
+            self._limits(element, kind, name),
+            self._mimic(element, kind, name),
+        )
         return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
 
     def _kind(self, element: Element, name: str) -> str:
@@ -171,9 +176,12 @@ class RobotReader:
         end = self.reader.child(element, role, name, required=True)
         return "" if end is None else self.reader.text(end, "link", f"{name}.{role}")
 
-    def _axis(self, element: Element, name: str) -> Array:
+    def _axis(self, element: Element, kind: str, name: str) -> Array:
         axis = self.reader.child(element, "axis", name)
         if axis is None:
+            if kind in AXIAL_KINDS:
+                expected, advice = "an axis of what moves along one", 'URDF takes 1 0 0; write <axis xyz="..."/>'
+                self.report.suspect("no-axis", name, "no <axis>", expected, advice)
             return np.array([1.0, 0.0, 0.0])
         direction = self.reader.numbers(axis, "xyz", f"{name}.axis", (1.0, 0.0, 0.0))
         if not direction.any():
@@ -210,7 +218,7 @@ class RobotReader:
         multiplier, offset = (self.reader.number(mimic, key, where, value) for key, value in _MIMIC.items())
         return UrdfMimic(self.reader.text(mimic, "joint", where), multiplier, offset)
 
-    def _check_mimics(self) -> None:
+    def check_mimics(self) -> None:
         """Report joints that follow none that moves along an axis."""
         kinds = {joint.name: joint.kind for joint in self.joints}
         for joint in self.joints:
@@ -219,8 +227,10 @@ class RobotReader:
                 continue
             expected = "another joint, revolute, continuous or prismatic"
             others = (name for name, kind in kinds.items() if kind in AXIAL_KINDS and name != joint.name)
-            fixed = driver in kinds and driver != joint.name
-            advice = "that joint has no axis: remove the mimic element" if fixed else did_you_mean(driver, others)
+            if driver in kinds and driver != joint.name:
+                advice = "that joint has no axis: remove the mimic element"
+            else:
+                advice = did_you_mean(driver, others) + ("" if driver in kinds else f"; {REPAIR}")
             self.report.error("unknown-joint", f"{joint.name}.mimic.joint", repr(driver), expected, advice)
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 from xml.etree.ElementTree import TreeBuilder
 
 from defusedxml.common import DefusedXmlException
@@ -62,12 +62,21 @@ def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
     return root
 
 
+def folder_of(path_or_text: str | bytes | os.PathLike[str]) -> str | None:
+    """Return the folder of what `read_xml` reads as a file, None for a text."""
+    return None if _is_text(path_or_text) else os.path.dirname(os.fsdecode(path_or_text))
+
+
+def _is_text(path_or_text: Any) -> TypeGuard[str | bytes]:
+    if isinstance(path_or_text, bytes):
+        return True
+    return isinstance(path_or_text, str) and path_or_text[:1000].lstrip(_BLANKS).startswith("<")
+
+
 def _text(path_or_text: Any) -> tuple[str | bytes, str]:
     """Return the XML and what to call it in messages."""
-    if isinstance(path_or_text, bytes):
-        return path_or_text, "text"
-    if isinstance(path_or_text, str) and path_or_text[:1000].lstrip(_BLANKS).startswith("<"):
-        return path_or_text.lstrip(_BLANKS), "text"
+    if _is_text(path_or_text):
+        return path_or_text if isinstance(path_or_text, bytes) else path_or_text.lstrip(_BLANKS), "text"
     if not isinstance(path_or_text, str | os.PathLike):
         _refuse("wrong-type", "path_or_text", repr(path_or_text), "a path or XML text", "pass a str, bytes or pathlib.Path")
     path = os.fspath(path_or_text)

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings(record=True) as caught:
             arguments.warnings = caught
             warnings.simplefilter("always", ModelWarning)
-            system = read_system(Path(arguments.model), arguments.base)
+            system = read_system(Path(arguments.model), arguments.base, arguments.repair)
             arguments.run(system, arguments)
     except (ModelError, ConvergenceError, OSError) as error:
         print(f"titop: {arguments.model}: {error}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read_system(path: Path, base: str = "fixed") -> System:
+def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System:
     """Return the system of a model file (``.toml``) or of a URDF (``.urdf``, ``.xml``).
 
     Parameters
@@ -72,6 +72,8 @@ def read_system(path: Path, base: str = "fixed") -> System:
     path : Path
     base : {"fixed", "free"}
         How a URDF's root stands in the world.
+    repair : bool
+        Whether a URDF is mended; see `from_urdf`.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def read_system(path: Path, base: str = "fixed") -> System:
         With everything that is wrong with it.
     """
     if path.suffix.lower() in (".urdf", ".xml"):
-        return from_urdf(path, base=base)
+        return from_urdf(path, base=base, repair=repair)
     return load(path)
 
 
@@ -186,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
         verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])
         verb.add_argument("model", help="a model file (.toml) or a robot description (.urdf)")
         verb.add_argument("--base", choices=["fixed", "free"], default="fixed", help="how a URDF's root stands in the world")
+        verb.add_argument("--repair", action="store_true", help="mend what real URDF files have wrong, and say so")
         verb.set_defaults(run=run)
         if run is draw:
             verb.add_argument("--output", default="diagram.png", help=".png, .svg, .pdf, .mmd or .dot")

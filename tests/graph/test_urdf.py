@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from titop.graph.urdf import from_urdf
+from titop.graph.urdf_repair import nearest_inertia
+from titop.graph.urdf_vocabulary import AXIAL_KINDS
 
 Array = NDArray[np.float64]
 
@@ -29,8 +32,10 @@ def inertial(mass: float = 2.0, xyz: str = "0 0 0", rpy: str = "0 0 0", diagonal
 
 
 def one_joint(kind: str, inside: str = "", inertia: str = "", name: str = "joint") -> str:
-    """Return a robot of two links."""
+    """Return a robot of two links; their joint, if it has no axis, moves along or about x."""
     inertia = inertia or inertial()
+    if kind in AXIAL_KINDS and "<axis" not in inside:
+        inside += '<axis xyz="1 0 0"/>'
     links = f'<link name="stand"/><link name="bob">{inertia}</link>'
     ends = '<parent link="stand"/><child link="bob"/>'
     return f'<robot name="r">{links}<joint name="{name}" type="{kind}">{ends}{inside}</joint></robot>'
@@ -80,9 +85,18 @@ def test_a_prismatic_joint_along_a_slanted_axis() -> None:
     np.testing.assert_allclose(model.pose("bob", [2.0])[1], [1.2, 0, 1.6], rtol=ROUNDING)
 
 
-def test_the_default_axis_is_x() -> None:
-    model = load(one_joint("continuous"))
-    assert model.mass_matrix([0.0]) == pytest.approx(0.3, rel=ROUNDING)
+@pytest.mark.parametrize("kind", AXIAL_KINDS)
+def test_the_default_axis_is_x_and_suspicious(kind: str) -> None:
+    text = one_joint(kind, LIMIT if kind != "continuous" else "").replace('<axis xyz="1 0 0"/>', "")
+    with pytest.warns(tt.ModelWarning, match=r"r\.joint: got no <axis>.*URDF takes 1 0 0") as caught:
+        model = from_urdf(text).resolve()
+    assert len(caught) == 1
+    assert model.mass_matrix([0.0]) == pytest.approx(2.0 if kind == "prismatic" else 0.3, rel=ROUNDING)
+
+
+@pytest.mark.parametrize("kind", ["fixed", "floating", "planar"])
+def test_other_joints_need_no_axis(kind: str) -> None:
+    load(one_joint(kind))
 
 
 def test_a_fixed_joint() -> None:
@@ -135,11 +149,25 @@ def test_a_planar_joint_about_z_is_that_of_pinocchio() -> None:
 
 
 @pytest.mark.parametrize(
-    "rpy", [(0.1, 0.2, 0.3), (3.14159265358979, 0, 0), (0, np.pi / 2, 1), (2, -3, 9), (np.pi, np.pi, 1e-9)]
+    "rpy", [(0.1, 0.2, 0.3), (3.14159265358979, 0, 0), (0, np.pi / 2, 1), (2, -3, 6), (np.pi, np.pi, 1e-9)]
 )
 def test_origins_turn_about_fixed_axes(rpy: tuple[float, float, float]) -> None:
     model = load(one_joint("fixed", f'<origin rpy="{rpy[0]!r} {rpy[1]!r} {rpy[2]!r}"/>'.replace("np.float64", "")))
     np.testing.assert_allclose(model.pose("bob", [])[0], Rotation.from_euler("xyz", rpy).as_matrix(), atol=1e-15)
+
+
+@pytest.mark.parametrize("rpy", ["0 0 90", "-45 0 0", "0 6.3 0", "2 -3 9"])
+def test_angles_beyond_a_turn_are_suspected_to_be_degrees(rpy: str) -> None:
+    text = one_joint("fixed", f'<origin rpy="{rpy}"/>')
+    message = warned(text)
+    assert message.startswith(f"r.joint.origin.rpy: got '{rpy}'; expected angles in radians")
+    assert message.endswith("[beyond-a-turn]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rotation = from_urdf(text).resolve().pose("bob", [])[0]
+    expected = Rotation.from_euler("xyz", [float(angle) for angle in rpy.split()]).as_matrix()  # taken as written
+    np.testing.assert_allclose(rotation, expected, atol=1e-14)
+    load(one_joint("fixed", '<origin rpy="6.2832 -6.2832 0"/>'))
 
 
 def test_origins_may_be_quaternions() -> None:
@@ -150,7 +178,8 @@ def test_origins_may_be_quaternions() -> None:
 def test_coordinates_follow_the_file() -> None:
     links = "".join(f'<link name="{name}">{inertial()}</link>' for name in "abcd")
     joints = "".join(
-        f'<joint name="{parent}{child}" type="continuous"><child link="{child}"/><parent link="{parent}"/></joint>'
+        f'<joint name="{parent}{child}" type="continuous"><axis xyz="1 0 0"/>'
+        f'<child link="{child}"/><parent link="{parent}"/></joint>'
         for parent, child in ("cd", "bc", "ab")
     )
     assert load(f'<robot name="r">{joints}{links}</robot>').coordinate_names == ("cd", "bc", "ab")
@@ -361,9 +390,141 @@ def test_what_says_nothing_about_the_dynamics_is_left_out_silently() -> None:
 
 def test_massless_leaves_are_found_by_resolve_and_can_be_helped() -> None:
     text = one_joint("continuous", inertia="<visual/>")
+    with pytest.warns(tt.ModelWarning, match="repair=True"):
+        system = from_urdf(text)
     with pytest.raises(tt.ModelError, match="massless-joint"):
-        from_urdf(text).resolve()
+        system.resolve()
     load(text.replace("</joint>", '<dynamics armature="0.1"/></joint>'))
+
+
+def test_missing_meshes_are_told_once(tmp_path: Path) -> None:
+    (tmp_path / "there.stl").touch()
+    names = ("there.stl", "gone.stl", "gone.stl", "../also/gone.stl", "package://r/x.stl", "//server/x.stl", "file:///x.stl")
+    meshes = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)
+    text = GOOD.replace("</inertial>", f"</inertial>{meshes}")
+    (tmp_path / "robot.urdf").write_text(text)
+    with pytest.warns(tt.ModelWarning) as caught:
+        from_urdf(tmp_path / "robot.urdf")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith("r: got 'gone.stl' and 1 more; expected files beside the robot")
+    load(text)  # a text has no place
+    (tmp_path / "robot.urdf").write_text(text.replace("gone", "there").replace("../also/", ""))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_urdf(str(tmp_path / "robot.urdf"))
+
+
+# -- repair ------------------------------------------------------------------------------------------------------------
+
+
+def repaired(text: str) -> tuple[tt.System, list[str]]:
+    """Return the mended system and what is said about it."""
+    with pytest.warns(tt.ModelWarning) as caught:
+        system = from_urdf(text, repair=True)
+    return system, [str(w.message) for w in caught]
+
+
+def is_sound(inertia: Array, tolerance: float) -> bool:
+    """Tell whether there is a distribution of mass with an inertia: its second moments are not negative."""
+    second_moments = np.trace(inertia) / 2 * np.eye(3) - inertia
+    return bool(np.linalg.eigvalsh(second_moments)[0] >= -tolerance)
+
+
+def test_the_nearest_inertia() -> None:
+    """The nearest point P of a convex cone to I is the one with ``(I - P) . (J - P) <= 0`` for all J in it."""
+    rng = np.random.default_rng(1)
+    unsound = 0
+    for _ in range(300):
+        inertia = rng.normal(size=(3, 3)) * 10.0 ** rng.uniform(-8, 8)
+        inertia += inertia.T + rng.choice([0.0, 3.0]) * np.abs(inertia).max() * np.eye(3)
+        size = float(np.abs(inertia).max())
+        unsound += not is_sound(inertia, 0.0)
+        nearest = nearest_inertia(inertia)
+        rounding = 1e-13 * size  # of a few operations with entries of the size
+        assert is_sound(nearest, rounding)
+        if is_sound(inertia, 0.0):
+            np.testing.assert_allclose(nearest, inertia, atol=rounding)
+        for scale in (0.1, 1.0, 10.0):
+            masses = scale * size * rng.normal(size=(3, 3))
+            other = np.trace(masses @ masses.T) / size * np.eye(3) - masses @ masses.T / size
+            assert np.sum((inertia - nearest) * (other - nearest)) <= 1e-12 * size * np.abs(other - nearest).max()
+    assert 50 < unsound < 250
+
+
+def test_a_nearby_inertia_is_not_the_nearest() -> None:
+    """The negative control: the least change of the largest moment alone is no projection."""
+    inertia, nearby = np.diag([1.0, 1.0, 3.0]), np.diag([1.0, 1.0, 2.0])
+    np.testing.assert_allclose(nearest_inertia(inertia), np.diag([4, 4, 8]) / 3, rtol=1e-14)
+    assert np.linalg.norm(nearby - inertia) > np.linalg.norm(nearest_inertia(inertia) - inertia)
+
+
+@pytest.mark.parametrize("moments", [(-1e-9, 0.4, 0.4), (0.1, 0.2, 0.5), (-1.0, -1.0, -1.0)])
+def test_inertias_are_mended(moments: tuple[float, ...]) -> None:
+    text = one_joint("continuous", inertia=inertial(xyz="0 0 -1", rpy="0.1 0.2 0.3", diagonal=moments))
+    system, said = repaired(text)
+    assert len(said) == 1
+    assert said[0].startswith("r.bob.inertia: got principal moments ")
+    assert said[0].endswith("[repaired]")
+    turn = Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_matrix()
+    np.testing.assert_allclose(system["bob"].inertia, turn @ nearest_inertia(np.diag(moments)) @ turn.T, atol=ROUNDING)
+    assert system.check() == []
+    with pytest.raises(tt.ModelError, match="repair=True") if min(moments) < 0 else pytest.warns(match="triangle-inequality"):
+        from_urdf(text).resolve()
+
+
+def two_joints(first: str = "", second: str = "", tip: str = "") -> str:
+    """Return an arm of two joints, the outer link with `tip` as its inertial."""
+    joints = "".join(
+        f'<joint name="{name}" type="continuous"><axis xyz="{axis}"/>'
+        f'<parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
+        for name, axis, parent, child, inside in (("inner", "1 0 0", "a", "b", first), ("outer", "0 1 0", "b", "c", second))
+    )
+    return f'<robot name="r"><link name="a"/><link name="b">{inertial()}</link><link name="c">{tip}</link>{joints}</robot>'
+
+
+def test_mimics_of_unknown_joints_are_dropped() -> None:
+    text = two_joints(second='<mimic joint="iner" multiplier="2"/>', tip=inertial())
+    system, said = repaired(text)
+    assert said == ["r.outer.mimic: got <mimic> of 'iner'; expected a joint that moves; 'outer' moves on its own [repaired]"]
+    assert system.gears == []
+    assert system.resolve().nv == 2
+    with pytest.raises(tt.ModelError, match=r"did you mean 'inner'\?; or from_urdf\(\.\.\., repair=True\) mends it"):
+        from_urdf(text)
+
+
+def test_mimics_that_are_sound_stay() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        system = from_urdf(two_joints(second='<mimic joint="inner"/>', tip=inertial()), repair=True)
+    assert [gear.driver for gear in system.gears] == ["inner"]
+
+
+@pytest.mark.parametrize(
+    ("text", "coordinates"),
+    [
+        (two_joints(), ("inner",)),
+        (two_joints(second='<mimic joint="inner"/>'), ("inner",)),
+        (two_joints(first='<mimic joint="outer"/>'), ("inner",)),
+        (two_joints().replace(inertial(), ""), ()),
+        (two_joints(second='<dynamics armature="1"/>').replace(inertial(), ""), ("outer",)),
+        (two_joints(tip=inertial()).replace(inertial(), "", 1), ("inner", "outer")),
+    ],
+    ids=["leaf", "follows", "leads", "all", "armature", "massless within"],
+)
+def test_joints_that_carry_nothing_become_fixed(text: str, coordinates: tuple[str, ...]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        system = from_urdf(text, repair=True)
+    assert system.resolve().coordinate_names == coordinates
+    assert sum("taken as fixed" in str(w.message) for w in caught) == 2 - len(coordinates)
+
+
+def test_what_cannot_be_mended_is_refused_all_the_same() -> None:
+    for old, new in (('mass value="2.0"', 'mass value="-2.0"'), ("bob", "stand"), ('xyz="0 1 0"', 'xyz="0 0 0"')):
+        with pytest.raises(tt.ModelError):
+            from_urdf(GOOD.replace(old, new), repair=True)
+    with pytest.raises(tt.ModelError, match="another joint"):
+        from_urdf(two_joints(first='<mimic joint="inner"/>', tip=inertial()), repair=True)
 
 
 # -- attacks on the reader ---------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
+from titop.blocks.joint import Joint
 from titop.graph.urdf import from_urdf
 
 pin = pytest.importorskip("pinocchio")
@@ -226,9 +227,13 @@ def test_robot_agrees_with_pinocchio(name: str, base: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_robot_is_refused_for_one_reason(name: str) -> None:
-    with pytest.raises(tt.ModelError) as caught:
-        load(ROBOTS[name], "fixed")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(tt.ModelError) as caught:
+            from_urdf(ROBOTS[name]).resolve()
     assert {finding.code for finding in caught.value.findings} == {REFUSED[name]}
+    said = str(caught.value) + "".join(str(w.message) for w in warned)
+    assert ("repair=True" in said) == (name in REPAIRED)
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
@@ -236,6 +241,88 @@ def test_robot_is_refused_for_one_reason(name: str) -> None:
 def test_robot_without_mimic_agrees_with_pinocchio(name: str, base: str) -> None:
     model, _ = load(without_mimic(name), base)
     assert_agrees(model, Peer(ROBOTS[name], base, model))
+
+
+# -- repair ------------------------------------------------------------------------------------------------------------
+
+#: Robots in which something is mended, each with what and how often: inertias, joints, mimics.
+REPAIRED = {
+    "alex_description/alex_psyonic_hands": (4, 0, 8),
+    "allegro_hand_description/allegro_left_hand": (4, 0, 0),
+    "allegro_hand_description/allegro_right_hand": (4, 0, 0),
+    "anymal_b_simple_description/anymal": (1, 0, 0),
+    "anymal_b_simple_description/anymal-kinova": (1, 0, 0),
+    "anymal_c_simple_description/anymal": (5, 0, 0),
+    "b1_description/b1": (1, 0, 0),
+    "b1_description/b1-z1": (1, 0, 0),
+    "go1_description/go1": (1, 0, 0),
+    "hyq_description/hyq_no_sensors": (5, 0, 0),
+    "pr2_description/pr2": (2, 0, 0),
+    "romeo_description/romeo": (0, 24, 0),
+    "romeo_description/romeo_laas_small": (5, 2, 0),
+    "romeo_description/romeo_small": (2, 0, 0),
+    "tiago_description/tiago": (2, 0, 0),
+    "tiago_description/tiago_dual": (2, 0, 0),
+    "tiago_description/tiago_no_hand": (2, 0, 0),
+}
+
+
+def as_mended(path: Path, system: tt.System) -> bytes:
+    """Return a robot's file with what was mended written into it: inertias in link axes, fixed joints, no lost mimics."""
+    tree = ElementTree.parse(path)
+    for link in tree.getroot().findall("link"):
+        inertial = link.find("inertial")
+        if inertial is not None:
+            body = system[re.sub(r"[^\w/-]", "_", link.get("name", ""))]
+            for child in list(inertial):
+                if child.tag in ("origin", "inertia"):
+                    inertial.remove(child)
+            ElementTree.SubElement(inertial, "origin", xyz=" ".join(map(repr, body.com.tolist())), rpy="0 0 0")
+            rows, columns = np.triu_indices(3)
+            entries = {f"i{'xyz'[i]}{'xyz'[j]}": repr(float(body.inertia[i, j])) for i, j in zip(rows, columns, strict=True)}
+            ElementTree.SubElement(inertial, "inertia", entries)
+    followers = {gear.driven for gear in system.gears}
+    for joint in tree.getroot().findall("joint"):
+        name = re.sub(r"[^\w/-]", "_", joint.get("name", ""))
+        name = name if isinstance(system[name], Joint) else f"{name}_joint"
+        mimic = joint.find("mimic")
+        if mimic is not None and name not in followers:
+            joint.remove(mimic)
+        if isinstance(system[name], tt.Weld):
+            joint.set("type", "fixed")
+    return ElementTree.tostring(tree.getroot())
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name != "ur_description/ur3"])
+def test_with_repair_all_robots_run(name: str, tmp_path: Path) -> None:
+    """As Pinocchio's robot with the same inertias does; those about which there is nothing to mend are as they were."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        system = from_urdf(ROBOTS[name], repair=True)
+        model = system.resolve()
+    said = [str(w.message) for w in caught if "[repaired]" in str(w.message)]
+    counts = tuple(sum(words in text for text in said) for words in ("principal moments", "taken as fixed", "on its own"))
+    assert counts == REPAIRED.get(name, (0, 0, 0))
+    assert len(said) == sum(counts)
+    assert codes(caught) & {"triangle-inequality", "negative-inertia", "massless-joint"} == set()
+    if name not in REPAIRED:
+        return  # compared without repair
+    (tmp_path / "mended.urdf").write_bytes(as_mended(ROBOTS[name], system))
+    peer = Peer(tmp_path / "mended.urdf", "fixed", model)
+    if system.gears:
+        assert_geared_agrees(model, peer, *followers(tmp_path / "mended.urdf", model))
+    else:
+        assert_agrees(model, peer)
+
+
+def test_what_was_mended_is_seen() -> None:
+    """The negative control: Pinocchio's robot with the inertias of the file does not agree."""
+    path = ROBOTS["romeo_description/romeo_small"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = from_urdf(path, repair=True).resolve()
+    with pytest.raises(AssertionError):
+        assert_agrees(model, Peer(path, "fixed", model))
 
 
 # -- mimic joints ------------------------------------------------------------------------------------------------------

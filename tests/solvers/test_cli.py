@@ -33,6 +33,18 @@ def test_check(run):
     assert "12 degrees of freedom" in run("check", MODELS / "arm.urdf", "--base", "free")[1]
 
 
+def test_repair(run, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text((MODELS / "arm.urdf").read_text().replace("</joint>", '<mimic joint="nothing"/></joint>', 1))
+    code, _, err = run("check", path)
+    assert code == 1
+    assert "repair=True" in err
+    code, out, err = run("check", path, "--repair")
+    assert code == 0
+    assert "no errors, 1 warning" in out
+    assert "[repaired]" in err
+
+
 def test_warnings_go_to_the_error_stream(run):
     code, out, err = run("check", MODELS / "balloon.toml")
     assert code == 0
