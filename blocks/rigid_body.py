@@ -69,8 +69,9 @@ class PortedBlock(Block):
         """Return what is wrong with the block and what is suspicious."""
         errors, warnings = super().check()
         for port in self.ports:
-            if not isinstance(port, str) or not port or "." in port:
-                errors.append(Finding("bad-name", f"{self.name}.{port}", port, "a port name without dots", "rename it"))
+            if not isinstance(port, str) or not port or "." in port or not port.isprintable():
+                expected = "a printable port name without dots"
+                errors.append(Finding("bad-name", f"{self.name}.{port}", port, expected, "rename it"))
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:

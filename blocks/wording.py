@@ -27,13 +27,13 @@ def shown(value: Any, length: int = VALUE_LENGTH) -> str:
     """
     text = str(value)
     line = " ".join(text[: 2 * length].split())
-    if not line.isprintable():
-        line = "".join(letter if letter.isprintable() else _escaped(letter) for letter in line)
-    return line if len(line) <= length and len(text) <= 2 * length else f"{line[:length]} ..."
+    return escaped(line, length) if len(text) <= 2 * length else f"{escaped(line[:length])} ..."
 
 
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
+def escaped(line: str, length: int = SENTENCE_LENGTH) -> str:
+    """Return a line with what is not printable written out, cut after `length` characters; blanks stay."""
+    cut = line[:length] + (" ..." if len(line) > length else "")
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
 
 
 def closest_names(name: str, known: Iterable[str]) -> list[str]:

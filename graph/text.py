@@ -8,6 +8,7 @@ from typing import Any
 from titop.blocks.block import Block
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.rigid_body import RigidBody
+from titop.blocks.wording import escaped
 from titop.graph.outline import describe_closure
 from titop.graph.system import Connection, System
 
@@ -40,7 +41,7 @@ def diagram(system: System) -> str:
     ]
     acting: list[Any] = [*system.actuators, *system.sensors]
     others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
-    return "\n".join(lines + closures + gears + loads + others)
+    return "\n".join(map(escaped, lines + closures + gears + loads + others))
 
 
 def constraint_count(system: System) -> str:

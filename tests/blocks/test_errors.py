@@ -72,6 +72,20 @@ def test_no_name_is_near() -> None:
     assert did_you_mean(np.zeros(2), ["mass"]) == "known names: mass"
 
 
+@pytest.mark.parametrize("name", ["\x1b[31m", "a\nb", "\u202e"])
+def test_names_of_ports_and_coordinates_are_printable(name: str) -> None:
+    """They stand in outputs, which nobody escapes."""
+    mode = {"mass": 1, "com": [0, 0, 0], "inertia": 1, "frequencies": [1.0], "participation": np.zeros(6)}
+    for body in (
+        tt.RigidBody("b", 1.0, ports={name: [0, 0, 0]}),
+        tt.FlexibleBody("b", **mode, ports={name: [0, 0, 0]}, shapes={name: np.zeros(6)}),
+        tt.FlexibleBody("b", **mode, coordinate_names=[name]),
+    ):
+        errors, _ = body.check()
+        assert {finding.code for finding in errors} == {"bad-name"}
+        assert all(str(finding).isprintable() for finding in errors)
+
+
 @pytest.mark.parametrize("value", [3.0, "text", np.array([1.0, np.nan]), (1, [2]), None])
 def test_an_error_is_the_same_after_pickling(value: Any) -> None:
     findings = [tt.Finding("first", "hub.mass", value, "more", "less"), tt.Finding("second", "b", 2, "c", "d")]

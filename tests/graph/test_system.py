@@ -316,3 +316,14 @@ def test_nonsense_is_refused_by_name_or_leaves_no_trace() -> None:
             assert [*s.connections, *s.loops, *s.attachments, *s.graph.nodes, *s.graph.edges, *s.world.ports] == before
         with contextlib.suppress(tt.ModelError):
             s.check()
+
+
+def test_the_diagram_is_printable() -> None:
+    s = tt.System("\x1b[31m" + "rig" * 1_000_000)
+    body = tt.RigidBody("b", 1.0, inertia=1, ports={"a\nb\x07": [0, 0, 1]})
+    s.connect("world", body, tt.Revolute("h"))
+    s.add_load(tt.Load("l", body.port("a\nb\x07")))
+    lines = str(s).split("\n")
+    assert all(line.isprintable() and len(line) < 1100 for line in lines)
+    assert lines[0].startswith(r"\x1b[31mrig")
+    assert len(lines) == 4
