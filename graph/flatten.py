@@ -275,7 +275,7 @@ class _Flattening:
         for port in block.ports:
             ports[port] = offset
             offset += 18 + 6 * n
-        self.law_size = offset
+        self.law_size = offset + n  # what each coordinate carries
         self.slopes_size += (6 + n) * (2 * n + 6) + len(ports) * (18 * n + 6 * n * n)
         entries, layout = self.ints.rows[row], self.layout
         entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_V] = law, n, v.start

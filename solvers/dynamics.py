@@ -13,6 +13,7 @@ from titop.blocks.closure import relative_pose
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
+from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import ClosedLoops
@@ -223,6 +224,24 @@ class Dynamics(ClosedLoops, ABC):
             np.result_type(q, v, self._dtype),
         )
 
+    def conditioning(self, q: Any) -> Conditioning:
+        """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.
+
+        Masses that grow outwards along a chain of joints lose digits: each joint moves a small difference of large inertias.
+        The estimate is for accelerations as a whole, their sizes measured by kinetic energy, and holds for
+        ``inverse_dynamics(forward_dynamics(tau)) - tau`` against ``|mass_matrix| |a|``. A system where it is much gives a
+        `ModelWarning` when it is resolved. Costs some 0.2 ms a block.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("pendulum")
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+        >>> s.resolve().conditioning([0.3]).error < 1e-12
+        True
+        """
+        return conditioning(self.pivots(self._read_q(q)), self.coordinate_names)
+
     # -- what acts from outside ----------------------------------------------------------------------------------------
 
     @cached_property
@@ -305,6 +324,10 @@ class Dynamics(ClosedLoops, ABC):
     @abstractmethod
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
+
+    @abstractmethod
+    def pivots(self, q: Array) -> Pivots:
+        """Return how much inertia elimination leaves to each coordinate of the tree."""
 
     @abstractmethod
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
+from titop.solvers.conditioning import conditioning_findings
 from titop.solvers.differentiable import Differentiable
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
@@ -249,26 +250,44 @@ class Model(Differentiable):
             For unknown names and values that a block refuses.
         """
 
-    def check_inertia(self) -> None:
+    def check_inertia(self) -> list[Finding]:
         """Refuse a model in which a joint moves no inertia at the neutral and at another configuration.
+
+        Returns
+        -------
+        list of Finding
+            What is suspicious: no inertia at the neutral configuration only, or much lost to rounding.
 
         Raises
         ------
         ModelError
-            Naming the joint. If only the neutral configuration is singular, a `ModelWarning` says so.
+            Naming the joint.
         """
-        dynamics = self._open_dynamics if self.is_constrained else self.forward_dynamics
+        findings = []
         try:
-            dynamics(*self._at_rest)
+            self._dynamics_at_rest(self._at_rest[0])
         except ModelError as error:
-            q = self.random_configuration(np.random.default_rng(0))
-            dynamics(q, *self._at_rest[1:])
+            self._dynamics_at_rest(self._elsewhere)
             advice = "start elsewhere; forward dynamics fails there"
-            warn(
-                [Finding("singular-neutral", error.where, "no inertia at the neutral configuration", "inertia to move", advice)]
-            )
+            value = "no inertia at the neutral configuration"
+            findings.append(Finding("singular-neutral", error.where, value, "inertia to move", advice))
+        doubtful = [q for q in (self._at_rest[0], self._elsewhere) if not self._is_plainly_sound(q)]
+        return findings + conditioning_findings([self.conditioning(q) for q in doubtful])
+
+    def _dynamics_at_rest(self, q: Array) -> Array:
+        """Return the accelerations of the tree at rest."""
+        return (self._open_dynamics if self.is_constrained else self.forward_dynamics)(q, *self._at_rest[1:])
+
+    def _is_plainly_sound(self, q: Array) -> bool:
+        """Tell whether a quick look rules out that elimination loses much at a configuration."""
+        return False
 
     # -- for the engines -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _elsewhere(self) -> Array:
+        """A configuration in no special position."""
+        return self.random_configuration(np.random.default_rng(0))
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array]:

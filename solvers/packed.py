@@ -16,6 +16,8 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import overflow, read_mapping
+from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
+from titop.solvers.element_parts import element_parts
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, modal_entries, pack
 from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports
@@ -24,6 +26,13 @@ from titop.solvers.parameters import assembly_parameters, changed_assembly
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
+
+#: Coordinates of the elementary joints.
+_SIZES = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
+#: Coordinates that keep this part of what they carry lose at most some ten digits to rounding.
+_PLAINLY_SOUND = 1e-6
+#: How much further below what was seen a pivot may come elsewhere.
+_MARGIN = 0.1
 
 
 class PackedModel(Model):
@@ -63,6 +72,7 @@ class PackedModel(Model):
             self._frames,
             self._ports,
         )
+        self._floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
         for row, coefficients in self._coefficients:
             self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         return status == layout.OK
@@ -180,6 +190,42 @@ class PackedModel(Model):
         tau = np.empty(self.nv)
         self.raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
         return tau, law, work
+
+    # -- rounding ------------------------------------------------------------------------------------------------------
+
+    def check_inertia(self) -> list[Finding]:
+        if not all(self._is_plainly_sound(q) for q in (self._at_rest[0], self._elsewhere)):
+            self._look_closer()
+        return super().check_inertia()
+
+    def _is_plainly_sound(self, q: Array) -> bool:
+        model = self._variant()
+        model._floats = self._floats.copy()
+        model._floats[1 : len(self._tables.constants), layout.ROUNDING] = _PLAINLY_SOUND
+        try:
+            model._dynamics_at_rest(q)
+        except ModelError:
+            return False
+        return True
+
+    def _look_closer(self) -> None:
+        """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""
+        for q in (self._at_rest[0], self._elsewhere):
+            pivots = self.pivots(q)
+            rounding = np.full(self.nv, NO_INERTIA)
+            small = (pivots.ratios > NO_INERTIA) & (pivots.shares < _PLAINLY_SOUND)
+            rounding[small] *= np.minimum(1.0, _MARGIN * pivots.shares[small] / pivots.ratios[small])
+            for row in range(1, len(self._tables.constants)):
+                entries = self._ints[row]
+                joint = range(entries[layout.V], entries[layout.V] + _SIZES[entries[layout.KIND]])
+                block = range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])
+                self._floats[row, layout.ROUNDING] = rounding[[*joint, *block]].min(initial=self._floats[row, layout.ROUNDING])
+
+    def pivots(self, q: Array) -> Pivots:
+        law, work = self._bare._outward(real(q, "q"), np.zeros(self.nv), layout.INVERSE_COLUMNS)
+        bodies = {self._tables.elements[c.child.block.name]: c.child for c in self.assembly.connections}
+        parts = element_parts(self._ints, self._floats, self._frames, bodies, law[0], work)
+        return find_pivots(parts, np.zeros(self.nv, dtype=bool))
 
     # -- ports ---------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
 from titop.solvers.arguments import check_stacks, overflow, store
+from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
@@ -38,9 +39,6 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly
 from titop.solvers.stepped_slopes import SteppedSlopes
-
-#: Relative to the trace of a block's inertia with its subtree.
-_NO_INERTIA = 1e-14
 
 
 @dataclass(frozen=True)
@@ -173,8 +171,8 @@ class ReferenceModel(SteppedSlopes):
             state.MA, state.pA = M[:6, :6], h[:6] + M[:6, m] @ a[node.v][m - 6]
             if f.size:
                 free = effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ a[node.v][m - 6]
-                state.MA = state.MA - M[:6, f] @ self._solve(node, M, f, M[f, :6])
-                state.pA = state.pA + M[:6, f] @ self._solve(node, M, f, free)
+                state.MA = state.MA - M[:6, f] @ self._solve(M, f, M[f, :6])
+                state.pA = state.pA + M[:6, f] @ self._solve(M, f, free)
             M_parent, h_parent = hats[node.parent]
             if node.parent:
                 M_parent += state.B.T @ state.MA @ state.B
@@ -194,20 +192,32 @@ class ReferenceModel(SteppedSlopes):
             f, m = _split(imposed[node.v])
             own = a[node.v]
             if f.size:
-                own[f - 6] = self._solve(
-                    node, M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A
-                )
+                own[f - 6] = self._solve(M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A)
             effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
 
     @staticmethod
-    def _solve(node: Node, M: Array, f: Array, right: Array) -> Array:
-        """Return ``M_ff^-1 right``; `_NO_INERTIA` tells rounding from inertia."""
-        M_ff = M[np.ix_(f, f)]
-        if not np.isfinite(M_ff).all():
+    def _solve(M: Array, f: Array, right: Array) -> Array:
+        """Return ``M_ff^-1 right``."""
+        return np.linalg.solve(M[np.ix_(f, f)], right)
+
+    def check_pivots(self, states: list[State], imposed: Array) -> None:
+        """Refuse a state at which a free coordinate moves no inertia."""
+        if not all(np.isfinite(state.M).all() and np.isfinite(state.B).all() for state in states):
             raise ModelError(overflow())
-        if not np.linalg.eigvalsh(np.real(M_ff))[0] > _NO_INERTIA * np.trace(np.real(M)):
-            raise ModelError(massless_joint(node.block.name, "no inertia at this configuration"))
-        return np.linalg.solve(M_ff, right)
+        lost = find_pivots(self._parts(states), imposed).ratios <= NO_INERTIA
+        if lost.any():
+            joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
+            raise ModelError(massless_joint(joint, "no inertia at this configuration"))
+
+    def pivots(self, q: Array) -> Pivots:
+        return find_pivots(self._parts(self.outward_kinematics(q, np.zeros(self.nv))), np.zeros(self.nv, dtype=bool))
+
+    def _parts(self, states: list[State]) -> list[Part]:
+        inertias = [np.real(state.M).astype(float) for state in states]
+        return [
+            Part(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
+            for node, state, M in zip(self.nodes, states, inertias, strict=True)
+        ]
 
     def resolve(
         self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: Sequence[Push], bare: bool = False
@@ -223,6 +233,7 @@ class ReferenceModel(SteppedSlopes):
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         if not bare:
             self.add_compliant_closures(states, q, v)
+        self.check_pivots(states, imposed)
         hats = self.inward_elimination(states, v, a, effort, imposed)
         self.outward_accelerations(states, hats, a, effort, imposed)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):

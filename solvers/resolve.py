@@ -15,8 +15,8 @@ def resolve(system: System, engine: str = "compiled") -> Model:
         model_class = _engine(engine)
         warn(system.check(), stacklevel=4)
         model = model_class(assemble(system))
-        model.check_inertia()
-    warn(model.closure_findings(), stacklevel=4)
+        findings = model.check_inertia()
+    warn([*findings, *model.closure_findings()], stacklevel=4)
     return model
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from titop.solvers.kernels.factor import factor, solve_rows
-from titop.solvers.kernels.joints import coordinates_of
+from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import ELEMENTS, HELD, KIND, LAW, NV, OK, OWN, OWN_V, RANK, ROWS, SINGULAR, V
+from titop.solvers.kernels.layout import HELD, NV, OK, RANK, ROWS, SINGULAR
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
@@ -98,7 +96,7 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
         columns[k, r] = a[k]
     failed = factor(tree, matrix)
     if failed >= 0:
-        return _element_of(ints, failed)
+        return element_of(ints, failed)
     solve_rows(tree, matrix, columns)
     for c in range(r):
         row = chosen[c]
@@ -142,16 +140,3 @@ def solve_symmetric(system, n):
             total -= system[k, j] * system[k, n]
         system[j, n] = total / system[j, j]
     return True
-
-
-@helper
-def _element_of(ints, coordinate):
-    """Return the element to which a coordinate belongs."""
-    for i in range(1, ints[0, ELEMENTS]):
-        own = coordinate - ints[i, V]
-        if own >= 0 and own < coordinates_of(ints[i, KIND]):
-            return np.int64(i)
-        own = coordinate - ints[i, OWN_V]
-        if ints[i, LAW] >= 0 and own >= 0 and own < ints[i, OWN]:
-            return np.int64(i)
-    return np.int64(0)

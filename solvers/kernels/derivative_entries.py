@@ -11,6 +11,7 @@ from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
 from titop.solvers.kernels.inverse import outward_wrenches
+from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kernel import entry, helper
 from titop.solvers.kernels.kinematics import outward_twists, subtract_brackets
 from titop.solvers.kernels.layout import (
@@ -81,8 +82,7 @@ def _forward_slopes(ints, floats, tree, paths, q, v, tau, work, multi, world, su
     if status != OK:
         return status
     _linearise_rigid(ints, floats, paths, v, a, work, world, sums, columns, changes)
-    _to_forward(tree, changes, result)
-    return OK
+    return _to_forward(ints, tree, changes, result)
 
 
 @entry(INTS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
@@ -158,13 +158,16 @@ def port_derivatives(paths, columns, last, frame, twist, result):
 
 
 @helper
-def _to_forward(tree, changes, result):
-    """Turn derivatives of inverse dynamics into those of forward dynamics: ``M^-1 [-dtau/dq, -dtau/dv, 1]``."""
+def _to_forward(ints, tree, changes, result):
+    """Turn derivatives of inverse into those of forward dynamics, ``M^-1 [-dtau/dq, -dtau/dv, 1]``; return a status."""
     n = tree.shape[1]
     for i in range(n):
         for j in range(n):
             result[0, i, j], result[1, i, j] = -changes[0, i, j], -changes[1, i, j]
             result[2, i, j] = 1.0 if i == j else 0.0
-    factor(tree, changes[2])
+    failed = factor(tree, changes[2])
+    if failed >= 0:
+        return element_of(ints, failed)
     for k in range(3):
         solve_rows(tree, changes[2], result[k])
+    return OK

@@ -144,7 +144,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
-    rigid_laws(ints, floats, work)
+    rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, v, work, np.empty((world_rows(ints), 12)), False)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)

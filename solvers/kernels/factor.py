@@ -9,30 +9,36 @@ from __future__ import annotations
 
 from titop.solvers.kernels.kernel import helper
 
-#: A pivot below this part of the diagonal entry it started from is rounding: the coordinate moves no inertia.
+#: A pivot below this part of its coordinate's entry of M is rounding: the coordinate moves no inertia.
 _NO_INERTIA = 1e-14
 
 
 @helper
 def factor(tree, matrix):
-    """Replace M by D and, beside it in the rows, L; return -1, or a coordinate without inertia."""
+    """Replace M by D and, beside it in the rows, L; return -1, or a coordinate without inertia.
+
+    Each coordinate leaves in its column, in the row of the coordinate before it, that one's entry of M.
+    """
+    for k in range(tree.shape[1]):
+        i = tree[1, k]
+        if i >= 0:
+            matrix[i, k] = matrix[i, i]
     for p in range(tree.shape[1] - 1, -1, -1):
         k = tree[0, p]
         pivot = matrix[k, k]
         if not pivot > 0.0:
             return k
-        i = tree[1, k]
+        i, below = tree[1, k], k
         while i >= 0:
             share = matrix[k, i] / pivot
             j = i
-            before = matrix[i, i]
             while j >= 0:
                 matrix[i, j] -= share * matrix[k, j]
                 j = tree[1, j]
-            if not matrix[i, i] > _NO_INERTIA * before:
+            if not matrix[i, i] > _NO_INERTIA * matrix[i, below]:
                 return i
             matrix[k, i] = share
-            i = tree[1, i]
+            i, below = tree[1, i], i
     return -1
 
 

@@ -7,7 +7,9 @@ A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordina
 `imposed` is None in forward dynamics (every effort imposed), `law` is None without general blocks: numba then drops the
 branches for the others.
 
-A pivot D below `NO_INERTIA` of the trace of M is rounding: the joint moves no inertia.
+Rounding is told from inertia by what a coordinate carries with all other joints held: along or about its axis at most the
+mass of the subtree, or its inertia about all axes. A pivot D below the part `ROUNDING` of that moves nothing (see
+`titop.solvers.conditioning`).
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ from titop.solvers.kernels.algebra import (
     transport,
 )
 from titop.solvers.kernels.general import (
-    NO_INERTIA,
     add_at_port,
+    carry_on,
     eliminate_own,
     inertia_blocks,
     law_bias,
     port_gamma,
     restore_own,
+    start_carried,
 )
 from titop.solvers.kernels.joints import coriolis
 from titop.solvers.kernels.kernel import helper
@@ -44,6 +47,7 @@ from titop.solvers.kernels.layout import (
     ARMATURE,
     AXIAL,
     BIAS,
+    CARRIED,
     ELEMENTS,
     FREE,
     FULL,
@@ -64,7 +68,9 @@ from titop.solvers.kernels.layout import (
     PORT,
     REST_EFFORT,
     REST_MULTI,
+    ROUNDING,
     SPHERICAL,
+    TURNING,
     TWIST,
     U_MULTI,
     R,
@@ -74,18 +80,16 @@ from titop.solvers.kernels.layout import (
 
 
 @helper
-def _trace(inertia):
-    a, _, c = inertia
-    return a[0] + a[1] + a[2] + c[0] + c[1] + c[2]
-
-
-@helper
-def rigid_laws(ints, floats, work):
-    """Write every rigid body's inertia and gyroscopic wrench."""
+def rigid_laws(ints, floats, law, work):
+    """Write every rigid body's inertia and gyroscopic wrench, and what every body alone has to move."""
     for i in range(1, ints[0, ELEMENTS]):
         if ints[i, LAW] < 0:
             put_six(work, i, BIAS, gyroscopic(floats, i, MASS, six(work, i, TWIST)))
             write_rigid_inertia(floats, i, work)
+            work[i, CARRIED] = floats[i, MASS]
+            work[i, CARRIED + 1] = floats[i, TURNING]
+        elif law is not None:
+            start_carried(ints, law, i, work)
 
 
 @helper
@@ -120,7 +124,7 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
     for i in range(ints[0, ELEMENTS] - 1, 0, -1):
         if law is not None:
             if ints[i, LAW] >= 0:
-                status = eliminate_own(ints, law, i, a, effort, imposed)
+                status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, ROUNDING])
                 if status != OK:
                     return status
                 take_law(ints, law, i, work)
@@ -129,10 +133,11 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
         gamma = coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V])
         if kind == AXIAL:
             pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
-            if not pivot > NO_INERTIA * _trace(inertia_of(work, i)):
+            p, w = floats[i, LINEAR], floats[i, ANGULAR]
+            if not pivot > floats[i, ROUNDING] * (p * p * work[i, CARRIED] + w * w * work[i, CARRIED + 1]):
                 return i
         elif kind == SPHERICAL or kind == FREE:
-            status = _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi)
+            status = _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
             if status != OK:
                 return status
             inertia, bias = _multi_rest(multi, ints[i, MULTI])
@@ -196,7 +201,7 @@ def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, 
 
 
 @helper
-def _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi):
+def _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi):
     """Eliminate the coordinates of a spherical or free joint one by one; return a status."""
     m, k = ints[i, MULTI], ints[i, V]
     first, n = (3, 3) if ints[i, KIND] == SPHERICAL else (0, 6)
@@ -213,7 +218,7 @@ def _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, multi):
                 multi[m, FULL_P + r] += u[r] * a[k + j]
             continue
         pivot = u[axis] + floats[i, ARMATURE + j]
-        if not pivot > NO_INERTIA * _trace(inertia):
+        if not pivot > floats[i, ROUNDING] * work[i, CARRIED if axis < 3 else CARRIED + 1]:
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - multi[m, FULL_P + axis]
@@ -247,6 +252,7 @@ def _multi_rest(multi, m):
 def _transmit(ints, law, i, inertia, bias, work):
     """Add what element i's subtree presents at its joint to the parent."""
     p = ints[i, PARENT]
+    carry_on(ints, law, i, p, work)
     a, b, c = carry_inertia(work, i, R, inertia[0], inertia[1], inertia[2])
     bias = carry_wrench(work, i, R, bias)
     if law is not None:

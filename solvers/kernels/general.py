@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, inertia_times, six, transport
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import LAW, OWN, OWN_V, PORT, PORT_GAMMA, PORT_S
-
-#: A pivot below this part of the trace of the inertia, the subtree's with it, is rounding: nothing is moved.
-NO_INERTIA = 1e-14
+from titop.solvers.kernels.layout import CARRIED, LAW, OWN, OWN_V, PORT, PORT_COUNT, PORT_GAMMA, PORT_P, PORT_S, P
 
 
 @helper
@@ -152,24 +149,57 @@ def inertia_blocks(t, i, o, size):
 
 
 @helper
-def eliminate_own(ints, law, i, a, effort, imposed):
+def start_carried(ints, law, i, work):
+    """Write what block i alone has to move: along and about all axes, and along each own coordinate."""
+    o, n = ints[i, LAW], ints[i, OWN]
+    size, at = 6 + n, carried_at(ints, i)
+    work[i, CARRIED] = law[0, o] + law[0, o + size + 1] + law[0, o + 2 * size + 2]
+    work[i, CARRIED + 1] = law[0, o + 3 * size + 3] + law[0, o + 4 * size + 4] + law[0, o + 5 * size + 5]
+    for j in range(n):
+        law[0, at + j] = law[0, o + (6 + j) * size + 6 + j]
+
+
+@helper
+def carried_at(ints, i):
+    """Return where what block i's own coordinates carry stands in `law`."""
+    n = ints[i, OWN]
+    return ints[i, LAW] + (6 + n) * (7 + n) + ints[i, PORT_COUNT] * (PORT_S + 6 * n)
+
+
+@helper
+def carry_on(ints, law, i, p, work):
+    """Add what element i carries to what its parent p does, and to what the own coordinates of a parent with such do."""
+    x, y, z, mass = work[i, P], work[i, P + 1], work[i, P + 2], work[i, CARRIED]
+    turning = work[i, CARRIED + 1] + mass * (x * x + y * y + z * z)
+    if law is not None:
+        if ints[i, PORT] >= 0:
+            at, o = carried_at(ints, p), ints[i, PORT] + PORT_P
+            for j in range(ints[p, OWN]):
+                s0, s1, s2, s3, s4, s5 = subspace_column(ints, law, i, p, j)
+                law[0, at + j] += mass * (s0 * s0 + s1 * s1 + s2 * s2) + turning * (s3 * s3 + s4 * s4 + s5 * s5)
+            turning += mass * (law[0, o] * law[0, o] + law[0, o + 1] * law[0, o + 1] + law[0, o + 2] * law[0, o + 2])
+    work[p, CARRIED] += mass
+    work[p, CARRIED + 1] += turning
+
+
+@helper
+def eliminate_own(ints, law, i, a, effort, imposed, rounding):
     """Eliminate block i's own coordinates from its law, last to first; return a status.
+
+    A pivot below the part `rounding` of what its coordinate carries is rounding: nothing is moved.
 
     An eliminated coordinate's row of M keeps its column ``U`` before elimination (and ``1/D`` on the diagonal), its
     entry of h the effort less bias: what `restore_own` needs.
     """
     o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
     size = 6 + n
-    h = o + size * size
-    trace = 0.0
-    for r in range(size):
-        trace += law[0, o + r * size + r]
+    h, carried = o + size * size, carried_at(ints, i)
     for j in range(n - 1, -1, -1):
         if imposed is not None and imposed[k + j]:
             continue
         row = o + (6 + j) * size
         pivot = law[0, row + 6 + j]
-        if not pivot > NO_INERTIA * trace:
+        if not pivot > rounding * law[0, carried + j]:
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - law[0, h + 6 + j]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from titop.solvers.kernels.algebra import cross, twist_cross
 from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,
     AXIAL,
+    ELEMENTS,
     FREE,
     KIND,
+    LAW,
     LINEAR,
     NOT_UNIT,
     OK,
+    OWN,
+    OWN_V,
     P_TREE,
     R_TREE,
     SPHERICAL,
@@ -22,6 +28,7 @@ from titop.solvers.kernels.layout import (
     P,
     Q,
     R,
+    V,
 )
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
@@ -196,3 +203,16 @@ def armature_gyroscopic(ints, floats, i, v, tau, k):
         tau[k + 3] -= bx + cx
         tau[k + 4] -= by + cy
         tau[k + 5] -= bz + cz
+
+
+@helper
+def element_of(ints, coordinate):
+    """Return the element to which a coordinate belongs."""
+    for i in range(1, ints[0, ELEMENTS]):
+        own = coordinate - ints[i, V]
+        if own >= 0 and own < coordinates_of(ints[i, KIND]):
+            return np.int64(i)
+        own = coordinate - ints[i, OWN_V]
+        if ints[i, LAW] >= 0 and own >= 0 and own < ints[i, OWN]:
+            return np.int64(i)
+    return np.int64(0)

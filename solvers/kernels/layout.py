@@ -12,7 +12,8 @@ d(law)/dq, d(law)/dv (each (6 + n) x n) and d(law)/dV (6 + n) x 6, then for each
 and dS/dq (n matrices 6 x n), all in the port's frame.
 
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
-each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n).
+each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); last, for each
+coordinate, what it carries with all joints held.
 
 ``bodies`` and ``modes`` describe the flexible bodies among the general blocks: a row of integers each, and their numbers one
 after the other in a single row.
@@ -92,7 +93,9 @@ INERTIA = np.int64(16)  # about the element's origin (6)
 LINEAR = np.int64(22)  # motion along and about z a unit of an axial coordinate
 ANGULAR = np.int64(23)
 ARMATURE = np.int64(24)  # (6)
-FLOAT_COLUMNS = np.int64(30)
+ROUNDING = np.int64(30)  # pivots below this part of what the coordinates carry are rounding
+TURNING = np.int64(31)  # inertia of the body about all axes at the origin, from numbers without signs
+FLOAT_COLUMNS = np.int64(32)
 
 # -- floats: row of the world
 GRAVITY = np.int64(0)  # (3)
@@ -127,7 +130,8 @@ MA = np.int64(30)  # a (6), b (9), c (6) of the articulated inertia
 U = np.int64(51)  # column M S of an axial joint (6)
 PIVOT = np.int64(57)  # 1 / (S^T M S)
 REST_EFFORT = np.int64(58)  # effort less bias along an axial joint's axis
-FORWARD_COLUMNS = np.int64(60)
+CARRIED = np.int64(59)  # mass of the subtree with all its joints held, and its inertia about all axes at the origin
+FORWARD_COLUMNS = np.int64(61)
 
 # -- multi: rows of spherical and free joints
 FULL = np.int64(0)  # the 6x6 inertia, reduced coordinate by coordinate

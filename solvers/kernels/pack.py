@@ -39,6 +39,7 @@ from titop.solvers.kernels.layout import (
     SPHERICAL,
     SPRINGS,
     STIFFNESS,
+    TURNING,
 )
 from titop.solvers.kernels.observe import product
 
@@ -235,15 +236,19 @@ def _pack_body(sources, i, params, frames, floats):
     if o < 0:
         for k in range(10):
             floats[i, MASS + k] = 0.0
+        floats[i, TURNING] = 0.0
         return 0
     mass = params[o]
     turn = matrix_of(frames, i, 0)
     cx, cy, cz = times(turn, (params[o + 1], params[o + 2], params[o + 3]))
-    cx, cy, cz = cx + frames[i, 9], cy + frames[i, 10], cz + frames[i, 11]
+    px, py, pz = frames[i, 9], frames[i, 10], frames[i, 11]
+    lever = cx * cx + cy * cy + cz * cz + px * px + py * py + pz * pz
+    cx, cy, cz = cx + px, cy + py, cz + pz
     xx, yy, zz, xy, xz, yz = params[o + 4], params[o + 5], params[o + 6], params[o + 7], params[o + 8], params[o + 9]
     m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), transposed(turn))
     floats[i, MASS] = mass
     floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2] = mass * cx, mass * cy, mass * cz
+    floats[i, TURNING] = xx + yy + zz + 2.0 * mass * lever
     floats[i, INERTIA] = m[0] + mass * (cy * cy + cz * cz)
     floats[i, INERTIA + 1] = m[4] + mass * (cx * cx + cz * cz)
     floats[i, INERTIA + 2] = m[8] + mass * (cx * cx + cy * cy)

@@ -108,7 +108,7 @@ def forward_whole(ints, floats, bodies, modes, law, q, v, tau, work, multi, worl
     for k in range(a.size):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
-    rigid_laws(ints, floats, work)
+    rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, v, work, world, False)
     status = inward_elimination(ints, floats, law, v, a, a, None, work, multi)
     if status != OK:

@@ -161,7 +161,7 @@ def test_a_subclass_with_a_law_of_its_own_is_left_to_python() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_mode_without_mass_is_named(engine: str) -> None:
-    """One rule for joints and own coordinates: a pivot below 1e-14 of the trace of the inertia is rounding."""
+    """One rule for joints and own coordinates: what is left of a coordinate's inertia is compared with its own."""
 
     class Massless(tt.Block):
         """Slides along z without any inertia of its own."""
@@ -173,13 +173,20 @@ def test_a_mode_without_mass_is_named(engine: str) -> None:
             return np.eye(3) + 0 * q[0], np.array([0 * q[0], 0 * q[0], q[0]])
 
         def mass_matrix(self, q: Array) -> Array:
-            """Return an inertia that hardly takes part in the sliding."""
-            return np.diag([1e4] * 6 + [1e-12]) + 0 * q[0]
+            """Return an inertia of the whole, and one of the sliding alone."""
+            return motion.T @ np.diag([1e4] * 6) @ motion + np.diag([0.0] * 6 + [own]) + 0 * q[0]
 
-    s = tt.System("massless")
+    s = tt.System("massless", gravity=[0, 0, 0])
     s.connect("world", Massless("slider"), tt.Free("base"))
+    motion, own = np.eye(6, 7), 0.0
     with pytest.raises(tt.ModelError, match="massless-joint"):
         s.resolve(engine)
+    motion[:3, 6] = [0.1, 0.3, 0.7]  # as the base moves the whole
+    with pytest.raises(tt.ModelError, match="massless-joint"):
+        s.resolve(engine)
+    motion, own = np.eye(6, 7), 1e-12  # little, and none of it lost
+    m = s.resolve(engine)
+    np.testing.assert_allclose(m.forward_dynamics(m.neutral(), np.zeros(7), np.eye(7)[6]), 1e12 * np.eye(7)[6], rtol=1e-12)
 
 
 def test_kernels_of_flexible_bodies_take_complex_steps() -> None:
