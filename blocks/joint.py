@@ -103,15 +103,6 @@ class Joint(Block):
         self.damping = reader.symmetric("damping", damping, self.nv)
         self.armature = reader.array("armature", np.diag(reader.symmetric("armature", armature, self.nv)), (self.nv,))
         self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
-        for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if matrix.any() and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
-                reader.suspect(
-                    f"negative-{field}",
-                    field,
-                    matrix.tolist(),
-                    "a positive semidefinite matrix",
-                    "check the sign: the joint feeds energy or is unstable",
-                )
 
     @property
     def is_sprung(self) -> bool:
@@ -212,6 +203,10 @@ class Joint(Block):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
+        for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
+            if matrix.any() and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
+                expected, advice = "a positive semidefinite matrix", "check the sign: the joint feeds energy or is unstable"
+                warnings.append(Finding(f"negative-{field}", f"{self.name}.{field}", matrix.tolist(), expected, advice))
         if (self.armature < 0).any():
             errors.append(
                 Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
 from titop.solvers.conditioning import conditioning_findings
@@ -240,15 +240,23 @@ class Model(Differentiable):
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
-    @abstractmethod
-    def with_parameters(self, values: Mapping[str, float]) -> Model:
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
         """Return a model of the same structure with some parameters changed.
+
+        What the changed values make suspicious gives a `ModelWarning`, as when a system is resolved.
 
         Raises
         ------
         ModelError
             For unknown names and values that a block refuses.
         """
+        model, findings = self.changed(values)
+        warn(findings)
+        return model
+
+    @abstractmethod
+    def changed(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
+        """Return the model `with_parameters`, and what is suspicious about it, for callers that warn once of many."""
 
     def check_inertia(self) -> list[Finding]:
         """Refuse a model in which a joint moves no inertia at the neutral and at another configuration.
@@ -263,7 +271,9 @@ class Model(Differentiable):
         ModelError
             Naming the joint.
         """
-        findings = []
+        findings, doubtful = [], self._doubtful_configurations()
+        if not doubtful:
+            return []
         try:
             self._dynamics_at_rest(self._at_rest[0])
         except ModelError as error:
@@ -271,16 +281,15 @@ class Model(Differentiable):
             advice = "start elsewhere; forward dynamics fails there"
             value = "no inertia at the neutral configuration"
             findings.append(Finding("singular-neutral", error.where, value, "inertia to move", advice))
-        doubtful = [q for q in (self._at_rest[0], self._elsewhere) if not self._is_plainly_sound(q)]
         return findings + conditioning_findings([self.conditioning(q) for q in doubtful])
 
     def _dynamics_at_rest(self, q: Array) -> Array:
         """Return the accelerations of the tree at rest."""
         return (self._open_dynamics if self.is_constrained else self.forward_dynamics)(q, *self._at_rest[1:])
 
-    def _is_plainly_sound(self, q: Array) -> bool:
-        """Tell whether a quick look rules out that elimination loses much at a configuration."""
-        return False
+    def _doubtful_configurations(self) -> list[Array]:
+        """Return those of the neutral and another configuration where elimination may lose much."""
+        return [self._at_rest[0], self._elsewhere]
 
     # -- for the engines -----------------------------------------------------------------------------------------------
 

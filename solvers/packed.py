@@ -22,7 +22,7 @@ from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, modal_entries, pack
 from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports
 from titop.solvers.model import Model
-from titop.solvers.parameters import assembly_parameters, changed_assembly
+from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
@@ -193,20 +193,18 @@ class PackedModel(Model):
 
     # -- rounding ------------------------------------------------------------------------------------------------------
 
-    def check_inertia(self) -> list[Finding]:
-        if not all(self._is_plainly_sound(q) for q in (self._at_rest[0], self._elsewhere)):
+    def _doubtful_configurations(self) -> list[Array]:
+        strict, doubtful = self._variant(), []
+        strict._floats = self._floats.copy()
+        strict._floats[1 : len(self._tables.constants), layout.ROUNDING] = _PLAINLY_SOUND
+        for q in super()._doubtful_configurations():
+            try:
+                strict._dynamics_at_rest(q)
+            except ModelError:
+                doubtful.append(q)
+        if doubtful:
             self._look_closer()
-        return super().check_inertia()
-
-    def _is_plainly_sound(self, q: Array) -> bool:
-        model = self._variant()
-        model._floats = self._floats.copy()
-        model._floats[1 : len(self._tables.constants), layout.ROUNDING] = _PLAINLY_SOUND
-        try:
-            model._dynamics_at_rest(q)
-        except ModelError:
-            return False
-        return True
+        return doubtful
 
     def _look_closer(self) -> None:
         """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""
@@ -269,7 +267,7 @@ class PackedModel(Model):
             for name, value, unit in zip(self._tables.parameter_names, self._params.tolist(), self._units, strict=True)
         }
 
-    def with_parameters(self, values: Mapping[str, float]) -> Self:
+    def changed(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
         values = read_mapping("parameters", values)
         index = self._packed_parameters
         model = self._variant()
@@ -285,14 +283,13 @@ class PackedModel(Model):
         if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
             for name in ("_ranks_met", "_expected_rank", "_forward"):
                 model.__dict__.pop(name, None)
-        model.check_inertia()
-        return model
+        return model, suspicions(self._assembly, model._changes, values) + model.check_inertia()
 
-    def _rebuilt(self, values: Mapping[str, float]) -> Self:
+    def _rebuilt(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""
-        model = type(self)(changed_assembly(self._assembly, {**self._changes, **values}))
-        model.check_inertia()
-        return model
+        changes = {**self._changes, **values}
+        model = type(self)(changed_assembly(self._assembly, changes))
+        return model, suspicions(self._assembly, changes, values) + model.check_inertia()
 
     @cached_property
     def _packed_parameters(self) -> dict[str, int]:

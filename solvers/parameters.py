@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.rigid_body import moved_pose, pose_parameters
 from titop.graph.assembly import Assembly, loop_among, reflect_rotors
 from titop.graph.system import Connection
@@ -50,6 +51,43 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
     if findings:
         raise ModelError(findings)
     return changed
+
+
+def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None) -> list[Finding]:
+    """Return what values that blocks accept make suspicious that was not before.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    values : mapping of parameter name to float
+    names : iterable of str, optional
+        Look at the blocks of these parameters only.
+    """
+    findings = []
+    for name in dict.fromkeys(entry.partition(".")[0] for entry in names or values):
+        block = assembly.blocks.get(name)
+        if block is not None:
+            own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
+            found = _changed_block(block, own).check()[1]
+            known = {str(finding) for finding in block.check()[1]} if found else set()
+            findings += [finding for finding in found if str(finding) not in known]
+    return findings
+
+
+def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], stacklevel: int = 4) -> None:
+    """Warn of what some of many sets of values make suspicious: of each kind once, the first, and how many there are."""
+    first: dict[tuple[str, str], Finding] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for values in samples:
+        for finding in suspicions(assembly, values):
+            kind = finding.code, finding.where
+            counts[kind] += 1
+            first.setdefault(kind, finding)
+    total = len(samples)
+    warn(
+        [replace(each, value=f"{each.value} and the like, {counts[kind]} times in {total}") for kind, each in first.items()],
+        stacklevel=stacklevel,
+    )
 
 
 def perturbed_assembly(assembly: Assembly, values: Mapping[str, complex]) -> Assembly:

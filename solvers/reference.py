@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from titop.blocks.block import PARENT_PORT, Block, acceleration_bias
 from titop.blocks.closure import relative_pose
-from titop.blocks.errors import ModelError
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
@@ -37,7 +37,7 @@ from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
-from titop.solvers.parameters import assembly_parameters, changed_assembly
+from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.stepped_slopes import SteppedSlopes
 
 
@@ -418,10 +418,9 @@ class ReferenceModel(SteppedSlopes):
     def parameters(self) -> dict[str, tuple[float, str]]:
         return assembly_parameters(self.assembly)
 
-    def with_parameters(self, values: Mapping[str, float]) -> ReferenceModel:
-        model = ReferenceModel(changed_assembly(self.assembly, values))
-        model.check_inertia()
-        return model
+    def changed(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
+        model = type(self)(changed_assembly(self.assembly, values))
+        return model, suspicions(self.assembly, values) + model.check_inertia()
 
 
 def _port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:

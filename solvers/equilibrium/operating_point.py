@@ -178,7 +178,7 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
         if point.model.coordinate_names != model.coordinate_names:
             found = f"a point of {point.model.name!r}"
             raise ModelError(Finding("other-model", "point", found, f"a point of {model.name!r}", "trim this model"))
-        changed = model.with_parameters(point.parameters) if point.parameters and point.model is not model else model
+        changed = model.changed(point.parameters)[0] if point.parameters and point.model is not model else model
         if changed is point.model:
             return point
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters)

@@ -101,7 +101,7 @@ class Unknowns:
             if entry.kind == "parameter"
         }
         if changes:
-            model = model.with_parameters(changes)
+            model = model.changed(changes)[0]
         return OperatingPoint(model, model.integrate(guess.q, dq), v, tau, u, guess.wrenches, {**guess.parameters, **changes})
 
     def chart(self, x: Array) -> Array:

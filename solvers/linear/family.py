@@ -253,7 +253,7 @@ class BarePoint:
 
     def on(self, model: Model) -> OperatingPoint:
         """Return the operating point of a model."""
-        changed = model.with_parameters(self.parameters) if self.parameters else model
+        changed = model.changed(self.parameters)[0] if self.parameters else model
         return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters)
 
 

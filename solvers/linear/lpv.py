@@ -21,6 +21,7 @@ from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.signals import state_signals
 from titop.solvers.model import Model
+from titop.solvers.parameters import warn_of_samples
 
 #: Accelerations (m/s^2, rad/s^2) from which on a given point is said not to be an equilibrium.
 _AT_REST = 1e-6
@@ -116,6 +117,9 @@ def lpv(
     family = Family(guess, recipe)
     _refuse_too_many(family, axes, grid)
     targets = _targets(axes, grid)
+    known = guess.model.parameters()
+    rows = [dict(zip(axes, row, strict=True)) for row in targets.tolist()]
+    warn_of_samples(guess.model.assembly, [{name: row[name] for name in row if name in known} for row in rows])
     lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
     if points is None:
         results = family.trimmed(targets, lines, _read_workers(workers), progress)

@@ -99,7 +99,7 @@ class Plant:
         """Return the model with changed parameters, the last one kept."""
         key = tuple(sorted(params.items()))
         if key != self._changed[0]:
-            self._changed = key, self.model.with_parameters(dict(params)) if key else self.model
+            self._changed = key, self.model.changed(dict(params))[0] if key else self.model
         return self._changed[1]
 
     def dynamics(self, at: Acting) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
 from titop.solvers.model import Model
+from titop.solvers.parameters import warn_of_samples
 from titop.solvers.sampling.samples import Samples
 from titop.solvers.workers import spread
 
@@ -84,12 +85,13 @@ def monte_carlo(
         for name, draw in draws.items():
             parameters[name][k] = _drawn(name, draw(rng))
     seeded = _takes_seed(run)
+    samples = [{name: float(column[k]) for name, column in parameters.items()} for k in range(n)]
+    warn_of_samples(model.assembly, samples)
 
     def sample(k: int) -> Outcome | str:
-        values = {name: float(column[k]) for name, column in parameters.items()}
         arguments = (int(seeds[k][1].generate_state(1, np.uint64)[0]),) if seeded else ()
         try:
-            return _read_outcome(run(model.with_parameters(values), *arguments))
+            return _read_outcome(run(model.changed(samples[k])[0], *arguments))
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 
