@@ -64,7 +64,7 @@ class Motor(Actuator):
         self.joint = joint.name if isinstance(joint, Block) else str(joint)
         self.gear = self.reader.scalar("gear", gear)
         self.rotor_inertia = self.reader.non_negative("rotor_inertia", rotor_inertia, "negative-inertia")
-        self.upper = float(effort_limit)
+        self.upper = self.reader.bound("effort_limit", effort_limit)
         self.lower = -self.upper
 
 
@@ -137,7 +137,7 @@ class Thruster(PortActuator):
     ) -> None:
         super().__init__(name, target)
         self.direction = self.reader.axis("direction", direction)
-        self.lower, self.upper = 0.0, float(max_thrust)
+        self.lower, self.upper = 0.0, self.reader.bound("max_thrust", max_thrust)
 
     @property
     def wrenches(self) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.beam_matrices import bending_matrices, rod_matrices, shear_bending_matrices
 from titop.blocks.block import Block
-from titop.blocks.checks import FieldReader
+from titop.blocks.checks import FieldReader, real_array
 from titop.blocks.errors import Finding
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.modal_checks import integer
@@ -127,7 +127,7 @@ class Beam(FlexibleBody):
         try:
             with np.errstate(all="ignore"):
                 fields = self._fields(bool(reader.findings))
-        except (np.linalg.LinAlgError, ValueError, OverflowError):
+        except (np.linalg.LinAlgError, ValueError, ArithmeticError):
             expected = "dimensions and material whose products double precision can hold"
             reader.report("out-of-range", "length", self.length, expected, "check the units of all numbers")
             fields = self._fields(unusable=True)
@@ -223,7 +223,8 @@ class Beam(FlexibleBody):
 
 
 def _read_factors(reader: FieldReader, value: Any) -> Array:
-    factors = reader.array("shear_factors", np.broadcast_to(value, 2) if np.ndim(value) == 0 else value, (2,))
+    given = real_array(value)
+    factors = reader.array("shear_factors", value if given is None or given.ndim else np.full(2, given), (2,))
     if (factors <= 0).any():
         reader.report("bad-shear-factors", "shear_factors", value, "values > 0", "5/6 for rectangles, 0.9 for circles")
     return factors

@@ -44,8 +44,10 @@ def is_name(value: Any) -> bool:
 
 
 def real_array(value: Any) -> Array | None:
-    """Return a new array of floats, or None if the value is not real numbers."""
+    """Return a new array of floats, or None if the value is not real numbers, or some are masked."""
     try:
+        if np.ma.is_masked(value):
+            return None
         array = np.asarray(value)
         if array.dtype.kind not in "fiubO":
             return None
@@ -95,6 +97,19 @@ class FieldReader:
         if isinstance(value, float) and math.isfinite(value):
             return float(value)
         return float(self.array(field, value, ()))
+
+    def numbers(self, field: str, value: Any, n: int, advice: str = "give finite numbers") -> Array:
+        """Read n finite numbers; a number alone stands for one."""
+        given = real_array(value)
+        return self.array(field, value if given is None or given.ndim else given[None], (n,), advice)
+
+    def bound(self, field: str, value: Any) -> float:
+        """Read a number that must not be negative, and may be infinite."""
+        number = real_array(value)
+        if number is None or number.shape or not number >= 0:
+            self.report("bad-limits", field, value, "a number >= 0, or infinity", "check the value and its sign")
+            return math.inf
+        return float(number)
 
     def non_negative(self, field: str, value: Any, code: str) -> float:
         """Read a number that must not be negative."""

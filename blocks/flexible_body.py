@@ -125,7 +125,7 @@ class FlexibleBody(Block):
         self.coordinate_names = None if coordinate_names is None else tuple(str(entry) for entry in coordinate_names)
         self.coordinates = modal_checks.read_names(reader, self.coordinate_names, n)
         self.participation = modal_checks.read_participation(reader, participation, n)
-        self.frequencies = None if frequencies is None else reader.array("frequencies", np.atleast_1d(frequencies), (n,))
+        self.frequencies = None if frequencies is None else reader.numbers("frequencies", frequencies, n)
         self.modal_mass = None if modal_mass is None else reader.symmetric("modal_mass", modal_mass, n)
         self.modal_stiffness = None if modal_stiffness is None else reader.symmetric("modal_stiffness", modal_stiffness, n)
         self.modal_damping = None if modal_damping is None else reader.symmetric("modal_damping", modal_damping, n)

@@ -51,7 +51,7 @@ def read_friction(reader: FieldReader, value: Any, count: int) -> Array:
         [item.coulomb, item.coulomb if item.breakaway is None else item.breakaway, item.stribeck_velocity, item.smoothing]
         for item in frictions
     ]
-    return reader.array("friction", np.array(rows, dtype=float).reshape(count, 4), (count, 4))
+    return reader.array("friction", rows or np.zeros((0, 4)), (count, 4), "give one number for each entry")
 
 
 def friction_efforts(friction: Array, v: Array) -> Array:

@@ -111,10 +111,10 @@ class Joint(Block):
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
-        return self.reader.array(
+        return self.reader.numbers(
             field,
-            np.atleast_1d(np.asarray(value, dtype=object)).tolist(),
-            (self.nq,),
+            value,
+            self.nq,
             f"give {self.nq} numbers: {', '.join(self.configuration_names)}" if self.nq > 1 else "give a number",
         )
 

@@ -98,7 +98,7 @@ class Screw(AxialJoint):
 
     def __init__(self, name: str, axis: Any = (0.0, 0.0, 1.0), pitch: float = 0.0, **passive: Any) -> None:
         super().__init__(name, axis, **passive)
-        self.pitch = self.reader.array("pitch", np.atleast_1d(np.asarray(pitch, dtype=object)).tolist(), (1,))
+        self.pitch = self.reader.numbers("pitch", pitch, 1)
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the rotation by q and the translation by pitch times q."""

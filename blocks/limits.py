@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from titop.blocks.checks import FieldReader
+from titop.blocks.checks import FieldReader, real_array
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ def read_limits(reader: FieldReader, value: Any, count: int) -> tuple[Limits, ..
         reader.report("wrong-type", "limits", value, f"tt.Limits, or {count} of them", "write tt.Limits(lower=-1, upper=1)")
         return (Limits(),) * count
     for item in limits:
-        if not item.lower <= item.upper or not item.velocity >= 0 or not item.effort >= 0:
+        given = real_array([item.lower, item.upper, item.velocity, item.effort])
+        if given is None or given.shape != (4,) or not given[0] <= given[1] or not (given[2:] >= 0).all():
             reader.report(
                 "bad-limits", "limits", item, "lower <= upper, and velocity and effort >= 0", "check the order and signs"
             )

@@ -95,12 +95,17 @@ def residual_mass(mass: Array, participation: Array, rigid: Array) -> Array:
 def excess_participation(mass: Array, participation: Array, rigid: Array) -> tuple[float, str]:
     """Return by which fraction the modes' effective mass exceeds the rigid body's at worst, and along which directions.
 
-    Each direction is scaled by its own inertia, so that kg and kg m^2 compare; negative where there is no excess.
+    Each direction is scaled by its own inertia, so that kg and kg m^2 compare; negative where there is no excess, infinite
+    where the numbers are out of range.
     """
-    residual = residual_mass(mass, participation, rigid)
+    with np.errstate(all="ignore"):
+        residual = residual_mass(mass, participation, rigid)
     scale = np.sqrt(np.maximum(np.diag(rigid), np.diag(rigid - residual)))
     scale[scale == 0] = 1.0
-    values, vectors = np.linalg.eigh(residual / np.outer(scale, scale))
+    scaled = residual / scale[:, None] / scale
+    if not np.isfinite(scaled).all():
+        return np.inf, ""
+    values, vectors = np.linalg.eigh(scaled)
     direction = np.abs(vectors[:, 0])
     named = [name for name, share in zip(DIRECTIONS, direction, strict=True) if share > 0.3]
     return float(-values[0]), ", ".join(named)

@@ -120,7 +120,11 @@ def findings(body: FlexibleBody) -> tuple[list[Finding], list[Finding]]:
     numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
     if not errors and all(np.isfinite(array).all() for array in numbers):
         excess, directions = excess_participation(*numbers)
-        if excess > _ROUNDING:
+        if np.isinf(excess):
+            expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
+            largest = f"numbers up to {max(np.abs(array).max() for array in numbers):.3g}"
+            errors.append(Finding("out-of-range", f"{body.name}.participation", largest, expected, advice))
+        elif excess > _ROUNDING:
             value = f"modes whose effective mass exceeds the rigid body's by {100 * excess:.2g} % along {directions}"
             expected = "a residual mass D_P - L^T M^-1 L without negative eigenvalue"
             advice = "the rigid data are the whole body's; participation is that of mass-normalised modes at P, linear first"

@@ -122,7 +122,7 @@ def lowest_modes(mass: Array, stiffness: Array, modes: int) -> Array:
     if not modes:
         return np.zeros((n, 0))
     inverse_squares, shapes = linalg.eigh(mass, stiffness, subset_by_index=(n - modes, n - 1))
-    if inverse_squares[0] <= 1e-14 * inverse_squares[-1]:
+    if len(inverse_squares) < modes or not inverse_squares[0] > 1e-14 * inverse_squares[-1]:
         raise np.linalg.LinAlgError
     return np.asarray(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
 

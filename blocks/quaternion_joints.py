@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.checks import real_array
 from titop.blocks.joint import Joint, Link
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import (
@@ -41,7 +42,8 @@ class Spherical(Joint):
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a quaternion, a rotation matrix or a scipy Rotation."""
-        if np.shape(value) == (3, 3):
+        given = real_array(value)
+        if given is not None and given.shape == (3, 3):
             return matrix_quaternion(self.reader.rotation(field, value))
         return self.reader.unit_quaternion(field, value)
 

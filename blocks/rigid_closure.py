@@ -87,7 +87,7 @@ class RigidClosure(Closure):
         directions: Any = None,
     ) -> None:
         super().__init__(name)
-        self.kind = kind if directions is None else "directions"
+        self.kind = str(kind) if directions is None else "directions"
         self.axis = self.reader.axis("axis", axis)
         self.axis2 = self.reader.axis("axis2", axis2)
         self.directions: Array | None = None
@@ -97,7 +97,7 @@ class RigidClosure(Closure):
             self.directions = self.reader.array("directions", directions, (6, columns), "give a 6 x k matrix")
             if kind not in ("weld", "directions"):
                 self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
-        elif kind not in KINDS:
+        elif self.kind not in KINDS:
             self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), did_you_mean(str(kind), KINDS))
 
     @property

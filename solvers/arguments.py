@@ -23,6 +23,8 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
         If it is not numbers, has another length, or holds a NaN or infinity (the message names the coordinate).
     """
     try:
+        if np.ma.is_masked(value):
+            raise TypeError
         array = np.asarray(value)
         if array.dtype.kind == "O":
             array = array.astype(float)
