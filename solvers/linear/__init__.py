@@ -5,6 +5,7 @@
   `signals`: their names and units; `variation`: how everything changes with states and inputs;
 - `reduction`: independent coordinates of closed loops and gears; `omission`: coordinates that nothing depends on;
 - `block_system`, `channels`: a block's own linear TITOP model, and inverting its channels;
-- `lpv`, `lpv_model`, `lpv_plots`: families over parameters (`family`, `family_basis`, `family_results`);
+- `lpv`, `lpv_model`, `lpv_plots`: families over parameters (`family`, `family_basis`, `family_points`,
+  `family_results`);
 - `nlsys`: nonlinear systems for python-control.
 """

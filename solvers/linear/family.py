@@ -14,6 +14,7 @@ from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.family_basis import FamilyBasis
+from titop.solvers.linear.family_points import AnyPoint, BarePoint, WholePoint, bare
 from titop.solvers.linear.family_results import Results
 from titop.solvers.linear.linearisation import Points, linearise, nearby
 from titop.solvers.linear.readings import Reading, read_outputs
@@ -57,7 +58,7 @@ class Family:
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
         self.guess, self.recipe = guess, recipe
-        self._linearised_at: tuple[list[BarePoint], Any] = [], None
+        self._linearised_at: tuple[list[AnyPoint], Any] = [], None
         self.drives = Drives(guess.model, recipe.inputs, recipe.hold)
         self.readings: tuple[Reading, ...] = read_outputs(guess.model, recipe.outputs, self.drives)
 
@@ -71,7 +72,8 @@ class Family:
         ModelError
             Where the family's independent coordinates fail.
         """
-        return self._members([_bare(point, self.guess.model) for point in points], targets, lines, workers, progress)
+        kept = [bare(point, self.guess.model) if workers > 1 else WholePoint(point) for point in points]
+        return self._members(kept, targets, lines, workers, progress)
 
     def trimmed(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
@@ -84,10 +86,10 @@ class Family:
             Where the family's independent coordinates fail.
         """
         starts = self._line_starts(targets, lines)
-        bare = [None if start is None else _bare(start) for start in starts]
+        kept = [None if start is None else bare(start) for start in starts]
         tasks = [
             Task(self._span(targets[rows]), _followed, (start, targets[rows]))
-            for start, (_, rows) in zip(bare, lines, strict=True)
+            for start, (_, rows) in zip(kept, lines, strict=True)
         ]
         found: list[BarePoint | None] = [None] * len(targets)
         sizes = [len(rows) for _, rows in lines]
@@ -98,7 +100,7 @@ class Family:
         return self._members(found, targets, lines, workers, progress)
 
     def _members(
-        self, points: Sequence[BarePoint | None], targets: Array, lines: Lines, workers: int, progress: bool
+        self, points: Sequence[AnyPoint | None], targets: Array, lines: Lines, workers: int, progress: bool
     ) -> Results:
         """Return the results at the points that there are, all in the same states."""
         rows = np.array([k for k, point in enumerate(points) if point is not None], dtype=int)
@@ -126,7 +128,7 @@ class Family:
         found = (linearise(nearby(stack, rng), self.drives, self.readings, independent) for _ in range(2))
         return [(other.A, other.C) for other in found]
 
-    def _independent(self, points: Sequence[BarePoint], rows: Array, targets: Array, lines: Lines) -> Any:
+    def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: Lines) -> Any:
         """Return the independent coordinates of all members: those that were asked for, or the best for the family."""
         model, asked = self.guess.model, self.recipe.independent
         if not model.is_constrained:
@@ -219,7 +221,7 @@ class Family:
         """Return what comes of tasks, done here or in several processes."""
         if workers == 1:
             return (task.run(self) for task in tasks)
-        made = type(self.guess.model), self.guess.model.assembly, _bare(self.guess), self.recipe
+        made = type(self.guess.model), self.guess.model.assembly, bare(self.guess), self.recipe
         return spread(tasks, _worker, made, workers, _died, "spawn")
 
 
@@ -240,32 +242,6 @@ class Task(NamedTuple):
             raise
 
 
-@dataclass(frozen=True)
-class BarePoint:
-    """The numbers of an operating point, to be sent to another process."""
-
-    q: Array
-    v: Array
-    tau: Array
-    u: Array | None
-    wrenches: Any
-    parameters: Any
-
-    def on(self, model: Model) -> OperatingPoint:
-        """Return the operating point of a model."""
-        changed = model.changed(self.parameters)[0] if self.parameters else model
-        return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters)
-
-
-def _bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
-    """Return a point's numbers; with a model, also the parameters in which the point's own model differs from it."""
-    parameters = dict(point.parameters)
-    if model is not None and point.model is not model:
-        known = model.parameters()
-        parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
-    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters)
-
-
 def _worker(kind: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     """Return what a process does with its tasks."""
     family = Family(guess.on(kind(assembly)), recipe)
@@ -277,7 +253,7 @@ def _died(task: Task, how: str) -> Any:
     raise ModelError(Finding("worker-died", "workers", found, "processes that come to their end", advice))
 
 
-def _linearised(family: Family, job: tuple[list[BarePoint], Any]) -> Results:
+def _linearised(family: Family, job: tuple[list[AnyPoint], Any]) -> Results:
     points, independent = job
     return family.linearised([point.on(family.guess.model) for point in points], independent)
 
@@ -285,7 +261,7 @@ def _linearised(family: Family, job: tuple[list[BarePoint], Any]) -> Results:
 def _followed(family: Family, job: tuple[BarePoint | None, Array]) -> list[BarePoint | None]:
     start, targets = job
     found = family.followed(None if start is None else start.on(family.guess.model), targets)
-    return [None if point is None else _bare(point) for point in found]
+    return [None if point is None else bare(point) for point in found]
 
 
 def _neighbours(rows: Array, lines: Lines) -> list[int]:
