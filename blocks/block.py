@@ -11,6 +11,10 @@ Everything else follows: the motion subspace, its rate and the gyroscopic terms 
 functions (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of
 them may be overridden by a faster form.
 
+Differences, which second derivatives need as well, take steps that suit the functions, found by comparing some. A block that
+sets ``coordinate_scales``, how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
+spring, a radian for an angle), saves the search; its random configurations are of that size.
+
 The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 
     [W_P; tau + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
@@ -19,14 +23,13 @@ The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.checks import FieldReader, is_name
+from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 
@@ -34,9 +37,8 @@ from titop.blocks.spatial import Array, twist_cross, twist_transport
 PARENT_PORT = "P"
 
 _COMPLEX_STEP = 1e-30
-_REAL_STEP = 2e-3
-#: Sixth-order central difference: offset in steps, weight.
-_STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+#: Real steps over the coordinates' scales.
+REAL_STEP = 1e-2
 
 
 class Block:
@@ -65,12 +67,16 @@ class Block:
     ports: tuple[str, ...] = ()
     #: Attributes in which the block names joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
-    #: Whether the block's functions accept complex arguments; found by `is_complex_safe` when a system is checked.
+    #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.
+    coordinate_scales: Sequence[float] | None = None
+    #: Whether derivatives may be complex steps: the block's functions accept complex arguments, as `is_complex_safe` finds when
+    #: a system is checked, and its parameters are real.
     complex_safe: bool = True
     #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
     complex_parameters: ClassVar[bool] = True
     #: Units of the block's parameters by dotted name, for those that it wants to be known by.
     parameter_units: ClassVar[dict[str, str]] = {}
+    _steps: Array | None = None
 
     def __init__(self, name: str) -> None:
         self.name = str(name)
@@ -118,8 +124,8 @@ class Block:
         return np.zeros(self.nq)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
-        """Return a random configuration."""
-        return self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv))
+        """Return a random configuration within the coordinates' scales."""
+        return self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv) * self.steps / REAL_STEP)
 
     def integrate(self, q: Array, dq: Array) -> Array:
         """Return the configuration reached from `q` along the tangent vector `dq` (n)."""
@@ -186,9 +192,20 @@ class Block:
             return self.mass_matrix(q) @ x + self.gyroscopic(q, v, twist) - passive
 
         by_q = self.slopes(lambda y: law(y, v, twist), q)
-        if not self.complex_safe:
-            return by_q, _differences(lambda y: law(q, y, twist), v), _differences(lambda y: law(q, v, y), twist)
-        return by_q, complex_step(lambda y: law(q, y, twist), v), complex_step(lambda y: law(q, v, y), twist)
+        if self.complex_safe:
+            return by_q, complex_step(lambda y: law(q, y, twist), v), complex_step(lambda y: law(q, v, y), twist)
+        return by_q, *self._rate_slopes(q, v, twist)
+
+    def _rate_slopes(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
+        """Return the derivatives of ``h - [0; passive]`` by v and the twist by differences: h is quadratic, so exactly."""
+        motion, sizes = np.concatenate([twist, v]), self.displacement_sizes(q)
+        columns = []
+        for change in np.diag(sizes * ((np.abs(motion) / sizes).max() or 1.0)):
+            ahead, behind = (self.gyroscopic(q, moved[6:], moved[:6]) for moved in (motion + change, motion - change))
+            columns.append((ahead - behind) / (2.0 * change.sum()))
+        slopes = np.stack(columns, axis=-1)
+        slopes[6:, 6:] -= _differences(lambda y: self.passive_efforts(q, y), v)
+        return slopes[:, 6:], slopes[:, :6]
 
     def subspace_slopes(self, port: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Return dS/dq (n x 6 x n, the j-th by q_j), and the derivatives of ``dS/dt v`` (6 x n each) by q and v."""
@@ -203,22 +220,74 @@ class Block:
 
     def slopes(self, function: Callable[[Array], Any], q: Array) -> Array:
         """Return the derivatives of ``function(q)`` along each tangent direction, stacked along the last axis."""
-        columns = [self.along(function, q, direction) for direction in np.eye(self.nv)]
-        return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(q)), 0))
+        return _stacked([self.along(function, q, direction) for direction in np.eye(self.nv)], function, q)
 
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
-        """Return the derivative of ``function(q)`` along a tangent `direction` (n)."""
+        """Return the derivative of ``function(q)`` along a tangent `direction` (n).
+
+        A complex step, or differences where the imaginary parts are taken: by another complex step around this one.
+        """
         if self.complex_safe and not np.iscomplexobj(q) and not np.iscomplexobj(direction):
             return np.imag(function(self.integrate(q, 1j * _COMPLEX_STEP * direction))) / _COMPLEX_STEP
-        return sum(
-            weight
-            / _REAL_STEP
-            * (
-                function(self.integrate(q, k * _REAL_STEP * direction))
-                - function(self.integrate(q, -k * _REAL_STEP * direction))
-            )
-            for k, weight in _STENCIL
-        )
+        reach = (np.abs(direction) / self.steps).max(initial=0.0)
+        if not reach:
+            return 0.0 * np.asarray(function(q))
+        return derivative(lambda s: function(self.integrate(q, s * direction)), 1.0 / reach)
+
+    @property
+    def steps(self) -> Array:
+        """The steps (n) with which differences along the coordinates begin: a hundredth of the coordinates' scales."""
+        if self._steps is None:
+            scales = self.coordinate_scales
+            self._steps = self._found_steps() if scales is None else REAL_STEP * np.asarray(scales, dtype=float)
+        return self._steps
+
+    def displacement_sizes(self, q: Array) -> Array:
+        """Return displacements of the parent port and along the coordinates (6 + n) that suit the block: no unit enters.
+
+        Its farthest port or its radius of gyration, a radian, and the coordinates' scales.
+        """
+        lengths = [np.linalg.norm(self.pose(port, q)[1]) for port in self.ports]
+        masses = np.abs(np.diag(self.mass_matrix(q))[:6])
+        if masses[:3].any():
+            lengths.append(np.sqrt(masses[3:].sum() / masses[:3].sum()))
+        return np.concatenate([[max(lengths, default=0.0) or 1.0] * 3, [1.0] * 3, self.steps / REAL_STEP])
+
+    def forget_steps(self) -> None:
+        """Let the steps be found anew, for changed parameters."""
+        self._steps = None
+
+    def take_real_steps(self, steps: Array) -> None:
+        """Take derivatives by differences, which begin with `steps` (n): parameters are complex."""
+        self.complex_safe, self._steps = False, steps
+
+    def inertia_weights(self) -> Array:
+        """Return the roots (6 + n) of the inertia's diagonal at the neutral configuration: divided by them, entries compare."""
+        weights = np.sqrt(np.abs(np.diag(self.mass_matrix(self.neutral()))))
+        weights[weights == 0] = weights.max() or 1.0
+        return weights
+
+    def law_parts(self, q: Array, weights: Array) -> list[Array]:
+        """Return what all else derives from: inertia over `weights`, elastic energy, rotation and position of every port."""
+        poses = (np.asarray(part) for port in self.ports for part in self.pose(port, q))
+        return [self.mass_matrix(q) / np.outer(weights, weights), np.asarray(self.elastic_energy(q)), *poses]
+
+    def _found_steps(self) -> Array:
+        """Return steps that suit the parts of the law, each coordinate alone and then with the others moved."""
+        steps, moved = np.full(self.nv, REAL_STEP), np.zeros(self.nv)
+        if not self.nv:
+            return steps
+        rest, weights = self.neutral(), self.inertia_weights()
+        for _ in range(2):
+            for j, direction in enumerate(np.eye(self.nv)):
+                others = moved * (direction == 0)
+
+                def parts(s: float, direction: Array = direction, others: Array = others) -> list[Array]:
+                    return self.law_parts(self.integrate(rest, others + s * direction), weights)
+
+                steps[j] = settled_step(parts, steps[j]) or steps[j]
+            moved = 0.3 / REAL_STEP * steps * np.resize([1.0, -1.0], self.nv)
+        return steps
 
     # -- checks and parameters -----------------------------------------------------------------------------------------
 
@@ -277,16 +346,27 @@ class PortRef:
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
     """Return the derivatives of ``function(x)`` by the entries of x, stacked along the last axis: exact to rounding."""
     steps = 1j * _COMPLEX_STEP * np.eye(len(x))
-    return np.stack([np.imag(np.asarray(function(x + step))) / _COMPLEX_STEP for step in steps], axis=-1)
+    return _stacked([np.imag(np.asarray(function(x + step))) / _COMPLEX_STEP for step in steps], function, x)
 
 
 def _differences(function: Callable[[Array], Any], x: Array) -> Array:
-    """Return sixth-order differences of ``function(x)`` by the entries of x, stacked along the last axis."""
-    steps = _REAL_STEP * max(1.0, float(np.abs(x).max(initial=0.0))) * np.eye(len(x))
-    columns = [
-        sum(weight * (function(x + k * step) - function(x - k * step)) for k, weight in _STENCIL) / step.sum() for step in steps
-    ]
-    return np.stack(columns, axis=-1)
+    """Return differences of ``function(x)`` by the entries of x, stacked along the last axis."""
+    start, columns = REAL_STEP * (float(np.abs(x).max(initial=0.0)) or 1.0), []
+    for direction in np.eye(len(x)):
+
+        def at(s: float, direction: Array = direction) -> Any:
+            return function(x + s * direction)
+
+        def alone(s: float, at: Callable[[float], Any] = at) -> tuple[Any]:
+            return (at(s),)
+
+        columns.append(derivative(at, settled_step(alone, start) or start))
+    return _stacked(columns, function, x)
+
+
+def _stacked(columns: list[Array], function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the columns stacked along the last axis; none have the shape of ``function(x)`` all the same."""
+    return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(x)), 0))
 
 
 def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:
@@ -294,73 +374,3 @@ def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array)
     relative = block.motion_subspace(port, q) @ v
     at_child = twist_transport(*block.pose(port, q)) @ twist + relative
     return block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative
-
-
-def law_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with a block's functions, each called once at a random configuration."""
-    if not hasattr(block, "reader"):
-        advice = "call super().__init__(name) first in __init__"
-        yield Finding("no-name", type(block).__name__, block, "a block that Block.__init__ has named", advice)
-        return
-    q = block.random_configuration(np.random.default_rng(0))
-    size = 6 + block.nv
-    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
-        ("mass_matrix", lambda: block.mass_matrix(q), (size, size)),
-        ("elastic_energy", lambda: block.elastic_energy(q), ()),
-        ("damping_efforts", lambda: block.damping_efforts(q, np.ones(block.nv)), (block.nv,)),
-    ]
-    for port in block.ports:
-        calls.append((f"pose({port!r})[0]", partial(_part_of_pose, block, port, q, 0), (3, 3)))
-        calls.append((f"pose({port!r})[1]", partial(_part_of_pose, block, port, q, 1), (3,)))
-    for name, call, shape in calls:
-        where = f"{block.name}.{name}"
-        try:
-            value = np.asarray(call(), dtype=float)
-        except Exception as error:
-            yield Finding(
-                "block-fails",
-                where,
-                f"{type(error).__name__}: {error}",
-                f"numbers of shape {shape}",
-                "see the block's function",
-            )
-            continue
-        if value.shape != shape:
-            yield Finding(
-                "wrong-shape", where, f"shape {value.shape}", f"shape {shape}", "see the block contract in titop.blocks.block"
-            )
-        elif not np.isfinite(value).all():
-            yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")
-        elif name == "mass_matrix" and np.abs(value - value.T).max() > 1e-9 * np.abs(value).max():
-            yield Finding("not-symmetric", where, value, "a symmetric matrix", "build it as a sum of J^T D J")
-
-
-def _part_of_pose(block: Block, port: str, q: Array, part: int) -> Array:
-    return block.pose(port, q)[part]
-
-
-def is_complex_safe(block: Block) -> bool:
-    """Tell whether complex steps through the block's functions give the derivatives that differences give."""
-    if block.nv == 0:
-        return True
-    q = block.random_configuration(np.random.default_rng(0))
-    direction = np.linspace(0.3, 1.0, block.nv)
-    by_steps, by_differences = copy.copy(block), copy.copy(block)
-    by_steps.complex_safe, by_differences.complex_safe = True, False
-    functions: list[Callable[[Array], Any]] = [block.mass_matrix, block.elastic_energy]
-    functions += [partial(_pose_matrix, block, port) for port in block.ports]
-    for function in functions:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
-                exact = np.asarray(by_steps.along(function, q, direction), dtype=float)
-        except (TypeError, ValueError):
-            return False
-        difference = np.asarray(by_differences.along(function, q, direction), dtype=float)
-        if not np.allclose(exact, difference, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(difference).max())):
-            return False
-    return True
-
-
-def _pose_matrix(block: Block, port: str, q: Array) -> Array:
-    return np.column_stack(block.pose(port, q))

@@ -20,6 +20,7 @@ from titop.blocks.modal_analysis import (
     residual_mass,
 )
 from titop.blocks.modal_reduction import reduce_finite_elements
+from titop.blocks.overrides import overrides
 from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.spatial import (
@@ -213,9 +214,9 @@ class FlexibleBody(Block):
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia; it depends on the deformation through the centre of mass alone."""
-        n = self.nv
-        onto = np.eye(6 + n, dtype=np.result_type(q, float))
-        onto[:3, 3:6] = -skew(self.shift(q))
+        shift = skew(self.shift(q))
+        onto = np.eye(6 + self.nv, dtype=shift.dtype)
+        onto[:3, 3:6] = -shift
         undeformed = np.block([[self.rigid_inertia, self.participation.T], [self.participation, self.matrices.mass]])
         return onto.T @ undeformed @ onto
 
@@ -264,18 +265,20 @@ class FlexibleBody(Block):
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random small deformation: each mode moves the body by 5 % of its size or less, root mean square."""
-        return rng.uniform(-1.0, 1.0, self.nv) * self._amplitudes
+        return rng.uniform(-1.0, 1.0, self.nv) * _RANDOM_DEFORMATION * self.coordinate_scales
 
     @property
-    def _amplitudes(self) -> Array:
-        """Largest random amplitude (n) of each coordinate."""
-        lengths = [np.linalg.norm(self.com), *(np.linalg.norm(pose.position) for pose in self.port_poses.values())]
-        size = max(float(max(lengths)), 1e-3)
-        mean_squares = np.diag(self.matrices.mass) / max(self.mass, 1e-12)
-        shares = [np.sqrt(np.maximum(mean_squares, 0.0)) / size]
+    def coordinate_scales(self) -> Array:  # type: ignore[override]
+        """How far each coordinate (n) moves ports or mass by the body's size, or turns a port by a radian."""
+        places = (pose.position for pose in self.port_poses.values())
+        size = float(np.max([np.linalg.norm(np.real(place)) for place in (self.com, *places)])) or 1.0
+        shares = [np.zeros(self.nv)]
+        if self.mass:
+            shares.append(np.sqrt(np.maximum(np.diag(self.matrices.mass) / np.real(self.mass), 0.0)) / size)
         for shape in self.shapes.values():
             shares += [np.linalg.norm(shape[:3], axis=0) / size, np.linalg.norm(shape[3:], axis=0)]
-        return _RANDOM_DEFORMATION / np.maximum(np.max(shares, axis=0), 1e-12)
+        most = np.max(shares, axis=0)
+        return 1.0 / np.where(most > 0, most, 1.0)
 
     # -- reports -------------------------------------------------------------------------------------------------------
 
@@ -357,3 +360,8 @@ class FlexibleBody(Block):
                 changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
         changed._update()
         return changed
+
+
+def is_modal(block: Block) -> bool:
+    """Tell whether a block is a flexible body of titop's, or does as it."""
+    return isinstance(block, FlexibleBody) and not overrides(block)

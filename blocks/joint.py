@@ -1,7 +1,8 @@
 """What all joints have in common: blocks without mass that let their child port move.
 
-Every joint says how its child port stands and moves in its parent port (`pose`, `motion_subspace`, `subspace_rate`), and into
-which elementary joints it splits for the compiled resolver (`chain`).
+Every joint says how its child port stands and moves in its parent port (`pose`, and for speed `motion_subspace` and
+`subspace_rate`). Titop's own also say into which elementary joints they split for the compiled resolver (`chain`); a subclass
+of your own sets ``coordinates``, ``units`` and ``pose``, and is resolved as any block is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from titop.blocks.checks import ORTHOGONALITY
 from titop.blocks.errors import Finding
 from titop.blocks.friction import FRICTION_ENTRIES, friction_efforts, read_friction
 from titop.blocks.limits import read_limits
+from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array, replaced
 
 #: Name of a joint's only child port.
@@ -105,6 +107,11 @@ class Joint(Block):
         self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
 
     @property
+    def coordinate_scales(self) -> Array | None:  # type: ignore[override]
+        """A metre or a radian where the joint is one of titop's, which bend over radians alone; of others found."""
+        return np.ones(self.nv) if is_elementary(self) else None
+
+    @property
     def is_sprung(self) -> bool:
         """Whether the joint has a spring, a damper or friction."""
         return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any())
@@ -139,16 +146,15 @@ class Joint(Block):
     def passive_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts (n) of spring, damper and friction."""
         delta = self.difference(self.rest, q)
-        elastic = -self.difference_jacobian(delta).T @ (self.stiffness @ delta)
-        return elastic - self.damping @ v + friction_efforts(self.friction, v)
+        return self.damping_efforts(q, v) - self.difference_jacobian(delta).T @ (self.stiffness @ delta)
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (n) of damper and friction."""
+        return friction_efforts(self.friction, v) - self.damping @ v
 
     def difference_jacobian(self, delta: Array) -> Array:
         """Return ``d difference(rest, q) / d v`` (n x n)."""
         return np.eye(self.nv)
-
-    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
-        """Return ``dS/dt v`` (6): zero for a subspace that is constant in the child's frame."""
-        return np.zeros(6)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
@@ -227,8 +233,21 @@ class Joint(Block):
         return errors, warnings
 
 
+class ConstantSubspace(Joint):
+    """Common part of the joints whose motion subspace is constant in the child's frame."""
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6): zero."""
+        return np.zeros(6)
+
+
 def _effort_unit(unit: str) -> str:
     return "N" if unit == "m" else "N m"
+
+
+def is_elementary(joint: Block) -> bool:
+    """Tell whether a block is one of titop's joints, or does as it: then it is its `chain` of elementary joints."""
+    return isinstance(joint, Joint) and bool(joint.chain) and not overrides(joint)
 
 
 def unit_vector(axis: Array) -> Array:

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.errors import Finding
-from titop.blocks.joint import Joint, Link, unit_vector
+from titop.blocks.joint import ConstantSubspace, Joint, Link, unit_vector
 from titop.blocks.spatial import Array, rotation_exp
 
 #: Two directions whose unit vectors have a smaller cross product are parallel.
 PARALLEL = 1e-9
 
 
-class Weld(Joint):
+class Weld(ConstantSubspace):
     """A rigid connection: no coordinate."""
+
+    chain = (Link("weld"),)
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -29,7 +31,7 @@ class Weld(Joint):
         return np.zeros((6, 0))
 
 
-class AxialJoint(Joint):
+class AxialJoint(ConstantSubspace):
     """Common part of the joints with one coordinate along or about one axis.
 
     Parameters

@@ -114,7 +114,7 @@ def findings(body: FlexibleBody) -> tuple[list[Finding], list[Finding]]:
     if body.mass < 0:
         errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
     if np.isfinite(body.inertia).all():
-        check_inertia(f"{body.name}.inertia", body.inertia, body.mass, errors, warnings)
+        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
     errors += _matrix_findings(body)
     warnings += _damping_findings(body) + _order_findings(body)
     numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
@@ -177,7 +177,7 @@ def _order_findings(body: FlexibleBody) -> list[Finding]:
 def _lowest(matrix: Array) -> float:
     """Return the lowest eigenvalue of a matrix scaled to a diagonal of ones (where it is not zero)."""
     scale = np.sqrt(np.abs(np.diag(matrix)))
-    scale[scale == 0] = max(float(scale.max(initial=0.0)), 1.0)
+    scale[scale == 0] = scale.max(initial=0.0) or 1.0
     return float(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min(initial=np.inf))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.checks import real_array
-from titop.blocks.joint import Joint, Link
+from titop.blocks.joint import ConstantSubspace, Link
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import (
     Array,
@@ -26,7 +26,7 @@ from titop.blocks.spatial import (
 )
 
 
-class Spherical(Joint):
+class Spherical(ConstantSubspace):
     """Any rotation about the joint's origin.
 
     ``q`` is the unit quaternion (x, y, z, w) of the child's frame in the joint frame, ``v`` the relative angular
@@ -81,7 +81,7 @@ class Spherical(Joint):
         return skew(v)
 
 
-class Free(Joint):
+class Free(ConstantSubspace):
     """Any motion: the base of a flying system (key A, section 2).
 
     ``q`` is the position (3, m) and the unit quaternion (x, y, z, w) of the child port in the joint frame, ``v`` its

@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding
+from titop.blocks.overrides import overrides
 from titop.blocks.pose import Pose, read_pose
 from titop.blocks.spatial import Array, replaced, rigid_inertia, twist_cross
 
@@ -88,6 +89,11 @@ class PortedBlock(Block):
             port, entry = name.split(".", 1)
             changed.port_poses[port] = moved_pose(changed.port_poses[port], entry, value)
         return changed
+
+
+def is_rigid(block: Block) -> bool:
+    """Tell whether a block is a rigid body of titop's or the world, or does as it."""
+    return isinstance(block, RigidBody | World) and not overrides(block)
 
 
 def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
@@ -173,7 +179,7 @@ class RigidBody(PortedBlock):
                 Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
             )
         if np.isfinite(self.inertia).all():
-            check_inertia(f"{self.name}.inertia", self.inertia, self.mass, errors, warnings)
+            check_inertia(f"{self.name}.inertia", self.inertia, float(self.mass * self.com @ self.com), errors, warnings)
             if self.mass == 0 and self.inertia.any():
                 warnings.append(
                     Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
@@ -204,10 +210,13 @@ class RigidBody(PortedBlock):
         return changed
 
 
-def check_inertia(where: str, inertia: Array, mass: float, errors: list[Finding], warnings: list[Finding]) -> None:
-    """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings."""
+def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:
+    """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings.
+
+    `moved` (kg m^2) is what the inertia at the body's reference frame has more: where that was given, its rounding is left.
+    """
     moments = np.linalg.eigvalsh(inertia)
-    tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(mass)  # the second for rounding of a point mass's inertia
+    tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(moved)
     if moments[0] < -tolerance:
         errors.append(
             Finding(

@@ -10,13 +10,17 @@ import networkx as nx
 from networkx.utils import UnionFind
 
 from titop.blocks.actuators import Actuator, Motor
-from titop.blocks.block import PARENT_PORT, Block, PortRef, is_complex_safe, law_findings
+from titop.blocks.block import PARENT_PORT, Block, PortRef
+from titop.blocks.block_check import disagreements
+from titop.blocks.block_findings import damping_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
+from titop.blocks.flexible_body import is_modal
 from titop.blocks.gear import Gear
-from titop.blocks.joint import Joint
+from titop.blocks.joint import Joint, is_elementary
 from titop.blocks.loads import Load
-from titop.blocks.rigid_body import PortedBlock, RigidBody
+from titop.blocks.overrides import built_in
+from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor
 from titop.graph.system import System
@@ -55,7 +59,7 @@ def blocks(system: System) -> Iterator[Block]:
 def _unknown_ports(system: System) -> Iterator[Finding]:
     for connection in system.connections:
         yield from _unknown_port(connection.parent)
-        if isinstance(connection.child.block, PortedBlock):
+        if isinstance(connection.child.block, PortedBlock) and not connection.child.block.nv:
             yield from _unknown_port(connection.child)
         elif connection.child.name not in (None, PARENT_PORT):
             yield Finding(
@@ -220,8 +224,8 @@ def _massless_leaves(system: System) -> Iterator[Finding]:
     driven = {motor.joint.partition(".")[0] for motor in motors if motor.rotor_inertia > 0}
     for name in reversed(list(nx.topological_sort(tree))):
         block = tree.nodes[name]["block"]
-        inert = isinstance(block, RigidBody) and (block.mass > 0 or block.inertia.any())
-        inert = inert or not isinstance(block, RigidBody | Joint)
+        known = is_rigid(block) or is_elementary(block)
+        inert = not known or (isinstance(block, RigidBody) and bool(block.mass > 0 or block.inertia.any()))
         if inert or any(child in heavy for child in tree.successors(name)):
             heavy.add(name)
         elif isinstance(block, Joint) and block.nv and name not in driven and not (block.armature > 0).all():
@@ -242,14 +246,18 @@ def massless_joint(name: str, what: str) -> Finding:
 def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
-        lawless = isinstance(block, Joint | PortedBlock | Closure | Gear | Load | Actuator | Sensor)
-        if lawless or type(block).__module__.startswith("titop.blocks."):
+        lawless = isinstance(block, Closure | Gear | Load | Actuator | Sensor)
+        if lawless or is_rigid(block) or is_elementary(block) or is_modal(block):
             continue
+        block.forget_steps()
         wrong = list(law_findings(block))
         yield from ((True, finding) for finding in wrong)
         if wrong:
             continue
         block.complex_safe = is_complex_safe(block)
+        yield from ((False, finding) for finding in damping_findings(block))
+        if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
+            yield from ((False, finding) for finding in disagreements(block))
         if not block.complex_safe:
             advice = "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)"
             expected = "functions that accept complex coordinates"

@@ -1,23 +1,25 @@
 """An assembly as arrays for the compiled resolver.
 
 Every connection becomes a chain of elements: one for each elementary link of its joint, the last of which carries the
-body. A general block (own coordinates) is carried by a welded element of its own. The columns of the arrays are named in
-`titop.solvers.kernels.layout` and `titop.solvers.kernels.pack`; they are filled here by name through `Columns`.
+body. A general block (with own coordinates, or a law of its own) is carried by a welded element of its own. The columns of
+the arrays are named in `titop.solvers.kernels.layout` and `titop.solvers.kernels.pack`; they are filled here by name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from titop.blocks.block import PARENT_PORT, Block, PortRef
+from titop.blocks.block import Block, PortRef
 from titop.blocks.compliant_closure import CompliantClosure
-from titop.blocks.joint import Joint, Link
-from titop.blocks.rigid_body import PortedBlock
+from titop.blocks.joint import CHILD_PORT, Link, is_elementary
+from titop.blocks.rigid_body import is_rigid
 from titop.blocks.rigid_closure import RigidClosure
+from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.graph.system import Connection
 
@@ -27,7 +29,7 @@ WORLD = 0
 
 @dataclass(frozen=True)
 class GeneralBlock:
-    """A block with own coordinates among the elements.
+    """A block with own coordinates, or a law of its own, among the elements.
 
     Attributes
     ----------
@@ -67,6 +69,8 @@ class Tables:
         Row of each rigid port by dotted name.
     elements : dict
         Row of the element that carries each body (or the end of each joint's chain), by block name.
+    carriers : dict
+        Row of the element through which all goes that the joint of each body carries, by block name.
     parameter_names : tuple of str
         In the order of the vector of parameters.
     general : tuple of GeneralBlock
@@ -90,6 +94,7 @@ class Tables:
     port_table: Ints
     port_rows: dict[str, int]
     elements: dict[str, int]
+    carriers: dict[str, int]
     parameter_names: tuple[str, ...]
     general: tuple[GeneralBlock, ...]
     law_size: int
@@ -99,6 +104,29 @@ class Tables:
     port_count: int
     slopes_size: int
     constraint_rows: dict[str, int]
+
+    @property
+    def general_names(self) -> frozenset[str]:
+        """Names of the general blocks."""
+        return frozenset(general.block.name for general in self.general)
+
+
+class _Mount(Block):
+    """The way from a port by which a body hangs back to the body's reference frame.
+
+    Only a body that says itself where its ports are needs it; of others the kernels know.
+    """
+
+    ports = (CHILD_PORT,)
+
+    def __init__(self, body: Block, hung_by: str) -> None:
+        super().__init__(f"{body.name}/mount")
+        self.body, self.hung_by = body, hung_by
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the inverse of the port's pose."""
+        rotation, position = self.body.pose(self.hung_by, self.body.neutral())
+        return rotation.T, -rotation.T @ position
 
 
 class _Rows:
@@ -144,6 +172,10 @@ class _Flattening:
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
         self.general: dict[str, GeneralBlock] = {}
+        self.carriers: dict[str, int] = {}
+        parents = (connection.parent for connection in assembly.connections)
+        #: Blocks on whose reference frames others hang.
+        self.bearing = {parent.block.name for parent in parents if parent.name not in parent.block.ports}
         self.law_size = self.slopes_size = self.port_count = 0
         self.multis = 0
 
@@ -182,6 +214,7 @@ class _Flattening:
             port_table=port_table,
             port_rows=port_rows,
             elements=self.elements,
+            carriers=self.elements | self.carriers,
             parameter_names=self.names,
             general=tuple(self.general.values()),
             law_size=self.law_size,
@@ -214,35 +247,41 @@ class _Flattening:
     def _connection(self, connection: Connection) -> None:
         joint, body = connection.joint, connection.child.block
         start = self._attach(connection)
-        if isinstance(joint, Joint):
-            last = self._chain(joint, start)
-        else:
-            self._general(joint, start)
-            start = {"parent": self.elements[joint.name], "port": self.general[joint.name].ports[joint.ports[0]]}
-            last = self._element(joint.name, Link("weld"), **start)
-        if isinstance(body, PortedBlock):
+        last = self._chain(joint, start) if is_elementary(joint) else self._through(joint, start)
+        if is_rigid(body):
             self._carry(body, connection.child.name, last)
-        else:
-            self._general(body, {"parent": last})
+            return
+        if connection.child.name in body.ports:
+            last = self._through(_Mount(body, str(connection.child.name)), {"parent": last})
+        if body.name in self.bearing:
+            last = self.carriers[body.name] = self._element(body.name, Link("weld"), parent=last)
+        self._general(body, {"parent": last})
+
+    def _through(self, block: Block, start: dict[str, int]) -> int:
+        """Add a general block, and what follows its only port; return the last."""
+        row = self._general(block, start)
+        return self._element(block.name, Link("weld"), parent=row, port=self.general[block.name].ports[block.ports[0]])
 
     def _attach(self, connection: Connection) -> dict[str, int]:
         """Return parent, port and sources of the first element of a connection."""
         parent, port = connection.parent.block, connection.parent.name
         start = {"parent": self.elements[parent.name], "PLACEMENT": self.index[f"{connection.joint.name}.placement.position.x"]}
-        if isinstance(parent, PortedBlock):
-            if port is not None:
-                start["ATTACH"] = self.index[f"{parent.name}.{port}.position.x"]
-        elif port not in (None, PARENT_PORT):
-            start["port"] = self.general[parent.name].ports[port]
+        if parent.name in self.general:
+            if port in parent.ports:
+                start["port"] = self.general[parent.name].ports[str(port)]
+            else:
+                start["parent"] = self.carriers[parent.name]
+        elif port is not None:
+            start["ATTACH"] = self.index[f"{parent.name}.{port}.position.x"]
         return start
 
-    def _chain(self, joint: Joint, start: dict[str, int]) -> int:
+    def _chain(self, joint: Any, start: dict[str, int]) -> int:
         """Add the elements of a built-in joint; return the last."""
         q = self.assembly.q_slices.get(joint.name, slice(0, 0)).start
         v = self.assembly.v_slices.get(joint.name, slice(0, 0)).start
         row = -1
         names = joint.coordinates
-        for k, link in enumerate(joint.chain or (Link("weld"),)):
+        for k, link in enumerate(joint.chain):
             drive = {}
             if names:
                 first = names[k] if len(joint.chain) > 1 else names[0]
@@ -255,7 +294,7 @@ class _Flattening:
         self.elements[joint.name] = row
         return row
 
-    def _carry(self, body: PortedBlock, port: str | None, row: int) -> None:
+    def _carry(self, body: Block, port: str | None, row: int) -> None:
         """Let an element carry a rigid body."""
         self.elements[body.name] = row
         source = self.sources.rows[row]
@@ -264,7 +303,7 @@ class _Flattening:
             source[self.pack.CHILD] = self.index[f"{body.name}.{port}.position.x"]
 
     def _general(self, block: Block, start: dict[str, int]) -> int:
-        """Add the element of a block with own coordinates; return its row."""
+        """Add the element of a general block; return its row."""
         row = self._element(block.name, Link("weld"), **start)
         self.elements[block.name] = row
         n, slopes = block.nv, self.slopes_size
@@ -334,8 +373,8 @@ class _Flattening:
         """Add rows for every built-in joint with a stiffness or damping; return the number of springs."""
         layout, count = self.layout, 0
         for connection in self.assembly.connections:
-            joint = connection.joint
-            if not isinstance(joint, Joint) or not joint.is_sprung:
+            joint: Any = connection.joint
+            if joint.name in self.general or not joint.is_sprung:
                 continue
             names, single = joint.coordinates, joint.nv == 1
             suffix = "" if single else f".{names[0]}.{names[0]}"
@@ -401,10 +440,10 @@ class _Flattening:
         """Add the row of something that acts on a port; return it."""
         block, port = target.block, target.name
         source = offset = -1
-        if isinstance(block, PortedBlock):
-            source = -1 if port is None else self.index[f"{block.name}.{port}.position.x"]
-        elif port not in (None, PARENT_PORT):
-            offset = self.general[block.name].ports[port]
+        if block.name in self.general:
+            offset = self.general[block.name].ports.get(str(port), -1)
+        elif port is not None:
+            source = self.index[f"{block.name}.{port}.position.x"]
         self.sources.add(LOAD_PORT=source)
         return self.ints.add(ELEMENT=self.elements[block.name], PORT=offset, **ints)
 
@@ -412,8 +451,7 @@ class _Flattening:
         rows: dict[str, int] = {}
         table: list[tuple[int, int]] = []
         for name, element in self.elements.items():
-            block = self.assembly.blocks[name]
-            if isinstance(block, PortedBlock):
+            if name not in self.general and is_rigid(block := self.assembly.blocks[name]):
                 for port in (None, *block.ports):
                     rows[name if port is None else f"{name}.{port}"] = len(table)
                     table.append((element, -1 if port is None else self.index[f"{name}.{port}.position.x"]))

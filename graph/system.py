@@ -13,6 +13,7 @@ from titop.blocks.actuators import Actuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.closure import Closure
+from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.gear import Gear
 from titop.blocks.joint import CHILD_PORT, Joint
@@ -20,6 +21,7 @@ from titop.blocks.loads import Load
 from titop.blocks.pose import Pose, read_pose
 from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import World
+from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
 from titop.graph.include import Included, include
@@ -174,8 +176,9 @@ class System:
         """
         reader = FieldReader(str(getattr(closure, "name", "close_loop")))
         first_ref, second_ref = self._port_ref(first, reader, "first"), self._port_ref(second, reader, "second")
-        if not isinstance(closure, Closure):
-            reader.report("not-a-closure", "closure", closure, "a closure", "use tt.RigidClosure or tt.CompliantClosure")
+        if not isinstance(closure, RigidClosure | CompliantClosure):
+            advice = "use tt.RigidClosure or tt.CompliantClosure"
+            reader.report("not-a-closure", "closure", closure, "a rigid or a compliant closure", advice)
         for role, ref in (("first", first_ref), ("second", second_ref)):
             if ref is not None and isinstance(ref.block, Joint | Gear | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")

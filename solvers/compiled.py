@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.block import PARENT_PORT, acceleration_bias
+from titop.blocks.block import acceleration_bias
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_slopes import CompiledSlopes
@@ -283,14 +283,10 @@ class CompiledModel(CompiledSlopes):
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-        connection = self._connections[joint]
+        child = self._connections[joint].child
         _, _, work = self._pushed(pushes)._inverse_work(q, v, a)
-        wrench = work[self._tables.elements[connection.child.block.name], layout.BIAS : layout.BIAS + 6]
-        port = str(connection.child)
-        if port not in self._tables.port_rows:
-            return wrench.copy()
-        pose = self._ports[self._tables.port_rows[port]]
-        rotation, position = pose[:9].reshape(3, 3), pose[9:]
+        wrench = work[self._tables.carriers[child.block.name], layout.BIAS : layout.BIAS + 6]
+        rotation, position, *_ = self._port_in_element(str(child) if child.name in child.block.ports else child.block.name, q)
         force = rotation.T @ wrench[:3]
         return np.concatenate([force, rotation.T @ (wrench[3:] - np.cross(position, wrench[:3]))])
 
@@ -337,8 +333,7 @@ class CompiledModel(CompiledSlopes):
         rotation, position, subspace, where = self._port_in_element(port, q)
         onto = twist_transport(rotation, position)
         gamma = np.zeros(6)
-        if port not in self._tables.port_rows and name not in (None, PARENT_PORT):
-            general = self._general_block(block)
+        if port not in self._tables.port_rows and name in (general := self._general_block(block)).ports:
             gamma = acceleration_bias(general.block, name, q[general.q], v[general.v], twist)
         return PortMotion(
             base @ rotation,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.block import PARENT_PORT
 from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
@@ -142,9 +141,9 @@ class CompiledSlopes(PackedModel):
         block, name = self.ports[port]
         element = self._tables.elements[block]
         entries_of = self._ints[element]
-        if element and entries_of[layout.LAW] >= 0 and name not in (None, PARENT_PORT):
+        if element and entries_of[layout.LAW] >= 0:
             general = self._general_block(block)
-            if general.block.nv:
+            if general.block.nv and name in general.ports:
                 index = list(general.ports).index(name)
                 return element, int(entries_of[layout.COLUMN]) + (index + 1) * general.block.nv - 1
         return element, int(entries_of[layout.LAST]) if element else -1
@@ -161,7 +160,7 @@ class CompiledSlopes(PackedModel):
     def _group_springs(self) -> list[Joint]:
         """Spherical and free joints with a stiffness, whose efforts the kernels do not differentiate."""
         names = [c.joint.name for c in self._assembly.connections if isinstance(c.joint, Spherical | Free)]
-        joints = [self.assembly.blocks[name] for name in names]
+        joints = [self.assembly.blocks[name] for name in names if name not in self._tables.general_names]
         return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
 
     @cached_property

@@ -13,24 +13,6 @@ from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.graph.flatten import GeneralBlock, Ints
 from titop.solvers.kernels import layout
 
-#: Methods of a block that make its law: a class that overrides one of them is not a flexible body to the kernels.
-_LAW = (
-    "pose",
-    "mass_matrix",
-    "gyroscopic",
-    "elastic_energy",
-    "damping_efforts",
-    "passive_efforts",
-    "motion_subspace",
-    "subspace_rate",
-)
-
-
-def is_modal(general: GeneralBlock) -> bool:
-    """Tell whether the kernels know the law of a general block: a `FlexibleBody`'s own."""
-    cls: type = type(general.block)
-    return issubclass(cls, FlexibleBody) and all(getattr(cls, name) is getattr(FlexibleBody, name) for name in _LAW)
-
 
 def modal_tables(generals: Iterable[GeneralBlock]) -> tuple[Ints, Array]:
     """Return the kernels' tables ``bodies`` and ``modes`` (see `kernels.layout`) of flexible bodies."""

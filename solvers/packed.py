@@ -8,9 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.block import PARENT_PORT
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.flexible_body import is_modal
 from titop.blocks.joint import Joint
+from titop.blocks.overrides import built_in, overrides
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
@@ -20,7 +21,7 @@ from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, modal_entries, pack
-from titop.solvers.laws import is_modal, modal_tables, write_law, write_ports
+from titop.solvers.laws import modal_tables, write_law, write_ports
 from titop.solvers.model import Model
 from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
 
@@ -40,6 +41,7 @@ class PackedModel(Model):
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
+        self._check_interactions()
         described = assembly_parameters(assembly)
         self._tables = flatten(assembly, tuple(described), layout, pack)
         self._units = tuple(unit for _, unit in described.values())
@@ -47,14 +49,30 @@ class PackedModel(Model):
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
         self._passive = True
-        modal = tuple(general for general in self._tables.general if is_modal(general))
-        self._foreign = tuple(general for general in self._tables.general if not is_modal(general))
+        modal = tuple(general for general in self._tables.general if is_modal(general.block))
+        self._foreign = tuple(general for general in self._tables.general if not is_modal(general.block))
         self._modal = modal_tables(modal) if modal else None
         self._rigid = not self._tables.general
         self._flexible = bool(modal) and not self._foreign and not self.is_constrained
         self._simple_inverse = self._rigid and not self.is_constrained
         self._coefficients = self._constraint_coefficients()
         self._pack()
+
+    def _check_interactions(self) -> None:
+        """Refuse closures and loads with laws of their own, which the kernels would not hear of."""
+        findings = [
+            Finding(
+                "own-law",
+                f"{block.name}.{', '.join(own)}",
+                f"{type(block).__name__}'s own",
+                f"that of tt.{built_in(type(block)).__name__}, which the compiled engine has by heart",
+                "resolve(engine='reference') follows it; or write what acts as a tt.Block between two bodies",
+            )
+            for block in (*(loop.closure for loop in self._assembly.loops), *self._assembly.loads)
+            if (own := overrides(block))
+        ]
+        if findings:
+            raise ModelError(findings)
 
     def _pack(self) -> bool:
         """Fill the table of floats from the parameters; return whether they are usable."""
@@ -234,7 +252,7 @@ class PackedModel(Model):
             return pose[:9].reshape(3, 3), pose[9:], np.zeros((6, 0)), slice(0, 0)
         block, name = self.ports[port]
         general = self._general_block(block)
-        if name in (None, PARENT_PORT):
+        if name not in general.ports:
             return np.eye(3), np.zeros(3), np.zeros((6, general.block.nv)), general.v
         own = q[general.q]
         return *general.block.pose(name, own), general.block.motion_subspace(name, own), general.v
@@ -295,8 +313,7 @@ class PackedModel(Model):
     def _packed_parameters(self) -> dict[str, int]:
         """Position of the parameters that packing alone brings into effect; shared by all variants."""
         unsprung = set(self._tables.joints) - self._sprung_joints()
-        general = {general.block.name for general in self._tables.general}
-        general |= {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
+        general = self._tables.general_names | {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
         general |= {loop.closure.name for loop in self.rigid_loops} | {gear.name for gear in self._assembly.gears}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):

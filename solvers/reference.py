@@ -22,10 +22,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.block import PARENT_PORT, Block, acceleration_bias
+from titop.blocks.block import Block, acceleration_bias
 from titop.blocks.closure import relative_pose
 from titop.blocks.errors import Finding, ModelError
-from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
@@ -100,7 +99,7 @@ class ReferenceModel(SteppedSlopes):
     @staticmethod
     def _child_port_pose(connection: Connection) -> tuple[Array, Array]:
         block = connection.child.block
-        return block.pose(connection.child.name) if isinstance(block, PortedBlock) else (np.eye(3), np.zeros(3))
+        return block.pose(name, block.neutral()) if (name := connection.child.name) in block.ports else (np.eye(3), np.zeros(3))
 
     # -- the passes ----------------------------------------------------------------------------------------------------
 
@@ -425,10 +424,11 @@ class ReferenceModel(SteppedSlopes):
 
 def _port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
     """Return rotation, position, motion subspace and acceleration bias of a port in its block's parent port."""
-    if isinstance(block, PortedBlock) or port in (None, PARENT_PORT):
-        rotation, position = block.pose(port) if isinstance(block, PortedBlock) else (np.eye(3), np.zeros(3))
-        return rotation, position, np.zeros((6, block.nv)), np.zeros(6)
+    if port not in block.ports:
+        return np.eye(3), np.zeros(3), np.zeros((6, block.nv)), np.zeros(6)
     rotation, position = block.pose(port, q)
+    if not block.nv:
+        return rotation, position, np.zeros((6, 0)), np.zeros(6)
     return rotation, position, block.motion_subspace(port, q), acceleration_bias(block, port, q, v, twist)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from titop.blocks.block import PARENT_PORT, Block, complex_step
 from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
@@ -130,9 +129,7 @@ def _port(reference: ReferenceModel, states: list[State], k: int, port: str | No
     block = node.block
     pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
     subspace, slopes = np.zeros((6, n)), (np.zeros((n, 6, n)), np.zeros((6, n)), np.zeros((6, n)))
-    if isinstance(block, PortedBlock):
-        pose = block.pose(port)
-    elif port not in (None, PARENT_PORT):
+    if port in block.ports:
         pose = block.pose(port, q)
         if n:
             subspace, slopes = block.motion_subspace(port, q), block.subspace_slopes(port, q, v)

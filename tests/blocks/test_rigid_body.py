@@ -121,3 +121,18 @@ class TestFindings:
         errors, warnings = make(mass=0.0).check()
         assert errors == []
         assert [finding.code for finding in warnings] == ["massless-inertia"]
+
+
+@pytest.mark.parametrize("size", 10.0 ** np.arange(-9.0, 10.0, 3.0))
+def test_inertias_are_judged_alike_in_any_unit(size: float) -> None:
+    mass, unit = size**3, size**5
+
+    def found(*moments: float) -> list[str]:
+        errors, warnings = tt.RigidBody("body", mass, [3 * size, 0, 0], unit * np.array(moments)).check()
+        return [finding.code for finding in errors + warnings]
+
+    assert found(1.0, 1.0, -1e-3) == ["negative-inertia"]
+    assert found(1.0, 1.0, 2.01) == ["triangle-inequality"]
+    assert not found(1.0, 1.0, 2.0)
+    # a point mass whose inertia was moved from the reference frame: its rounding
+    assert not found(9e-16, -9e-16, 18e-16)

@@ -1,0 +1,180 @@
+"""What is wrong, or suspicious, with the functions of a block that titop does not know."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.block import REAL_STEP, Block, complex_step
+from titop.blocks.checks import ORTHOGONALITY
+from titop.blocks.differences import derivative, settled_step
+from titop.blocks.errors import Finding
+from titop.blocks.spatial import Array
+
+#: Relative error of a matrix's symmetry or definiteness that rounding explains.
+_ROUNDING = 1e-9
+#: Relative disagreement of complex steps and differences; the latter are good to about 1e-10 of what they are taken of.
+_TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
+
+
+def law_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a block's functions, each called once at a random configuration."""
+    if not hasattr(block, "reader"):
+        advice = "call super().__init__(name) first in __init__"
+        yield Finding("no-name", type(block).__name__, block, "a block that Block.__init__ has named", advice)
+        return
+    scales = block.coordinate_scales
+    if scales is not None and not (np.shape(scales) == (block.nv,) and (np.asarray(scales) > 0).all()):
+        expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
+        yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
+        return
+    size, n = 6 + block.nv, block.nv
+    q: Array = np.zeros(0)
+    try:
+        q = block.random_configuration(np.random.default_rng(0))
+    except Exception as error:
+        yield _failure(f"{block.name}.mass_matrix", error, f"numbers of shape {(size, size)}")
+        return
+    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+        ("mass_matrix", lambda: block.mass_matrix(q), (size, size)),
+        ("elastic_energy", lambda: block.elastic_energy(q), ()),
+        ("damping_efforts", lambda: block.damping_efforts(q, block.steps / REAL_STEP), (n,)),
+    ]
+    for port in block.ports:
+        calls.append((f"pose({port!r})[0]", partial(_part_of_pose, block, port, q, 0), (3, 3)))
+        calls.append((f"pose({port!r})[1]", partial(_part_of_pose, block, port, q, 1), (3,)))
+    for name, call, shape in calls:
+        where = f"{block.name}.{name}"
+        try:
+            value = np.asarray(call(), dtype=float)
+        except Exception as error:
+            yield _failure(where, error, f"numbers of shape {shape}")
+            continue
+        if value.shape != shape:
+            advice = "see the block contract in titop.blocks.block"
+            yield Finding("wrong-shape", where, f"shape {value.shape}", f"shape {shape}", advice)
+        elif not np.isfinite(value).all():
+            yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")
+        elif name == "mass_matrix":
+            yield from _inertia_findings(where, value)
+        elif shape == (3, 3):
+            yield from _rotation_findings(where, value)
+
+
+def _failure(where: str, error: Exception, expected: str) -> Finding:
+    return Finding("block-fails", where, f"{type(error).__name__}: {error}", expected, "see the block's function")
+
+
+def _part_of_pose(block: Block, port: str, q: Array, part: int) -> Array:
+    return block.pose(port, q)[part]
+
+
+def _inertia_findings(where: str, inertia: Array) -> Iterator[Finding]:
+    """Yield what is wrong with an inertia, its rows and columns scaled to a diagonal of ones: units do not compare."""
+    scale = np.sqrt(np.abs(np.diag(inertia)))
+    scale[scale == 0] = scale.max() or 1.0
+    scaled = inertia / np.outer(scale, scale)
+    if np.abs(scaled - scaled.T).max() > _ROUNDING * np.abs(scaled).max():
+        yield Finding("not-symmetric", where, inertia, "a symmetric matrix", "build it as a sum of J^T D J")
+    elif (lowest := np.linalg.eigvalsh(scaled)[0]) < -_ROUNDING * np.abs(scaled).max():
+        found, expected = f"lowest eigenvalue {lowest:.3g}, scaled to a diagonal of ones", "no negative kinetic energy"
+        yield Finding("indefinite-inertia", where, found, expected, "build it as a sum of J^T D J, with masses D >= 0")
+
+
+def _rotation_findings(where: str, rotation: Array) -> Iterator[Finding]:
+    error, determinant = np.abs(rotation.T @ rotation - np.eye(3)).max(), np.linalg.det(rotation)
+    if error > ORTHOGONALITY or determinant < 0:
+        found = f"R^T R differs from the identity by {error:.3g}, determinant {determinant:.3g}"
+        advice = "build it from rotations, such as titop.blocks.spatial.rotation_exp of a rotation vector"
+        yield Finding("not-a-rotation", where, found, "a rotation matrix", advice)
+
+
+def damping_findings(block: Block) -> Iterator[Finding]:
+    """Yield a finding if the damping feeds energy at one of a few random motions."""
+    rng = np.random.default_rng(0)
+    for _ in range(3 if block.nv else 0):
+        q, v = block.random_configuration(rng), rng.normal(size=block.nv) * block.steps
+        powers = v * np.asarray(block.damping_efforts(q, v), dtype=float)
+        if powers.sum() > _ROUNDING * np.abs(powers).sum():
+            where, expected = f"{block.name}.damping_efforts", "efforts opposed to the motion"
+            advice = "check the sign: the block feeds energy"
+            yield Finding("negative-damping", where, f"power {powers.sum():.3g} W at v = {v}", expected, advice)
+            return
+
+
+# -- are complex steps right? ----------------------------------------------------------------------------------------------
+
+
+def is_complex_safe(block: Block) -> bool:
+    """Tell whether complex steps through the block's functions give the derivatives that differences give."""
+    if block.nv == 0:
+        return True
+    rng = np.random.default_rng(0)
+    q, scales = block.random_configuration(rng), block.steps / REAL_STEP
+    v, direction = rng.normal(size=block.nv) * scales, np.linspace(0.3, 1.0, block.nv) * scales
+    weights = block.inertia_weights()
+
+    def moved(s: Any) -> list[Any]:
+        at = block.integrate(q, s * direction)
+        return [*block.law_parts(at, weights), block.damping_efforts(at, v)]
+
+    def faster(s: Any) -> list[Any]:
+        return [block.damping_efforts(q, v + s * direction)]
+
+    return _takes_complex(moved, step=REAL_STEP) and _takes_complex(faster)
+
+
+def is_parameter_complex_safe(block: Block, name: str) -> bool:
+    """Tell whether complex steps of a parameter, by its name in `Block.parameters`, give what differences give."""
+    rng = np.random.default_rng(0)
+    q = block.random_configuration(rng)
+    sizes, value = block.displacement_sizes(q), block.parameters()[name][0]
+    motion, turns = rng.normal(size=len(sizes)) * sizes, 1.0 / sizes[:6]
+    v, twist = motion[6:], motion[:6]
+
+    def changed(s: Any) -> list[Any]:
+        changed = block.with_parameters({name: value + (abs(value) or 1.0) * s})
+        changed.complex_safe = block.complex_safe and not np.iscomplexobj(s)
+        ports = [part for port in block.ports for part in changed.pose(port, q)]
+        ports += [changed.motion_subspace(port, q) * np.outer(turns, sizes[6:]) for port in block.ports]
+        inertia, gyroscopic = changed.mass_matrix(q) * np.outer(sizes, sizes), changed.gyroscopic(q, v, twist) * sizes
+        return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q)]
+
+    return _takes_complex(changed)
+
+
+def _takes_complex(functions: Callable[[Any], list[Any]], step: float | None = None) -> bool:
+    """Tell whether complex steps at zero give the derivatives that differences give, for each of several functions."""
+    splits = np.cumsum([np.size(part) for part in functions(0.0)])[:-1]
+
+    def joined(s: Any) -> Array:
+        return np.concatenate([np.ravel(part) for part in functions(s)])
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            exact = complex_step(lambda x: joined(x[0]), np.zeros(1))[:, 0]
+    except (TypeError, ValueError):
+        return False
+    for differences in (derivative(joined, step) for step in _steps(functions, step)):
+        parts = zip(*(np.split(values, splits) for values in (exact, differences, joined(0.0))), strict=True)
+        if all(_agree(*part) for part in parts):
+            return True
+    return False
+
+
+def _steps(functions: Callable[[Any], list[Any]], step: float | None) -> Iterator[float]:
+    """Yield a given step; without it the usual one, and then one that suits the functions."""
+    yield step or REAL_STEP
+    if step is None:
+        yield settled_step(functions, REAL_STEP) or REAL_STEP
+
+
+def _agree(exact: Array, difference: Array, value: Array) -> bool:
+    """Tell whether two derivatives of a function of a certain value agree."""
+    sizes = (np.abs(part).max(initial=0.0) for part in (difference, value))
+    return bool(np.abs(exact - difference).max(initial=0.0) <= np.dot((_TOLERANCE, _DIFFERENCES), list(sizes)))
