@@ -107,6 +107,10 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
         changed[name] = copy.copy(changed[name])
         changed[name].reflected_inertia = None
     reflect_rotors(changed, actuators)
+    for name, block in changed.items():
+        rotors: Any = getattr(block, "reflected_inertia", None)
+        if np.iscomplexobj(rotors):
+            block.take_real_steps(assembly.blocks[name].steps)
     blocks = (changed[name] for name in by_block if check and name in changed)
     findings = [finding for block in blocks for finding in block.check()[0]]
     connections = tuple(_changed_connection(c, changed, by_block.get(c.joint.name, {})) for c in assembly.connections)
@@ -124,9 +128,16 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     return result, findings
 
 
-def _changed_block(block: Block, entries: dict[str, float]) -> Block:
+def _changed_block(block: Block, entries: dict[str, Any]) -> Block:
     own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
-    return block.with_parameters(own) if own else block
+    if not own:
+        return block
+    changed = block.with_parameters(own)
+    changed.complex_safe = block.complex_safe
+    changed.forget_steps()
+    if any(isinstance(value, complex) for value in own.values()):
+        changed.take_real_steps(block.steps)
+    return changed
 
 
 def _changed_connection(connection: Connection, blocks: Mapping[str, Block], entries: Mapping[str, float]) -> Connection:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from titop.blocks.block_findings import is_parameter_complex_safe
+from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.branch import rank_near
@@ -22,10 +25,8 @@ if TYPE_CHECKING:
     from titop.solvers.differentiable import Differentiable
 
 _STEP = 1e-30
-#: Part of a parameter's value, for blocks whose parameters cannot be complex.
+#: Step over a parameter's value, for blocks whose parameters cannot be complex.
 _DIFFERENCE = 1e-3
-#: Sixth-order central difference: offset in steps, weight.
-_STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 
 
 class Sensitivities:
@@ -113,7 +114,7 @@ class Sensitivities:
     def _by_parameter(self, name: str, function: Callable[[Differentiable], Array]) -> Array:
         """Return the derivative of a function of the model by a parameter: a complex step through the reference resolver.
 
-        A block whose parameters cannot be complex is differentiated by sixth-order differences.
+        Where the block's functions lose imaginary parts, sixth-order differences.
         """
         from titop.solvers.reference import ReferenceModel
 
@@ -121,8 +122,15 @@ class Sensitivities:
             assembly = perturbed_assembly(self.model.assembly, {name: self._values[name] + step})
             return function(ReferenceModel(assembly, dtype=type(step)))
 
-        block = self.model.assembly.blocks.get(name.partition(".")[0])
-        if block is None or block.complex_parameters:
+        if self._takes_complex(name):
             return np.imag(at(1j * _STEP)) / _STEP
-        step = _DIFFERENCE * abs(self._values[name]) or _DIFFERENCE
-        return np.asarray(sum(w * (at(k * step) - at(-k * step)) for k, w in _STENCIL)) / step
+        step = _DIFFERENCE * abs(self._values[name]) or settled_step(lambda s: (at(s),), _DIFFERENCE) or _DIFFERENCE
+        return derivative(at, step)
+
+    def _takes_complex(self, name: str) -> bool:
+        """Tell whether the functions of the block to which a parameter belongs keep imaginary parts; users' are tried."""
+        owner, _, entry = name.partition(".")
+        block = self.model.assembly.blocks.get(owner)
+        if block is None or not block.complex_parameters:
+            return block is None
+        return not overrides(block) or entry not in block.parameters() or is_parameter_complex_safe(block, entry)
