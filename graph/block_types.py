@@ -86,8 +86,10 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
     Raises
     ------
     ModelError
-        If the type name belongs to another class, or a field to the ports that the table of a joint or closure names.
+        If the class is no subclass of `Block`, a field no `Field` or `Kind`, the type name that of another class, or a field
+        one of the ports that the table of a joint or closure names.
     """
+    _check_registration(cls, type_name, fields)
     sections = _sections(cls)
     known = next((types[type_name] for types in map(types_in, sections) if type_name in types), None)
     if known and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -99,6 +101,22 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
         raise ModelError(Finding("reserved-field", cls.__qualname__, sorted(reserved), expected, "rename the field"))
     full = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
     _TYPES[sections, type_name] = BlockType(cls, type_name, full, sections)
+
+
+def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
+    """Refuse what is no class of blocks, no name or no fields."""
+    name = getattr(cls, "__qualname__", repr(cls))
+    advice = 'write register_block(Segment, "segment", {"length": NUMBER})'
+    if not (isinstance(cls, type) and issubclass(cls, Block)):
+        raise ModelError(Finding("not-a-block", name, cls, "a subclass of tt.Block", advice))
+    if not (isinstance(type_name, str) and type_name):
+        raise ModelError(Finding("wrong-type", f"{name}.type_name", type_name, "a text that is not empty", advice))
+    if not isinstance(fields, Mapping):
+        raise ModelError(Finding("wrong-type", f"{name}.fields", fields, "a mapping of names to kinds", advice))
+    for field, kind in fields.items():
+        if not (isinstance(field, str) and isinstance(kind, Field | Kind)):
+            expected = "a Field or a Kind, such as titop.graph.fields.NUMBER"
+            raise ModelError(Finding("wrong-type", f"{name}.{field}", kind, expected, advice))
 
 
 def _sections(cls: type[Block]) -> tuple[str, ...]:

@@ -858,3 +858,19 @@ def test_a_robot_goes_through_a_file_bit_by_bit(tmp_path):
     rng = np.random.default_rng(0)
     q, v, tau = one.random_configuration(rng), rng.normal(size=one.nv), rng.normal(size=one.nv)
     assert (one.forward_dynamics(q, v, tau) == other.forward_dynamics(q, v, tau)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ((int, "bar", {}), "int: got .*not-a-block"),
+        ((tt.Beam("beam", 1, 1, 1, 1, 1, 1), "bar", {}), "not-a-block"),
+        ((tt.RigidBody, "", {}), r"RigidBody\.type_name"),
+        ((tt.RigidBody, 3, {}), r"RigidBody\.type_name"),
+        ((tt.RigidBody, "bar", ["mass"]), r"RigidBody\.fields"),
+        ((tt.RigidBody, "bar", {"mass": float}), r"RigidBody\.mass: .*Kind"),
+    ],
+)
+def test_only_classes_of_blocks_with_kinds_of_fields_are_registered(arguments: Any, found: str) -> None:
+    with pytest.raises(tt.ModelError, match=found):
+        register_block(*arguments)
