@@ -17,6 +17,7 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import geared_hand
+from tests.mutants import assert_round_trip, how_many
 from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 from titop.blocks.rigid_closure import KINDS as RIGID
 from titop.graph import block_types, toml_text
@@ -818,19 +819,31 @@ class TestMutations:
         rng = np.random.default_rng(20)
         tree = random_tree(np.random.default_rng(5), 3, passive=True, loads=True)
         loops = looped(np.random.default_rng(6), 3)
-        originals = [HEAD + ARM + PIN, to_text(tree), to_text(equipped()), to_text(loops), to_text(geared_hand())]
+        hinged_beam = HEAD + BEAM + '[joints.hinge]\ntype = "revolute"\nparent = "world"\nchild = "boom"\n'
+        systems = (tree, equipped(), loops, geared_hand())
+        originals = [HEAD + ARM + PIN, hinged_beam, *map(to_text, systems)]
         outcomes = {"refused": 0, "unsound": 0, "sound": 0}
         path = tmp_path / "mutant.toml"
         for original in originals:  # compiles what the mutants need
             path.write_text(original)
             assert self.outcome(path) != "refused"
-        for k in range(4000):
+        for k in range(how_many(2000)):
             mutant = self.mutant(rng, originals[k % len(originals)])
             path.write_bytes(mutant if isinstance(mutant, bytes) else mutant.encode())
             start = time.process_time()
             outcomes[self.outcome(path)] += 1
             assert time.process_time() - start < 5.0
         assert all(count > 100 for count in outcomes.values()), outcomes
+
+    def test_a_wrong_digit_is_seen(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The negative control of the round trip."""
+        model = random_tree(np.random.default_rng(5), 3).resolve()
+        q, v, _, tau = random_state(model, np.random.default_rng(0))
+        assert_round_trip(model, q, v, tau)
+        a = model.forward_dynamics(q, v, tau)
+        monkeypatch.setattr(type(model), "forward_dynamics", lambda *_: a * (1 + 1e-9))
+        with pytest.raises(AssertionError):
+            assert_round_trip(model, q, v, tau)
 
     def outcome(self, path: Path) -> str:
         """Return what became of a mutant."""
@@ -842,6 +855,8 @@ class TestMutations:
             model = system.resolve()
             q, v, _, tau = random_state(model, np.random.default_rng(0))
             acceleration = model.forward_dynamics(q, v, tau)
+            if not model.is_constrained:
+                assert_round_trip(model, q, v, tau)
         except (tt.ModelError, tt.ConvergenceError):  # the latter for loops that cannot be closed
             return "unsound"
         assert np.isfinite(acceleration).all()

@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
+from tests.mutants import assert_round_trip, how_many
 from titop.blocks.joint import Joint
 from titop.graph.urdf import from_urdf
 
@@ -471,12 +472,14 @@ def outcome(mutant: bytes, base: str, seed: int) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = from_urdf(mutant, base).resolve()
+            model = from_urdf(mutant, base, repair=seed % 3 == 0).resolve()
             rng = np.random.default_rng(seed)
             q, (v, a) = model.assemble(model.random_configuration(rng)), rng.normal(size=(2, model.nv))
             v = model.assemble_velocity(q, v)
             a = model.assemble_acceleration(q, v, a)
             results = [model.inverse_dynamics(q, v, a), model.forward_dynamics(q, v, a), model.mass_matrix(q)]
+            if not model.is_constrained:
+                assert_round_trip(model, q, v, a)
         except (tt.ModelError, tt.ConvergenceError):  # the latter for gears that contradict each other
             return "refused"
         finally:
@@ -490,12 +493,38 @@ def outcome(mutant: bytes, base: str, seed: int) -> str:
 def test_mutants_are_refused_or_finite(name: str, mutate: Callable[[bytes, random.Random], bytes]) -> None:
     text = ROBOTS[name].read_bytes()
     outcomes = []
-    for seed in range(MUTANTS_OF_A_KIND):
+    for seed in range(how_many(MUTANTS_OF_A_KIND, 3 * len(SMALL))):
         mutant = mutate(text, random.Random(f"{name} {mutate.__name__} {seed}"))
         start = time.perf_counter()
         outcomes.append(outcome(mutant, ("fixed", "free")[seed % 2], seed))
         assert time.perf_counter() - start < HANG
     assert {"refused", "finite"} == set(outcomes), "mutants that are all alike test nothing"
+
+
+def test_geared_mutants_are_refused_or_finite() -> None:
+    """A robot with gears, among them ones that its mutants break or close to circles."""
+    joints = "".join(
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/><origin xyz="0.1 0 0.2"/>'
+        f'<axis xyz="{axis}"/>{mimic}</joint>'
+        for name, kind, parent, child, axis, mimic in (
+            ("wrist", "revolute", "palm", "hand", "1 0 0", ""),
+            ("left", "prismatic", "hand", "thumb", "0 1 0", '<mimic joint="wrist" multiplier="0.5" offset="0.1"/>'),
+            ("right", "continuous", "hand", "finger", "0 0 1", '<mimic joint="left" multiplier="-2"/>'),
+            ("tip", "continuous", "finger", "nail", "0 1 0", '<mimic joint="wrist"/>'),
+        )
+    )
+    inertia = '<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0.001" ixz="0" iyz="0"/>'
+    inertial = f'<inertial><origin xyz="0.1 0 0" rpy="0 0.5 0"/><mass value="1.5"/>{inertia}</inertial>'
+    links = "".join(f'<link name="{name}">{inertial}</link>' for name in ("palm", "hand", "thumb", "finger", "nail"))
+    text = f'<robot name="gripper">{links}{joints}</robot>'.encode()
+    assert outcome(text, "free", 1) == "finite"
+    outcomes = []
+    for seed in range(how_many(600)):
+        mutate = (mutate_bytes, mutate_tags, mutate_numbers)[seed % 3]
+        start = time.process_time()
+        outcomes.append(outcome(mutate(text, random.Random(f"geared {seed}")), ("fixed", "free")[seed % 2], seed))
+        assert time.process_time() - start < HANG
+    assert min(outcomes.count("refused"), outcomes.count("finite")) > 50
 
 
 def test_there_are_enough_mutants() -> None:
