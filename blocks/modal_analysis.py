@@ -100,9 +100,9 @@ def excess_participation(mass: Array, participation: Array, rigid: Array) -> tup
     """
     with np.errstate(all="ignore"):
         residual = residual_mass(mass, participation, rigid)
-    scale = np.sqrt(np.maximum(np.diag(rigid), np.diag(rigid - residual)))
-    scale[scale == 0] = 1.0
-    scaled = residual / scale[:, None] / scale
+        scale = np.sqrt(np.maximum(np.diag(rigid), np.diag(rigid - residual)))
+        scale[scale == 0] = 1.0
+        scaled = residual / scale[:, None] / scale
     if not np.isfinite(scaled).all():
         return np.inf, ""
     values, vectors = np.linalg.eigh(scaled)

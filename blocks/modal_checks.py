@@ -11,7 +11,7 @@ from titop.blocks.block import PARENT_PORT
 from titop.blocks.checks import FieldReader, real_array
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.modal_analysis import excess_participation
-from titop.blocks.pose import Pose, read_pose
+from titop.blocks.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.rigid_body import check_inertia
 from titop.blocks.spatial import Array
 
@@ -117,6 +117,8 @@ def findings(body: FlexibleBody) -> tuple[list[Finding], list[Finding]]:
         check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
     errors += _matrix_findings(body)
     warnings += _damping_findings(body) + _order_findings(body)
+    for port, pose in body.port_poses.items():
+        warnings += pose_suspicions(f"{body.name}.{port}", pose)
     numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
     if not errors and all(np.isfinite(array).all() for array in numbers):
         excess, directions = excess_participation(*numbers)

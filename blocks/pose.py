@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.checks import FieldReader
-from titop.blocks.errors import ModelError
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array, rotation_exp, rotation_log
+
+#: A whole turn (rad), as it is typed.
+_TURN = 6.3
 
 
 class Pose:
@@ -77,6 +80,14 @@ class Pose:
 
     def __repr__(self) -> str:
         return f"Pose(position={self.position.tolist()}, rotation_vector={self.rotation_vector.tolist()})"
+
+
+def pose_suspicions(where: str, pose: Pose) -> list[Finding]:
+    """Return what is suspicious about a pose: a rotation vector that may be in degrees."""
+    if not (np.abs(pose.rotation_vector) > _TURN).any():
+        return []
+    expected, advice = "a rotation vector in radians, of one turn at most", "multiply by pi / 180 if these are degrees"
+    return [Finding("degrees", f"{where}.rotation_vector", pose.rotation_vector.tolist(), expected, advice)]
 
 
 def read_pose(reader: FieldReader, field: str, value: Any) -> Pose:

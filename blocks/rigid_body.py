@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.block import Block
-from titop.blocks.errors import Finding
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.overrides import overrides
-from titop.blocks.pose import Pose, read_pose
+from titop.blocks.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.spatial import Array, replaced, rigid_inertia, twist_cross
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
+
+#: Radii of gyration beyond this many times the reach of a body are those of kg mm^2 beside kg.
+_GYRATION = 100.0
 
 _OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
 
@@ -45,10 +48,10 @@ class PortedBlock(Block):
         ----------
         name : str
             Unique in the block, without dots.
-        position : array_like (3,), m
+        position : array_like (3,), m, or Pose
             In the reference frame.
         rotation : 3x3 matrix or scipy Rotation, optional
-            Orientation in the reference frame.
+            Orientation in the reference frame, beside a position.
 
         Raises
         ------
@@ -57,7 +60,10 @@ class PortedBlock(Block):
         """
         if name in self.port_poses:
             self.reader.report("duplicate-port", name, name, "port names to be unique in a block", "choose another name")
-        self.port_poses[name] = Pose(position, rotation)
+        if isinstance(position, Pose) and rotation is not None:
+            advice = "give a position and a rotation, or a tt.Pose"
+            raise ModelError(Finding("wrong-type", f"{self.name}.{name}", "a Pose and a rotation", "one orientation", advice))
+        self.port_poses[name] = position if isinstance(position, Pose) else Pose(position, rotation)
 
     def pose(self, port: str | None, q: Array | None = None) -> tuple[Array, Array]:
         """Return rotation and position of a port (None: the reference frame itself)."""
@@ -73,6 +79,7 @@ class PortedBlock(Block):
             if not isinstance(port, str) or not port or "." in port or not port.isprintable():
                 expected = "a printable port name without dots"
                 errors.append(Finding("bad-name", f"{self.name}.{port}", port, expected, "rename it"))
+            warnings += pose_suspicions(f"{self.name}.{port}", self.port_poses[port])
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -184,6 +191,8 @@ class RigidBody(PortedBlock):
                 warnings.append(
                     Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
                 )
+            places = [self.com, *(pose.position for pose in self.port_poses.values())]
+            warnings += gyration_findings(f"{self.name}.inertia", self.inertia, self.mass, places)
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -208,6 +217,18 @@ class RigidBody(PortedBlock):
                 i, j = INERTIA_ENTRIES[entry]
                 changed.inertia = replaced(replaced(changed.inertia, (i, j), values[name]), (j, i), values[name])
         return changed
+
+
+@np.errstate(all="ignore")
+def gyration_findings(where: str, inertia: Array, mass: float, places: Sequence[Array]) -> list[Finding]:
+    """Return a warning if the radius of gyration is far larger than the distances of centre of mass and ports."""
+    reach = max(float(np.linalg.norm(place)) for place in places)
+    radius = float(np.sqrt(np.abs(inertia).max() / mass)) if mass > 0 else 0.0
+    if not reach > 0 or not radius > _GYRATION * reach:
+        return []
+    value = f"a radius of gyration of {radius:.3g} m, where com and ports are within {reach:.3g} m"
+    advice = "divide by 1e6 if these are kg mm^2 (g mm^2: by 1e9)"
+    return [Finding("large-inertia", where, value, "an inertia in kg m^2", advice)]
 
 
 def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:

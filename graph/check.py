@@ -15,15 +15,22 @@ from titop.blocks.block_check import disagreements
 from titop.blocks.block_findings import damping_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
-from titop.blocks.flexible_body import is_modal
+from titop.blocks.flexible_body import FlexibleBody, is_modal
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint, is_elementary
 from titop.blocks.loads import Load
 from titop.blocks.overrides import built_in
+from titop.blocks.pose import pose_suspicions
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor
 from titop.graph.system import System
+
+#: Beyond this ratio of masses the units of one are in doubt.
+_FAR = 1e12
+
+#: Rounding of products of gear ratios, relative.
+_SAME = 1e-9
 
 CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"
 
@@ -44,7 +51,9 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         for rigid, finding in _motionless_loops(system):
             (errors if rigid else warnings).append(finding)
     if not errors:
+        warnings += itertools.chain(_placements(system), _far_masses(system))
         errors += _massless_leaves(system)
+        errors += _contradicting_gears(system)
         for wrong, finding in _user_blocks(system):
             (errors if wrong else warnings).append(finding)
     return errors, warnings
@@ -216,6 +225,48 @@ def _part(ref: PortRef) -> tuple[str, str | None]:
     return ref.block.name, ref.name if ref.block.nv and ref.name != PARENT_PORT else None
 
 
+def _placements(system: System) -> Iterator[Finding]:
+    for connection in system.connections:
+        yield from pose_suspicions(f"{connection.joint.name}.placement", connection.placement)
+
+
+def _far_masses(system: System) -> Iterator[Finding]:
+    """Find masses of which no digit of one counts beside the other."""
+    masses = {
+        block.name: block.mass for block in blocks(system) if isinstance(block, RigidBody | FlexibleBody) and block.mass > 0
+    }
+    if masses:
+        least, most = min(masses, key=masses.__getitem__), max(masses, key=masses.__getitem__)
+        if masses[most] > _FAR * masses[least]:
+            value = f"{masses[least]:.3g} kg, beside {masses[most]:.3g} kg of {most}"
+            expected, advice = f"masses within a factor of {_FAR:g}", "check the units of both"
+            yield Finding("far-masses", f"{least}.mass", value, expected, advice)
+
+
+def _contradicting_gears(system: System) -> Iterator[Finding]:
+    """Find gears that, with others between the same coordinates, leave no motion: each coordinate is a line over its root."""
+    joints = {c.joint.name: c.joint for c in system.connections}
+    lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
+    members: dict[str, list[str]] = {}  # by root: its gears
+    for gear in system.gears:
+        driver, driven = _coordinate(joints, gear.driver), _coordinate(joints, gear.driven)
+        root, factor, offset = lines.setdefault(driver, (driver, 1.0, 0.0))
+        other, times, plus = lines.setdefault(driven, (driven, 1.0, 0.0))
+        factor, offset = gear.ratio * factor, gear.ratio * offset + gear.offset  # of the driven coordinate, over the root
+        if root == other:
+            if abs(factor - times) > _SAME * abs(times) or abs(offset - plus) > _SAME * (abs(offset) + abs(plus)):
+                others = ", ".join(members[root])
+                value = f"{gear.driven} = {factor:g} x + {offset:g}, beside {times:g} x + {plus:g} by {others}"
+                yield Finding("gears-contradict", gear.name, value, "one relation", "leave one of these gears out")
+            continue
+        if not times:
+            continue
+        for name, (old, slope, shift) in list(lines.items()):
+            if old == other:  # driven = times * old + plus = factor * root + offset
+                lines[name] = root, slope * factor / times, shift + slope * (offset - plus) / times
+        members[root] = [*members.get(root, []), *members.pop(other, []), gear.name]
+
+
 def _massless_leaves(system: System) -> Iterator[Finding]:
     """Find joints with coordinates whose whole subtree has no inertia at all."""
     tree = _tree(system)
@@ -251,6 +302,8 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
             continue
         block.forget_steps()
         wrong = list(law_findings(block))
+        dotted = [port for port in block.ports if not isinstance(port, str) or not port or "." in port]
+        wrong += [Finding("bad-name", f"{block.name}.{port}", port, "a port name without dots", "rename it") for port in dotted]
         yield from ((True, finding) for finding in wrong)
         if wrong:
             continue

@@ -106,6 +106,7 @@ def conditioning_findings(found: Sequence[Conditioning]) -> list[Finding]:
     return [Finding("ill-conditioned", worst.coordinate, value, expected, advice)]
 
 
+@np.errstate(all="ignore")  # numbers out of range have no pivots
 def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
     """Return the pivots of the free coordinates; imposed ones have the ratio 1.
 

@@ -83,8 +83,8 @@ class Configurations:
         """Return a random configuration (nq)."""
         return self._blockwise(lambda block: block.random_configuration(rng), self.nq)
 
-    def configuration(self, values: Mapping[str, Any]) -> Array:
-        """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral.
+    def configuration(self, values: Mapping[str, Any] | None = None) -> Array:
+        """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral, all of it without values.
 
         Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
 
@@ -94,7 +94,7 @@ class Configurations:
             If a name is unknown or a value does not fit.
         """
         q = self.neutral()
-        for name, value in read_mapping("configuration", values).items():
+        for name, value in read_mapping("configuration", {} if values is None else values).items():
             if name in self._assembly.q_slices:
                 q[self._assembly.q_slices[name]] = self._read_block_value(name, value)
             elif name in self.configuration_names:
@@ -105,8 +105,8 @@ class Configurations:
         check_quaternions(q, self._quaternions, self.configuration_names)
         return q
 
-    def velocity(self, values: Mapping[str, Any]) -> Array:
-        """Return a velocity (nv) from values by joint or coordinate name; the rest is zero.
+    def velocity(self, values: Mapping[str, Any] | None = None) -> Array:
+        """Return a velocity (nv) from values by joint or coordinate name; the rest is zero, all of it without values.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Configurations:
             If a name is unknown or a value does not fit.
         """
         v = np.zeros(self.nv)
-        for name, value in read_mapping("velocity", values).items():
+        for name, value in read_mapping("velocity", {} if values is None else values).items():
             if name in self._assembly.v_slices:
                 where = self._assembly.v_slices[name]
                 v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))

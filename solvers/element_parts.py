@@ -16,6 +16,7 @@ from titop.solvers.conditioning import Part
 from titop.solvers.kernels import layout
 
 
+@np.errstate(all="ignore")  # numbers out of range have no pivots
 def element_parts(
     ints: Array, floats: Array, frames: Array, bodies: Mapping[int, PortRef], law: Array, work: Array
 ) -> list[Part]:

@@ -136,3 +136,11 @@ def test_inertias_are_judged_alike_in_any_unit(size: float) -> None:
     assert not found(1.0, 1.0, 2.0)
     # a point mass whose inertia was moved from the reference frame: its rounding
     assert not found(9e-16, -9e-16, 18e-16)
+
+
+def test_add_port_takes_a_pose() -> None:
+    arm, pose = tt.RigidBody("arm", mass=1.0), tt.Pose([0, 0, 1], np.diag([1.0, -1.0, -1.0]))
+    arm.add_port("tip", pose)
+    assert arm.port_poses["tip"] == pose
+    with pytest.raises(tt.ModelError, match=r"arm\.other: .*one orientation"):
+        arm.add_port("other", pose, np.eye(3))

@@ -278,3 +278,10 @@ class TestNamesOfArguments:
         with pytest.raises(tt.ModelError) as caught:
             model.with_parameters(values)
         assert (caught.value.code, caught.value.where) == (code, where)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_velocity_and_configuration_need_no_argument(engine: str) -> None:
+    m = hinged().resolve(engine)
+    assert m.velocity().tolist() == [0.0]
+    assert m.configuration().tolist() == m.neutral().tolist()
