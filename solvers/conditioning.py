@@ -19,11 +19,11 @@ from titop.blocks.spatial import Array
 #: A pivot below this part of what it is computed from is rounding: the coordinate moves no inertia.
 NO_INERTIA = 1e-14
 
-#: Estimated errors of forward dynamics above this are worth a warning: other engines are met to 1e-10.
+#: Estimated errors of a coordinate's inertia above this are worth a warning: other engines are met to 1e-10.
 _MUCH = 1e-10
 
 #: Six entries of a row are each rounded a few times on the way to the parent.
-_SAFETY = 32.0
+_ROUNDING = 32.0 * float(np.finfo(float).eps)
 
 
 class Conditioning(NamedTuple):
@@ -90,17 +90,18 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
         return Conditioning(pivots.ratios, 0.0, "")
     worst = int(np.argmin(pivots.ratios))
     with np.errstate(divide="ignore"):
-        error = float(_SAFETY * np.finfo(float).eps * (1.0 / np.maximum(pivots.ratios, 0.0)).sum())
+        error = float(_ROUNDING * (1.0 / np.maximum(pivots.ratios, 0.0)).sum())
     return Conditioning(pivots.ratios, error, names[worst])
 
 
 def conditioning_findings(found: Sequence[Conditioning]) -> list[Finding]:
     """Return a warning if elimination loses much at one of some configurations where every coordinate moves inertia."""
     usable = [each for each in found if np.isfinite(each.error)]
-    worst = max(usable, key=lambda each: each.error, default=None)
-    if worst is None or not worst.error > _MUCH:
+    worst = min(usable, key=lambda each: each.ratios.min(initial=1.0), default=None)
+    error = 0.0 if worst is None else _ROUNDING / worst.ratios.min(initial=1.0)
+    if worst is None or not error > _MUCH:
         return []
-    value = f"accelerations whose relative error may be {worst.error:.1g}"
+    value = f"an inertia whose relative error may be {error:.1g}"
     expected = f"less than {_MUCH:g}: masses and inertias of like size along a chain of joints"
     advice = "compare the masses and inertias that it carries, and their units; m.conditioning(q) tells it anywhere"
     return [Finding("ill-conditioned", worst.coordinate, value, expected, advice)]

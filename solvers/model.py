@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
-from titop.solvers.conditioning import conditioning_findings
+from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
@@ -271,7 +271,7 @@ class Model(Differentiable):
         ModelError
             Naming the joint.
         """
-        findings, doubtful = [], self._doubtful_configurations()
+        findings, doubtful = [], self._doubtful_pivots()
         if not doubtful:
             return []
         try:
@@ -281,15 +281,15 @@ class Model(Differentiable):
             advice = "start elsewhere; forward dynamics fails there"
             value = "no inertia at the neutral configuration"
             findings.append(Finding("singular-neutral", error.where, value, "inertia to move", advice))
-        return findings + conditioning_findings([self.conditioning(q) for q in doubtful])
+        return findings + conditioning_findings([conditioning(pivots, self.coordinate_names) for pivots in doubtful])
 
     def _dynamics_at_rest(self, q: Array) -> Array:
         """Return the accelerations of the tree at rest."""
         return (self._open_dynamics if self.is_constrained else self.forward_dynamics)(q, *self._at_rest[1:])
 
-    def _doubtful_configurations(self) -> list[Array]:
-        """Return those of the neutral and another configuration where elimination may lose much."""
-        return [self._at_rest[0], self._elsewhere]
+    def _doubtful_pivots(self) -> list[Pivots]:
+        """Return the pivots at those of the neutral and another configuration where elimination may lose much."""
+        return [self.pivots(q) for q in (self._at_rest[0], self._elsewhere)]
 
     # -- for the engines -----------------------------------------------------------------------------------------------
 

@@ -211,31 +211,34 @@ class PackedModel(Model):
 
     # -- rounding ------------------------------------------------------------------------------------------------------
 
-    def _doubtful_configurations(self) -> list[Array]:
+    @property
+    def _plainly_sound(self) -> float:
+        """The part of what they carry that coordinates keep where nothing is lost: chains of n like bodies keep n^-2."""
+        return min(_PLAINLY_SOUND, 1e-2 / max(self.nv, 1) ** 2)
+
+    def _doubtful_pivots(self) -> list[Pivots]:
         strict, doubtful = self._variant(), []
         strict._floats = self._floats.copy()
-        strict._floats[1 : len(self._tables.constants), layout.ROUNDING] = _PLAINLY_SOUND
-        for q in super()._doubtful_configurations():
+        strict._floats[1 : len(self._tables.constants), layout.ROUNDING] = self._plainly_sound
+        for q in (self._at_rest[0], self._elsewhere):
             try:
                 strict._dynamics_at_rest(q)
             except ModelError:
-                doubtful.append(q)
-        if doubtful:
-            self._look_closer()
+                doubtful.append(self.pivots(q))
+        for pivots in doubtful:
+            self._look_closer(pivots)
         return doubtful
 
-    def _look_closer(self) -> None:
+    def _look_closer(self, pivots: Pivots) -> None:
         """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""
-        for q in (self._at_rest[0], self._elsewhere):
-            pivots = self.pivots(q)
-            rounding = np.full(self.nv, NO_INERTIA)
-            small = (pivots.ratios > NO_INERTIA) & (pivots.shares < _PLAINLY_SOUND)
-            rounding[small] *= np.minimum(1.0, _MARGIN * pivots.shares[small] / pivots.ratios[small])
-            for row in range(1, len(self._tables.constants)):
-                entries = self._ints[row]
-                joint = range(entries[layout.V], entries[layout.V] + _SIZES[entries[layout.KIND]])
-                block = range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])
-                self._floats[row, layout.ROUNDING] = rounding[[*joint, *block]].min(initial=self._floats[row, layout.ROUNDING])
+        small = (pivots.ratios > NO_INERTIA) & (pivots.shares < self._plainly_sound)
+        rounding = np.full(self.nv, NO_INERTIA)
+        rounding[small] *= np.minimum(1.0, _MARGIN * pivots.shares[small] / pivots.ratios[small])
+        for row in range(1, len(self._tables.constants)):
+            entries = self._ints[row]
+            joint = range(entries[layout.V], entries[layout.V] + _SIZES[entries[layout.KIND]])
+            block = range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])
+            self._floats[row, layout.ROUNDING] = rounding[[*joint, *block]].min(initial=self._floats[row, layout.ROUNDING])
 
     def pivots(self, q: Array) -> Pivots:
         law, work = self._bare._outward(real(q, "q"), np.zeros(self.nv), layout.INVERSE_COLUMNS)
