@@ -112,6 +112,9 @@ class Beam(FlexibleBody):
             self.iy + self.iz if torsion_constant is None else reader.scalar("torsion_constant", torsion_constant)
         )
         ratio = reader.scalar("poisson", poisson)
+        if ratio <= -1:
+            reader.report("bad-poisson", "poisson", ratio, "a ratio > -1, mostly from 0 to 0.5", "check the value")
+            ratio = 0.0
         self.shear_modulus = (
             self.young / (2 * (1 + ratio)) if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
         )
@@ -151,6 +154,8 @@ class Beam(FlexibleBody):
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
         matrices = self._reduced()
+        if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
+            raise np.linalg.LinAlgError
         shape = np.zeros((6, n))
         shape[:, :6] = np.eye(6)
         return {

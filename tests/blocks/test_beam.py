@@ -274,13 +274,32 @@ class TestParametersAndFindings:
             ("not-a-count", {"torsion_modes": -1}),
             ("bad-shear-factors", {"shear_factors": [0.8, 0.0]}),
             ("wrong-shape", {"shear_factors": [0.8, 0.8, 0.8]}),
+            ("not-a-count", {"modes": 51}),
+            ("not-a-count", {"axial_modes": 10_000}),
+            ("bad-poisson", {"poisson": -1.0}),
             ("out-of-range", {"length": 1e200}),
+            ("out-of-range", {"length": 1e100}),
+            ("out-of-range", {"length": 1e-160}),
         ],
     )
     def test_errors(self, code: str, fields: dict[str, Any]) -> None:
         errors, _ = unit_beam(**fields).check()
         assert code in [finding.code for finding in errors]
         assert all(finding.where == f"beam.{next(iter(fields))}" for finding in errors)
+
+    @pytest.mark.parametrize("value", [1e-320, 1e-308, 1e-160, 1e160, 1e308])
+    @pytest.mark.parametrize("field", [*UNIT, "torsion_constant", "shear_modulus", "shear_factors"])
+    def test_extreme_numbers_are_refused_by_name_or_right(self, field: str, value: float) -> None:
+        errors, _ = unit_beam(**{field: value}).check()
+        assert {finding.code for finding in errors} <= {"out-of-range", "too-much-participation", "bad-modal-mass"}
+
+    def test_many_modes_are_as_right_as_few(self) -> None:
+        """A beam held at both ends: ``cos(k) cosh(k) = 1``, by bisection; 50 modes leave ten polynomials as two do."""
+        mass, stiffness, _ = unit_beam(modes=50).matrices
+        found = np.sqrt(np.diag(stiffness) / np.diag(mass))[6:56]
+        turns = (np.arange(1, 51) + 0.5) * np.pi
+        roots = np.array([brentq(lambda k: np.cos(k) - 1 / np.cosh(k), k - 0.3, k + 0.3, xtol=1e-14) for k in turns])
+        np.testing.assert_allclose(found, roots**2, rtol=1e-12)  # some thousand roundings, of matrices of 110
 
     def test_negative_damping_is_suspicious(self) -> None:
         assert [finding.code for finding in unit_beam(damping_ratio=-0.01).check()[1]] == ["negative-damping"]

@@ -317,6 +317,8 @@ class TestFindings:
             ("not-symmetric", "modal_mass", {"frequencies": None, "modal_stiffness": [1, 2], "modal_mass": [[2, 1], [0, 2]]}),
             ("indefinite-stiffness", "modal_stiffness", {"frequencies": None, "modal_stiffness": [[1, 2], [2, 1]]}),
             ("too-much-participation", "participation", {"mass": 0.6, "inertia": [0.001, 0.05, 0.05]}),
+            ("out-of-range", "participation", {"participation": np.full((2, 6), 1.7e308)}),
+            ("out-of-range", "participation", {"participation": np.full((2, 6), 1e160)}),
         ],
     )
     def test_errors(self, code: str, where: str, fields: dict[str, Any]) -> None:
