@@ -295,8 +295,12 @@ class Model(Differentiable):
 
     @cached_property
     def _elsewhere(self) -> Array:
-        """A configuration in no special position."""
-        return self.random_configuration(np.random.default_rng(0))
+        """A configuration in no special position, displacements of joints in units of the system's size."""
+        step = self.difference(self.neutral(), self.random_configuration(np.random.default_rng(0)))
+        for connection in self._assembly.connections:
+            own = self._assembly.v_slices.get(connection.joint.name, slice(0, 0))
+            step[own] *= np.where(np.array(self._assembly.coordinate_units[own]) == "m", self._size, 1.0)
+        return self.integrate(self.neutral(), step)
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array]:
