@@ -39,7 +39,7 @@ def read_names(reader: FieldReader, names: tuple[str, ...] | None, n: int) -> tu
     if names is None:
         return default
     if len(names) != n or len(set(names)) < n or any(not name or "." in name or not name.isprintable() for name in names):
-        expected = f"{n} printable names that differ, without dots"
+        expected = f"{n} names that differ, without dots or control characters"
         reader.report("bad-name", "coordinate_names", names, expected, "one name for each modal coordinate")
         return default
     return names
@@ -72,7 +72,7 @@ def read_ports(reader: FieldReader, ports: Any) -> dict[str, Pose]:
         ports = {}
     for port in ports or {}:
         if not isinstance(port, str) or not port or "." in port or not port.isprintable() or port == PARENT_PORT:
-            expected = f"a printable port name without dots, other than {PARENT_PORT!r}"
+            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
             reader.report("bad-name", str(port), port, expected, "rename the port")
     return {str(port): read_pose(reader, str(port), value) for port, value in (ports or {}).items()}
 

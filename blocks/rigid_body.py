@@ -77,7 +77,7 @@ class PortedBlock(Block):
         errors, warnings = super().check()
         for port in self.ports:
             if not isinstance(port, str) or not port or "." in port or not port.isprintable():
-                expected = "a printable port name without dots"
+                expected = "a port name without dots or control characters"
                 errors.append(Finding("bad-name", f"{self.name}.{port}", port, expected, "rename it"))
             warnings += pose_suspicions(f"{self.name}.{port}", self.port_poses[port])
         return errors, warnings
