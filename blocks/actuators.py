@@ -64,6 +64,10 @@ class Motor(Actuator):
         self.joint = joint.name if isinstance(joint, Block) else str(joint)
         self.gear = self.reader.scalar("gear", gear)
         self.rotor_inertia = self.reader.non_negative("rotor_inertia", rotor_inertia, "negative-inertia")
+        if math.isinf(self.gear * self.gear * self.rotor_inertia):
+            self.reader.report(
+                "not-finite", "rotor_inertia", rotor_inertia, "gear^2 rotor_inertia to be finite", "check the units"
+            )
         self.upper = self.reader.bound("effort_limit", effort_limit)
         self.lower = -self.upper
 

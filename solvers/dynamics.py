@@ -172,9 +172,9 @@ class Dynamics(ClosedLoops, ABC):
         return a, tau - motors
 
     def held_dynamics(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
-        """Return the accelerations (nv) that all efforts cause where `rank` constraints act, or as many as are independent.
+        """Return the accelerations (nv) that all efforts and `pushes` cause where `rank` constraints act.
 
-        States may be a little open.
+        States may be a little open. Where fewer are independent, these act.
         """
         return closed_dynamics.held_forward(self, q, v, tau, pushes, rank)
 

@@ -154,7 +154,7 @@ class ClosedLoops(Configurations):
         return rank_on_branch(self, self._read_q(q)) if self.is_constrained else 0
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
-        """Return `closure_rank` at a state whose constraints' Jacobian is known; a rank that was met before is not examined."""
+        """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; a rank met before is not examined."""
         rank = len(independent_rows(self.closure_weights[:, None] * jacobian))
         if rank not in self._ranks_met:
             rank = rank_on_branch(self, q)

@@ -169,6 +169,7 @@ def test_violations_name_the_worst_instant():
         (tt.Motor("m", "elbow"), "several-coordinates"),
         (tt.Motor("m", "elbow.third"), "unknown-coordinate"),
         (tt.Motor("m", "elbow.first", rotor_inertia=-1), "negative-inertia"),
+        (tt.Motor("m", "elbow.first", gear=10, rotor_inertia=1e307), "not-finite"),
         (tt.Thruster("t", tt.RigidBody("stranger", 1)), "foreign-target"),
         (tt.Thruster("t", "hub"), "not-a-port"),
         (tt.Force("f", tt.RigidBody("other", 1), frame="moon"), "bad-frame"),
