@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,6 @@ from titop.blocks.spatial import Array, replaced, rigid_inertia, twist_cross
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
-
-#: Radii of gyration beyond this many times the reach of a body are those of kg mm^2 beside kg.
-_GYRATION = 100.0
 
 _OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
 
@@ -191,8 +188,6 @@ class RigidBody(PortedBlock):
                 warnings.append(
                     Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
                 )
-            places = [self.com, *(pose.position for pose in self.port_poses.values())]
-            warnings += gyration_findings(f"{self.name}.inertia", self.inertia, self.mass, places)
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -217,18 +212,6 @@ class RigidBody(PortedBlock):
                 i, j = INERTIA_ENTRIES[entry]
                 changed.inertia = replaced(replaced(changed.inertia, (i, j), values[name]), (j, i), values[name])
         return changed
-
-
-@np.errstate(all="ignore")
-def gyration_findings(where: str, inertia: Array, mass: float, places: Sequence[Array]) -> list[Finding]:
-    """Return a warning if the radius of gyration is far larger than the distances of centre of mass and ports."""
-    reach = max(float(np.linalg.norm(place)) for place in places)
-    radius = float(np.sqrt(np.abs(inertia).max() / mass)) if mass > 0 else 0.0
-    if not reach > 0 or not radius > _GYRATION * reach:
-        return []
-    value = f"a radius of gyration of {radius:.3g} m, where com and ports are within {reach:.3g} m"
-    advice = "divide by 1e6 if these are kg mm^2 (g mm^2: by 1e9)"
-    return [Finding("large-inertia", where, value, "an inertia in kg m^2", advice)]
 
 
 def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:

@@ -15,19 +15,16 @@ from titop.blocks.block_check import disagreements
 from titop.blocks.block_findings import damping_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
-from titop.blocks.flexible_body import FlexibleBody, is_modal
+from titop.blocks.flexible_body import is_modal
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint, is_elementary
 from titop.blocks.loads import Load
 from titop.blocks.overrides import built_in
-from titop.blocks.pose import pose_suspicions
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor
+from titop.graph.doubtful_units import doubtful_units
 from titop.graph.system import System
-
-#: Beyond this ratio of masses the units of one are in doubt.
-_FAR = 1e12
 
 #: Rounding of products of gear ratios, relative.
 _SAME = 1e-9
@@ -51,7 +48,7 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         for rigid, finding in _motionless_loops(system):
             (errors if rigid else warnings).append(finding)
     if not errors:
-        warnings += itertools.chain(_placements(system), _far_masses(system))
+        warnings += doubtful_units(system)
         errors += _massless_leaves(system)
         errors += _contradicting_gears(system)
         for wrong, finding in _user_blocks(system):
@@ -223,24 +220,6 @@ def _motionless_loops(system: System) -> Iterator[tuple[bool, Finding]]:
 def _part(ref: PortRef) -> tuple[str, str | None]:
     """Return what all ports that stand still against a port share: the block, if it has no coordinates of its own."""
     return ref.block.name, ref.name if ref.block.nv and ref.name != PARENT_PORT else None
-
-
-def _placements(system: System) -> Iterator[Finding]:
-    for connection in system.connections:
-        yield from pose_suspicions(f"{connection.joint.name}.placement", connection.placement)
-
-
-def _far_masses(system: System) -> Iterator[Finding]:
-    """Find masses of which no digit of one counts beside the other."""
-    masses = {
-        block.name: block.mass for block in blocks(system) if isinstance(block, RigidBody | FlexibleBody) and block.mass > 0
-    }
-    if masses:
-        least, most = min(masses, key=masses.__getitem__), max(masses, key=masses.__getitem__)
-        if masses[most] > _FAR * masses[least]:
-            value = f"{masses[least]:.3g} kg, beside {masses[most]:.3g} kg of {most}"
-            expected, advice = f"masses within a factor of {_FAR:g}", "check the units of both"
-            yield Finding("far-masses", f"{least}.mass", value, expected, advice)
 
 
 def _contradicting_gears(system: System) -> Iterator[Finding]:
