@@ -3,7 +3,8 @@
 - `simulate`: a model with everything that acts on it (`driven_model`), integrated in time (`integration`: in compiled code,
   `stepping`: step by step in Python) while `events` are watched for; `prescribed`: motions as functions of time;
 - `interruption`: what is left of a simulation after Ctrl-C;
-- `constrained_integration`: steps that keep loops closed; `rate_jacobian`, `feedback_slopes`: what implicit integrators need;
+- `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
+- `rate_jacobian`, `feedback_slopes`: what implicit integrators need;
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
 - `solution_pieces`: solutions joined where an integration was interrupted;
 - `trajectory`, `dataset`, `violations`: results; `plotting`, `animation` (with `scene`): pictures of them.

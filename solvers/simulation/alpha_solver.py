@@ -11,9 +11,9 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.loops.loop_derivatives import compliant_forces
 from titop.solvers.simulation.alpha_step import Node, Step, tangent
-from titop.solvers.simulation.constrained_integration import Plant
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
+from titop.solvers.simulation.plant import Plant
 
 #: Rounding of lengths and angles.
 _ROUNDING = 1e-13

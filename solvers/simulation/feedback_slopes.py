@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.spatial import Array
-from titop.solvers.simulation.constrained_integration import Plant
+from titop.solvers.simulation.plant import Plant
 
 #: Step of the one-sided differences by which efforts that depend on the state are differentiated; of all slopes only these
 #: are not exact, which costs Newton's method a little of its speed and the solution nothing.

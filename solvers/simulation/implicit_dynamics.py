@@ -12,8 +12,8 @@ import numpy as np
 from titop.blocks.spatial import Array
 from titop.solvers.loops.loop_derivatives import inverse_derivatives
 from titop.solvers.loops.multipliers import independent_rows
-from titop.solvers.simulation.constrained_integration import Plant
 from titop.solvers.simulation.feedback_slopes import feedback_slopes
+from titop.solvers.simulation.plant import Plant
 
 
 class Slopes(NamedTuple):

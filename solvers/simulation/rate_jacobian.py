@@ -17,7 +17,7 @@ from titop.blocks.errors import ModelError
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, quaternion_matrix, skew
 from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.simulation.constrained_integration import project
+from titop.solvers.simulation.closed_states import project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.feedback_slopes import feedback_slopes
 

@@ -154,7 +154,8 @@ def simulate(
         raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
-        from titop.solvers.simulation.constrained_integration import closed_start, require_method
+        from titop.solvers.simulation.closed_states import closed_start
+        from titop.solvers.simulation.projected import require_method
 
         if isinstance(scheme, str):
             require_method(scheme)

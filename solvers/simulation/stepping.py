@@ -14,11 +14,12 @@ from scipy.integrate import BDF, LSODA, OdeSolver, Radau
 from titop.blocks.errors import ConvergenceError, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.simulation.alpha_solver import AlphaSolver
-from titop.solvers.simulation.constrained_integration import Projected, Stepper, integrate_steps, require_method
+from titop.solvers.simulation.constrained_integration import Stepper, integrate_steps
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
+from titop.solvers.simulation.projected import Projected, require_method
 from titop.solvers.simulation.rate_jacobian import RateJacobian
 from titop.solvers.simulation.solution_pieces import Reached
 

@@ -1,0 +1,71 @@
+"""States on the closures: at the start of a simulation, and next to those that an integrator reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.loops.assembling import open_loops, project_configuration, project_velocity, refuse_flipped
+from titop.solvers.loops.closed_dynamics import rank_of_free
+from titop.solvers.loops.multipliers import independent_rows
+from titop.solvers.model import Model
+from titop.solvers.simulation.plant import Plant
+
+#: Start values that miss the closures by less (rad and m, for a system of size one; and their rates) are projected.
+_START = 1e-6
+#: How well loops are closed after each step (rad, and m for a system of size one).
+_CLOSED = 1e-13
+
+
+def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
+    """Return start values on the closures; prescribed motions (`fixed`) keep theirs.
+
+    Raises
+    ------
+    ModelError
+        If they are further away than rounding explains.
+    """
+    rows = model.constraints(q, v)
+    names = f", fixed={list(fixed)}" if fixed else ""
+    if np.abs(model.closure_weights * rows.error).max() > _START:
+        found, advice = f"{open_loops(model, q)} q0 leaves it so", f"start from m.assemble(q0{names})"
+        raise ModelError(Finding("open-start", "q0", found, "a configuration that closes the loops", advice))
+    rates = model.closure_weights * (rows.jacobian @ v)
+    if np.abs(rates).max() > _START * max(1.0, np.abs(v).max()):
+        worst = int(np.abs(rates).argmax())
+        found = f"{model.constraint_names[worst]} changing at {(rows.jacobian @ v)[worst]:.3g}"
+        advice = f"start with m.assemble_velocity(q0, v0{names})"
+        raise ModelError(Finding("open-start", "v0", found, "a velocity that keeps the loops closed", advice))
+    refuse_flipped(model, q)
+    q = model.assemble(q, fixed)
+    return q, model.assemble_velocity(q, v, fixed)
+
+
+def project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> Array:
+    """Return the state on the closures next to a given one, prescribed motions imposed."""
+    model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank
+    q, v = plant.split(t, y)
+    if not model.is_constrained:
+        return np.concatenate([q, v, y[model.nq + model.nv :]])
+    try:
+        q = project_configuration(model, q, fixed, rank, precision)
+        return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
+    except ConvergenceError as error:
+        raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
+
+
+def follow_branch(plant: Plant, state: Array) -> None:
+    """Count the constraints that act anew, unless the state on the closures is next to a singular configuration."""
+    model = plant.model
+    if not model.is_constrained:
+        return
+    q = state[: model.nq]
+    weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
+    if len(independent_rows(weighted[:, ~plant.motion.mask])) != plant.held_rank:
+        try:
+            plant.held_rank = rank_of_free(model, q, plant.motion.mask)
+        except ModelError:
+            return
