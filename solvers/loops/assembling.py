@@ -27,7 +27,7 @@ _CUT = 1e-6
 _STEPS = 100
 _HALVINGS = 12
 #: Guesses at closed configurations, and how many of them are nearer to the neutral one than half a turn.
-_GUESSES = 40
+_GUESSES = 12
 _WIDENING = 4
 
 

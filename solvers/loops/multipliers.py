@@ -51,11 +51,20 @@ def _pivots(matrix: Array, rank: int | None) -> Iterator[tuple[int, float]]:
 
 def redundant_rows(matrix: Array) -> list[int]:
     """Return the rows that depend on those above them."""
-    kept: list[int] = []
-    for row in range(len(matrix)):
-        if len(independent_rows(matrix[[*kept, row]])) > len(kept):
-            kept.append(row)
-    return [row for row in range(len(matrix)) if row not in kept]
+    span = np.zeros((min(matrix.shape), matrix.shape[1]))
+    least = np.sqrt(_DEPENDENT) * np.linalg.norm(matrix, axis=1).max(initial=0.0)
+    redundant, rank = [], 0
+    for number, row in enumerate(matrix):
+        rest = row
+        for _ in range(2):  # the second time for rounding
+            rest = rest - span[:rank].T @ (span[:rank] @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > least and rank < len(span):
+            span[rank] = rest / size
+            rank += 1
+        else:
+            redundant.append(number)
+    return redundant
 
 
 def least_solution(matrix: Array, right: Array, rank: int | None = None) -> Array:

@@ -7,7 +7,7 @@ there the states within a step are projected too, and no step ends so near that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45, DenseOutput, OdeSolver, Radau
@@ -27,6 +27,8 @@ _NEAR = 0.3
 _LANDING = 1e-3
 #: Parts of a step that ended too near to a singular configuration that are tried in its place.
 _SHORTER = (0.95, 0.9, 0.8, 0.65)
+#: Steps next to a singular configuration that are shorter than this part of the whole time lead into it, not across.
+_STUCK = 1e-9
 #: How well loops are closed near singular configurations (rad, and m for a system of size one): as well as rounding lets them.
 _ROUNDING = 1e-17
 
@@ -62,10 +64,10 @@ class Projected:
 
     def __init__(self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any) -> None:
         self._plant, self._steps = plant, 0
-        self._farthest = 0.0
-        self._near = False
-        self._solver = integrator(_right_hand_side(plant, lambda: self._near), start, y0, end, **options)
-        self._look(y0)
+        self._least = _STUCK * abs(end - start)
+        self._farthest = self._away = 0.0
+        self._solver = integrator(_right_hand_side(plant, lambda: self._away < _NEAR), start, y0, end, **options)
+        self._away = self._distance(y0)
 
     @property
     def t(self) -> float:
@@ -93,21 +95,24 @@ class Projected:
         start = vars(self._solver).copy()
         self._try()
         length = self._solver.step_size
-        for part in _SHORTER:
+        for part in _SHORTER if self._away > _LANDING else ():
             if self._distance(self.y) > _LANDING:
                 break
             counted = {name: getattr(self._solver, name) for name in ("nfev", "njev", "nlu")}
             vars(self._solver).update(start | counted | {"h_abs": part * length})
             self._try()
+        if self._away < _LANDING and self._solver.step_size < self._least and self.status == "running":
+            self._give_up(self.t, "steps that shrink to nothing next to a singular configuration")
         self._steps += 1
 
     def _try(self) -> None:
         before, message = self.t, self._solver.step()
         if self.status == "failed":
-            raise ConvergenceError(
-                f"{type(self._solver).__name__} gave up after t = {before:.6g} s of {self._solver.t_bound:.6g} s ({message}); "
-                "perhaps a stiff system, looser tolerances, or a singular configuration"
-            )
+            self._give_up(before, f"{message}; perhaps a stiff system, looser tolerances, or a singular configuration")
+
+    def _give_up(self, t: float, reason: str) -> NoReturn:
+        name, end = type(self._solver).__name__, self._solver.t_bound
+        raise ConvergenceError(f"{name} gave up after t = {t:.6g} s of {end:.6g} s: {reason}")
 
     def _distance(self, y: Array) -> float:
         """Return the distance from a singular configuration, relative to the largest so far."""
@@ -119,16 +124,13 @@ class Projected:
         self._farthest = max(self._farthest, distance)
         return distance / self._farthest if self._farthest else 1.0
 
-    def _look(self, y: Array) -> None:
-        self._near = self._distance(y) < _NEAR
-
     def dense_output(self) -> DenseOutput:
         """Return the state within the last step as a function of time."""
         return self._solver.dense_output()
 
     def go_on(self, state: Array) -> None:
         """Go on from a state."""
-        self._look(state)
+        self._away = self._distance(state)
         self._solver.y = state
         self._solver.f = self._solver.fun(self.t, state)  # both kinds of integrator keep it for the next step
 
