@@ -48,26 +48,17 @@ def require_method(method: str) -> type[OdeSolver]:
     return METHODS[method]
 
 
-class Projected:
-    """An integrator of scipy's that goes on from projected states.
+class Stepping:
+    """An integrator of scipy's, step by step; see `Stepper` of `constrained_integration`.
 
     Parameters
     ----------
     plant : Plant
-    integrator : subclass of scipy.integrate.OdeSolver
-    start, end : float, s
-    y0 : array
-        On the closures.
-    **options
-        ``rtol``, ``atol`` and ``max_step`` of the integrator; ``jac`` of an implicit one.
+    solver : scipy.integrate.OdeSolver
     """
 
-    def __init__(self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any) -> None:
-        self._plant, self._steps = plant, 0
-        self._least = _STUCK * abs(end - start)
-        self._farthest = self._away = 0.0
-        self._solver = integrator(_right_hand_side(plant, lambda: self._away < _NEAR), start, y0, end, **options)
-        self._away = self._distance(y0)
+    def __init__(self, plant: Plant, solver: OdeSolver) -> None:
+        self._plant, self._solver, self._steps = plant, solver, 0
 
     @property
     def t(self) -> float:
@@ -92,6 +83,60 @@ class Projected:
         ConvergenceError
             If the integrator gives up.
         """
+        self._try()
+        self._steps += 1
+
+    def _try(self) -> None:
+        before, message = self.t, self._solver.step()
+        if self.status == "failed":
+            self._give_up(before, f"{message}; perhaps a stiff system, looser tolerances, or a singular configuration")
+
+    def _give_up(self, t: float, reason: str) -> NoReturn:
+        name, end = type(self._solver).__name__, self._solver.t_bound
+        raise ConvergenceError(f"{name} gave up after t = {t:.6g} s of {end:.6g} s: {reason}")
+
+    def dense_output(self) -> DenseOutput:
+        """Return the state within the last step as a function of time."""
+        return self._solver.dense_output()
+
+    def go_on(self, state: Array) -> None:
+        """Go on as if nothing had been: states need no projection."""
+
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted."""
+        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": int(self._solver.njev)}
+
+
+class Projected(Stepping):
+    """An integrator that goes on from projected states.
+
+    Parameters
+    ----------
+    plant : Plant
+    integrator : subclass of scipy.integrate.OdeSolver
+    start, end : float, s
+    y0 : array
+        On the closures.
+    **options
+        ``rtol``, ``atol`` and ``max_step`` of the integrator; ``jac`` of an implicit one.
+    """
+
+    def __init__(self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any) -> None:
+        self._plant = plant
+        self._least = _STUCK * abs(end - start)
+        self._farthest = 0.0
+        self._away = self._distance(y0)
+        right_hand_side = _right_hand_side(plant, lambda: self._away < _NEAR)
+        super().__init__(plant, integrator(right_hand_side, start, y0, end, **options))
+
+    def step(self) -> None:
+        """Make a step; a shorter one if it ended too near to a singular configuration.
+
+        Raises
+        ------
+        ConvergenceError
+            If the integrator gives up, or runs into a singular configuration.
+        """
         start = vars(self._solver).copy()
         self._try()
         length = self._solver.step_size
@@ -105,38 +150,19 @@ class Projected:
             self._give_up(self.t, "steps that shrink to nothing next to a singular configuration")
         self._steps += 1
 
-    def _try(self) -> None:
-        before, message = self.t, self._solver.step()
-        if self.status == "failed":
-            self._give_up(before, f"{message}; perhaps a stiff system, looser tolerances, or a singular configuration")
-
-    def _give_up(self, t: float, reason: str) -> NoReturn:
-        name, end = type(self._solver).__name__, self._solver.t_bound
-        raise ConvergenceError(f"{name} gave up after t = {t:.6g} s of {end:.6g} s: {reason}")
-
     def _distance(self, y: Array) -> float:
         """Return the distance from a singular configuration, relative to the largest so far."""
         model, free = self._plant.model, ~self._plant.motion.mask
-        if not model.is_constrained:
-            return 1.0
         weighted = model.closure_weights[:, None] * model.closure_jacobian(y[: model.nq])
         distance = independence(weighted[:, free], self._plant.held_rank)
         self._farthest = max(self._farthest, distance)
         return distance / self._farthest if self._farthest else 1.0
 
-    def dense_output(self) -> DenseOutput:
-        """Return the state within the last step as a function of time."""
-        return self._solver.dense_output()
-
     def go_on(self, state: Array) -> None:
-        """Go on from a state."""
+        """Go on from the projected state."""
         self._away = self._distance(state)
         self._solver.y = state
         self._solver.f = self._solver.fun(self.t, state)  # both kinds of integrator keep it for the next step
-
-    def statistics(self) -> dict[str, float]:
-        """Return what was counted."""
-        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": int(self._solver.njev)}
 
 
 def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:

@@ -19,7 +19,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
-from titop.solvers.simulation.projected import Projected, require_method
+from titop.solvers.simulation.projected import Projected, Stepping, require_method
 from titop.solvers.simulation.rate_jacobian import RateJacobian
 from titop.solvers.simulation.solution_pieces import Reached
 
@@ -60,17 +60,16 @@ def _solver(
     return Unprojected(plant, _IMPLICIT[method], *span, y0, **options)
 
 
-class Unprojected(Projected):
-    """An integrator of scipy's for a system whose states need no projection; see `Projected`."""
+class Unprojected(Stepping):
+    """An integrator of scipy's for a system whose states need no projection; see `Stepping`."""
 
     def __init__(
         self, plant: DrivenModel, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any
     ) -> None:
         plant.dynamics(start, *plant.split(start, y0))  # raises what is wrong with it
-        self._plant, self._steps = plant, 0
         self._derivative, self._arguments = plant.derivative()
         self._refused: ModelError | None = None
-        self._solver = integrator(self._rate, start, y0, end, **options)
+        super().__init__(plant, integrator(self._rate, start, y0, end, **options))
 
     def _rate(self, t: float, y: Array) -> Array:
         """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
@@ -104,6 +103,3 @@ class Unprojected(Projected):
             self._plant.dynamics(t, *self._plant.split(t, y))
             raise error if self._refused is None else ConvergenceError(f"{error}; {self._refused}") from None
         self._refused = None
-
-    def go_on(self, state: Array) -> None:
-        """Go on as if nothing had been."""

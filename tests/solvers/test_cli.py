@@ -132,9 +132,9 @@ GRIPPER = """<robot name="gripper">
   <link name="palm"/>
   <link name="left"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="right"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="finger" type="continuous"><parent link="palm"/><child link="left"/></joint>
+  <joint name="finger" type="continuous"><axis xyz="1 0 0"/><parent link="palm"/><child link="left"/></joint>
   <joint name="follower" type="continuous">
-    <parent link="palm"/><child link="right"/><mimic joint="finger" multiplier="-2" offset="0.3"/>
+    <axis xyz="1 0 0"/><parent link="palm"/><child link="right"/><mimic joint="finger" multiplier="-2" offset="0.3"/>
   </joint>
 </robot>"""
 
