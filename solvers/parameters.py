@@ -14,10 +14,14 @@ import numpy as np
 from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
-from titop.blocks.rigid_body import moved_pose, pose_parameters
+from titop.blocks.joint import Joint
+from titop.blocks.rigid_body import RigidBody, moved_pose, pose_parameters
 from titop.graph.assembly import Assembly, loop_among, reflect_rotors
 from titop.graph.system import Connection
 from titop.solvers.arguments import read_mapping
+
+#: First parts of the names of parameters at which bodies and joints do not look for what is suspicious.
+_HARMLESS = {"com", "axis", "axis1", "axis2", "pitch", "rest", "armature"}
 
 
 def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
@@ -64,7 +68,8 @@ def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[
         Look at the blocks of these parameters only.
     """
     findings = []
-    for name in dict.fromkeys(entry.partition(".")[0] for entry in names or values):
+    looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values[entry])]
+    for name in dict.fromkeys(entry.partition(".")[0] for entry in looked_at):
         block = assembly.blocks.get(name)
         if block is not None:
             own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
@@ -72,6 +77,14 @@ def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[
             known = {str(finding) for finding in block.check()[1]} if found else set()
             findings += [finding for finding in found if str(finding) not in known]
     return findings
+
+
+def _is_harmless(assembly: Assembly, name: str, value: float) -> bool:
+    """Return whether a parameter is none that bodies and joints look at; looking would cost most of a change."""
+    block, *entry = name.split(".")
+    if getattr(type(assembly.blocks.get(block)), "check", None) not in (RigidBody.check, Joint.check):
+        return False
+    return (entry == ["mass"] and value > 0) or "position" in entry or entry[0] in _HARMLESS
 
 
 def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], stacklevel: int = 4) -> None:
