@@ -32,7 +32,9 @@ def doubtful_units(system: System) -> Iterator[Finding]:
     places = [connection.placement.position for connection in system.connections]
     places += [pose.position for block in blocks if isinstance(block, PortedBlock) for pose in block.port_poses.values()]
     places += [body.com for body in bodies]
-    yield from _large_inertias(bodies, max((float(np.linalg.norm(place)) for place in places), default=0.0))
+    with np.errstate(over="ignore"):
+        reach = max((float(np.linalg.norm(place)) for place in places), default=0.0)
+    yield from _large_inertias(bodies, reach)
 
 
 def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
@@ -44,11 +46,11 @@ def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
             yield Finding("far-masses", f"{least}.mass", value, expected, advice)
 
 
-@np.errstate(all="ignore")
 def _large_inertias(bodies: list[RigidBody | FlexibleBody], reach: float) -> Iterator[Finding]:
     """Compare radii of gyration with the largest distance in the system: a wheel's own ports tell nothing of its size."""
     for body in bodies:
-        radius = float(np.sqrt(np.abs(body.inertia).max() / body.mass))
+        with np.errstate(all="ignore"):  # infinite for numbers out of range
+            radius = float(np.sqrt(np.abs(body.inertia).max() / body.mass))
         if reach > 0 and radius > _GYRATION * reach:
             value = f"a radius of gyration of {radius:.3g} m, where everything is within {reach:.3g} m"
             advice = "divide by 1e6 if these are kg mm^2 (g mm^2: by 1e9)"
