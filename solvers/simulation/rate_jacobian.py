@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.block import Block
-from titop.blocks.errors import ModelError
+from titop.blocks.errors import ConvergenceError, ModelError
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, quaternion_matrix, skew
 from titop.solvers.control.control_loop import ContinuousLoop
@@ -49,7 +49,7 @@ class RateJacobian:
         """
         try:
             self._last = self._at(t, y)
-        except ModelError:
+        except (ModelError, ConvergenceError):
             if self._last is None:
                 raise
         return self._last
