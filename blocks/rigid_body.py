@@ -214,11 +214,36 @@ class RigidBody(PortedBlock):
         return changed
 
 
+def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
+    """Tell whether a body can have an inertia of these entries, without computing its principal moments.
+
+    Half the trace less the inertia is the integral of ``r r^T`` over the mass. That none of its principal values is negative
+    says all: principal moments are sums of two of them. Pivots tell, after 1e-10 of the trace is added for rounding; that
+    changes the principal moments by less than the rounding that `check_inertia` allows.
+    """
+    half = (0.5 + 1e-10) * (xx + yy + zz)
+    return is_positive(half - xx, half - yy, half - zz, -xy, -xz, -yz) or not (xx or yy or zz or xy or xz or yz)
+
+
+def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
+    """Tell whether a symmetric 3x3 matrix of these entries is positive definite: whether all pivots are."""
+    if not xx > 0.0:
+        return False
+    across = xy / xx
+    second = yy - xy * across
+    if not second > 0.0:
+        return False
+    both = yz - xz * across
+    return zz - xz * xz / xx - both * both / second > 0.0
+
+
 def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:
     """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings.
 
     `moved` (kg m^2) is what the inertia at the body's reference frame has more: where that was given, its rounding is left.
     """
+    if is_plainly_sound(*(float(inertia[ij]) for ij in INERTIA_ENTRIES.values())):
+        return
     moments = np.linalg.eigvalsh(inertia)
     tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(moved)
     if moments[0] < -tolerance:

@@ -8,7 +8,7 @@ Read in this order:
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
 - `compiled` (with `packed`, `compiled_slopes`), `laws`, `kernels`: the same in compiled code, for users;
 - `loops`: rigid closures and gears; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;
-- `conditioning` (with `element_parts`): what elimination loses to rounding;
+- `conditioning` (with `element_parts`, `inertial_changes`): what elimination loses to rounding;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name; `extras`: optional libraries; `workers`: several
   processes;
 - `simulation`: integrating in time, trajectories, pictures; `control`: control loops around a model;

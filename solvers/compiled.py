@@ -32,11 +32,6 @@ class CompiledModel(CompiledSlopes):
         """Leave out compiled functions, which cannot be sent to another process; it loads its own."""
         return {name: value for name, value in self.__dict__.items() if name not in _FUNCTIONS}
 
-    @property
-    def _entries(self) -> Any:
-        """The whole-system kernels of a system whose blocks are all compiled."""
-        return entries if self._rigid else modal_entries
-
     # -- forward and inverse dynamics: straight into the kernel, and only on a fault back to find its cause ------------
 
     @cached_property

@@ -19,11 +19,12 @@ from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import overflow, read_mapping
 from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.element_parts import element_parts
+from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, modal_entries, pack
 from titop.solvers.laws import modal_tables, write_law, write_ports
 from titop.solvers.model import Model
-from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
@@ -49,13 +50,19 @@ class PackedModel(Model):
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
         self._passive = True
+        self._added: tuple[Self, list[Push]] | None = None
         modal = tuple(general for general in self._tables.general if is_modal(general.block))
         self._foreign = tuple(general for general in self._tables.general if not is_modal(general.block))
         self._modal = modal_tables(modal) if modal else None
         self._rigid = not self._tables.general
         self._flexible = bool(modal) and not self._foreign and not self.is_constrained
         self._simple_inverse = self._rigid and not self.is_constrained
-        self._coefficients = self._constraint_coefficients()
+        self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
+        self._frames = np.empty((len(self._tables.constants), 12))
+        self._ports = np.empty((len(self._tables.port_table), 12))
+        self._floats[1 : len(self._tables.constants), layout.ROUNDING] = NO_INERTIA
+        for row, coefficients in self._constraint_coefficients():
+            self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self._pack()
 
     def _check_interactions(self) -> None:
@@ -75,25 +82,10 @@ class PackedModel(Model):
             raise ModelError(findings)
 
     def _pack(self) -> bool:
-        """Fill the table of floats from the parameters; return whether they are usable."""
-        tables = self._tables
-        self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
-        self._frames = np.empty((len(tables.constants), 12))
-        self._ports = np.empty((len(tables.port_table), 12))
-        status = entries.pack(
-            self._ints,
-            tables.sources,
-            tables.constants,
-            tables.port_table,
-            self._params,
-            self._floats,
-            self._frames,
-            self._ports,
-        )
-        self._floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
-        for row, coefficients in self._coefficients:
-            self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
-        return status == layout.OK
+        """Write the parameters into the tables of floats; return whether they are usable."""
+        tables, filled = self._tables, (self._floats, self._frames, self._ports)
+        status = entries.pack(self._ints, tables.sources, tables.constants, tables.port_table, self._params, *filled)
+        return bool(status == layout.OK)
 
     @property
     def _arrays(self) -> tuple[Array, ...]:
@@ -104,6 +96,11 @@ class PackedModel(Model):
     def is_compiled(self) -> bool:
         """Whether the kernels know the law of every block: rigid and flexible bodies and built-in joints."""
         return not self._foreign
+
+    @property
+    def _entries(self) -> Any:
+        """The whole-system kernels of a system whose blocks are all compiled."""
+        return entries if self._rigid else modal_entries
 
     def _constraint_coefficients(self) -> list[tuple[int, Array]]:
         """Return first row and weighted coefficients of the constraints of every rigid closure and gear."""
@@ -151,16 +148,18 @@ class PackedModel(Model):
                     rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
             floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
+        model._added = self, pushes
         model._ints[0, layout.LOADS] += len(pushes)
         model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in pushes)
         return model
 
     def _variant(self) -> Self:
         """Return a shallow copy whose tables may be replaced."""
+        attributes = self.__dict__.copy()
+        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly", "compliant_loops"):
+            attributes.pop(derived, None)
         model = object.__new__(type(self))
-        model.__dict__.update(self.__dict__)
-        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly"):
-            model.__dict__.pop(derived, None)
+        model.__dict__ = attributes
         return model
 
     @cached_property
@@ -217,17 +216,37 @@ class PackedModel(Model):
         return min(_PLAINLY_SOUND, 1e-2 / max(self.nv, 1) ** 2)
 
     def _doubtful_pivots(self) -> list[Pivots]:
-        strict, doubtful = self._variant(), []
-        strict._floats = self._floats.copy()
-        strict._floats[1 : len(self._tables.constants), layout.ROUNDING] = self._plainly_sound
-        for q in (self._at_rest[0], self._elsewhere):
-            try:
-                strict._dynamics_at_rest(q)
-            except ModelError:
-                doubtful.append(self.pivots(q))
-        for pivots in doubtful:
+        moves = self._moves_at_rest(self._plainly_sound)
+        rounding = self._floats[1 : len(self._tables.constants), layout.ROUNDING]
+        rounding[:] = self._plainly_sound
+        doubtful = [] if moves else [q for q in (self._at_rest[0], self._elsewhere) if self._is_refused(q)]
+        rounding[:] = NO_INERTIA
+        found = [self.pivots(q) for q in doubtful]
+        for pivots in found:
             self._look_closer(pivots)
-        return doubtful
+        return found
+
+    @cached_property
+    def _ample(self) -> Array | None:
+        """The parameters, if masses and inertias near them leave all coordinates plainly sound (see `inertial_changes`)."""
+        return self._params if self._moves_at_rest(self._plainly_sound * NEAR**2) else None
+
+    def _moves_at_rest(self, part: float) -> bool:
+        """Whether kernels alone find accelerations at both configurations of `check_inertia`, keeping this part everywhere."""
+        if self._foreign:
+            return False
+        floats = self._floats.copy()
+        floats[1 : len(self._tables.constants), layout.ROUNDING] = part
+        forward, (q, v, tau), a = self._entries.forward_dynamics.compiled, self._at_rest, np.empty(self.nv)
+        tables = (self._ints, floats, *(self._modal or ()))
+        return all(forward(*tables, at, v, tau, a) == layout.OK for at in (q, self._elsewhere))
+
+    def _is_refused(self, q: Array) -> bool:
+        try:
+            self._dynamics_at_rest(q)
+        except ModelError:
+            return True
+        return False
 
     def _look_closer(self, pivots: Pivots) -> None:
         """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""
@@ -290,21 +309,32 @@ class PackedModel(Model):
 
     def changed(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
         values = read_mapping("parameters", values)
+        if self._added:
+            unloaded, pushes = self._added
+            model, findings = unloaded.changed(values)
+            return model._pushed(pushes), findings
         index = self._packed_parameters
         model = self._variant()
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
-        model.__dict__.pop("compliant_loops", None)
         for name, value in values.items():
             if name not in index or not isinstance(value, int | float):
                 return self._rebuilt(values)
             model._params[index[name]] = value
+        model._floats, model._frames, model._ports = self._floats.copy(), self._frames.copy(), self._ports.copy()
         if not model._pack():
             return self._rebuilt(values)
+        bodies = {self._inertial_parameters.get(name, -1) for name in values}
+        if -1 not in bodies and self._ample is not None and are_near(self._ample, model._params, bodies):
+            return model, []
+        model.__dict__.pop("_ample", None)
         if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
             for name in ("_ranks_met", "_expected_rank", "_forward"):
                 model.__dict__.pop(name, None)
-        return model, suspicions(self._assembly, model._changes, values) + model.check_inertia()
+        errors, warnings = look_at(self._assembly, model._changes, values)
+        if errors:
+            raise ModelError(errors)
+        return model, warnings + model.check_inertia()
 
     def _rebuilt(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""
@@ -327,6 +357,10 @@ class PackedModel(Model):
                 continue
             index[name] = position
         return index
+
+    @cached_property
+    def _inertial_parameters(self) -> dict[str, int]:
+        return inertial_parameters(self._assembly, self._packed_parameters)
 
     def _sprung_joints(self) -> set[str]:
         joints = (connection.joint for connection in self._assembly.connections)

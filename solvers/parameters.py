@@ -15,7 +15,7 @@ from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.joint import Joint
-from titop.blocks.rigid_body import RigidBody, moved_pose, pose_parameters
+from titop.blocks.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.graph.assembly import Assembly, loop_among, reflect_rotors
 from titop.graph.system import Connection
 from titop.solvers.arguments import read_mapping
@@ -58,7 +58,14 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
 
 
 def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None) -> list[Finding]:
-    """Return what values that blocks accept make suspicious that was not before.
+    """Return what values that blocks accept make suspicious that was not before; arguments as in `look_at`."""
+    return look_at(assembly, values, names)[1]
+
+
+def look_at(
+    assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None
+) -> tuple[list[Finding], list[Finding]]:
+    """Return what blocks refuse of changed values, and what is suspicious that was not before.
 
     Parameters
     ----------
@@ -67,24 +74,32 @@ def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[
     names : iterable of str, optional
         Look at the blocks of these parameters only.
     """
-    findings = []
-    looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values[entry])]
+    errors, warnings = [], []
+    looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values)]
     for name in dict.fromkeys(entry.partition(".")[0] for entry in looked_at):
         block = assembly.blocks.get(name)
         if block is not None:
             own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
-            found = _changed_block(block, own).check()[1]
+            refused, found = _changed_block(block, own).check()
             known = {str(finding) for finding in block.check()[1]} if found else set()
-            findings += [finding for finding in found if str(finding) not in known]
-    return findings
+            errors += refused
+            warnings += [finding for finding in found if str(finding) not in known]
+    return errors, warnings
 
 
-def _is_harmless(assembly: Assembly, name: str, value: float) -> bool:
-    """Return whether a parameter is none that bodies and joints look at; looking would cost most of a change."""
-    block, *entry = name.split(".")
-    if getattr(type(assembly.blocks.get(block)), "check", None) not in (RigidBody.check, Joint.check):
+def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> bool:
+    """Return whether bodies and joints find nothing in a parameter; to let them look would cost most of a change."""
+    block_name, *entry = name.split(".")
+    block: Any = assembly.blocks.get(block_name)
+    if getattr(type(block), "check", None) not in (RigidBody.check, Joint.check):
         return False
-    return (entry == ["mass"] and value > 0) or "position" in entry or entry[0] in _HARMLESS
+    if entry == ["mass"]:
+        return values[name] > 0
+    if entry[0] == "inertia":
+        given = ((f"{block_name}.inertia.{each}", ij) for each, ij in INERTIA_ENTRIES.items())
+        sound = is_plainly_sound(*(values[key] if key in values else float(block.inertia[ij]) for key, ij in given))
+        return sound and values.get(f"{block_name}.mass", block.mass) > 0
+    return "position" in entry or entry[0] in _HARMLESS
 
 
 def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], stacklevel: int = 4) -> None:

@@ -231,7 +231,7 @@ def _pack_frame(sources, i, params, turn, frames):
 
 @helper
 def _pack_body(sources, i, params, frames, floats):
-    """Write mass, first moment and inertia about the element's origin; return 1 if they are not physical."""
+    """Write mass, first moment and inertia about the element's origin; return 1 for a negative mass."""
     o = sources[i, BODY]
     if o < 0:
         for k in range(10):
@@ -255,24 +255,7 @@ def _pack_body(sources, i, params, frames, floats):
     floats[i, INERTIA + 3] = m[1] - mass * cx * cy
     floats[i, INERTIA + 4] = m[2] - mass * cx * cz
     floats[i, INERTIA + 5] = m[5] - mass * cy * cz
-    return 0 if mass >= 0.0 and _is_inertia(xx, yy, zz, xy, xz, yz) else 1
-
-
-@helper
-def _is_inertia(xx, yy, zz, xy, xz, yz):
-    """Tell whether all principal minors are non-negative, within rounding."""
-    scale = abs(xx) + abs(yy) + abs(zz)
-    one, two, three = -1e-9 * scale, -1e-9 * scale * scale, -1e-9 * scale * scale * scale
-    determinant = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
-    return (
-        xx >= one
-        and yy >= one
-        and zz >= one
-        and xx * yy - xy * xy >= two
-        and xx * zz - xz * xz >= two
-        and yy * zz - yz * yz >= two
-        and determinant >= three
-    )
+    return 0 if mass >= 0.0 else 1
 
 
 @helper

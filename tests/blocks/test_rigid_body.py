@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
+from titop.blocks.rigid_body import INERTIA_ENTRIES, is_plainly_sound
 
 INERTIA = np.array([[0.5, 0.1, 0.0], [0.1, 0.6, -0.05], [0.0, -0.05, 0.7]])
 
@@ -144,3 +145,21 @@ def test_add_port_takes_a_pose() -> None:
     assert arm.port_poses["tip"] == pose
     with pytest.raises(tt.ModelError, match=r"arm\.other: .*one orientation"):
         arm.add_port("other", pose, np.eye(3))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_plainly_sound_has_sound_principal_moments(seed: int) -> None:
+    """Of any size, from spheres to needles and a little beyond: nothing that principal moments refuse is passed."""
+    rng, passed = np.random.default_rng(seed), 0
+    for _ in range(300):
+        second = 10.0 ** rng.uniform(-12, 0, 3) * rng.choice([1.0, 1.0, 0.0, -1e-3], 3)
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        inertia = turn @ np.diag(second.sum() - second) @ turn.T * 10.0 ** rng.uniform(-40, 40)
+        inertia = (inertia + inertia.T) / 2
+        moments = np.linalg.eigvalsh(inertia)
+        slack = 1e-9 * np.abs(moments).max()  # the rounding that is allowed
+        sound = moments[0] >= -slack and moments[2] <= moments[0] + moments[1] + slack
+        plain = is_plainly_sound(*(float(inertia[ij]) for ij in INERTIA_ENTRIES.values()))
+        assert sound or not plain
+        passed += plain
+    assert 50 < passed < 250
