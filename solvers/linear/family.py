@@ -147,10 +147,21 @@ class Family:
         linear = linearise(stack, self.drives, self.readings, independent)
         u = np.zeros((count, model.nu)) if stack.u is None else stack.u
         y = self._outputs(stack, linear.a, linear.tau)
-        residual = linear.a if not stack.v.any() else np.maximum(np.abs(linear.a), np.abs(linear.drift))
         valid = np.ones(count, dtype=bool)
         return Results(
-            linear.A, linear.B, linear.C, linear.D, stack.q, stack.v, linear.tau, u, y, residual, valid, linear.states
+            linear.A,
+            linear.B,
+            linear.C,
+            linear.D,
+            stack.q,
+            stack.v,
+            linear.tau,
+            u,
+            y,
+            linear.a,
+            linear.drift,
+            valid,
+            linear.states,
         )
 
     def _stacked(self, points: Sequence[OperatingPoint]) -> Points:

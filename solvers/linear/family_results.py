@@ -22,7 +22,8 @@ class Results:
     tau: Array
     u: Array
     y: Array
-    residual: Array
+    a: Array
+    drift: Array
     valid: Array
     states: Array
 

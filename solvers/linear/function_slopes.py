@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.balance import reaches
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.variation import Snapshot, Variation
 
 _COMPLEX_STEP = 1e-30
-_REAL_STEP = 1e-3
-#: Sixth-order central difference: offset in steps, weight.
-_STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
-#: How well complex steps and differences have to agree for the former to be believed.
-_AGREEMENT = 1e-6
+#: Where the search for the step of differences begins, over what the state is.
+_FIRST_STEP = 1e-3
+#: How well complex steps and differences have to agree for the former to be believed: of the slope, and over the rounding
+#: of the function's values.
+_AGREEMENT, _NOISE = 1e-6, 1e3
 
 
 def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
@@ -42,7 +44,7 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
 
 
 def function_slopes(at: Snapshot, change: Variation, name: str, function: Callable[..., Any], drives: Drives) -> Array:
-    """Return the change (outputs, z) of a function: by complex steps if it takes them, else by sixth-order differences."""
+    """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
     actuators = np.zeros((at.model.nu, len(drives.channels)))
     for column, drive in enumerate(drives.channels):
         if drive.kind == "actuator":
@@ -54,8 +56,19 @@ def function_slopes(at: Snapshot, change: Variation, name: str, function: Callab
     def along(column: int, step: Any) -> list[Array]:
         return [x + step * dx[:, column] for x, dx in zip(state, changes, strict=True)]
 
+    sizes = np.concatenate([reaches(at.model, at.q), *(np.abs(x) for x in state[1:])])
+    moved = np.abs(np.vstack([change.q, *changes[1:]]))
+
+    def difference(column: int) -> tuple[Array, Array]:
+        both = (sizes > 0) & (moved[:, column] > 0)
+        start = _FIRST_STEP * float((sizes[both] / moved[both, column]).min(initial=np.inf))
+        return _difference(
+            lambda s: function_value(name, function, *along(column, s)), start if start < np.inf else _FIRST_STEP
+        )
+
     columns = range(q_change.shape[1])
-    differences = np.column_stack([_difference(name, function, along, column) for column in columns])
+    pairs = [difference(column) for column in columns]
+    differences, allowed = (np.column_stack(part) for part in zip(*pairs, strict=True))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
@@ -63,13 +76,12 @@ def function_slopes(at: Snapshot, change: Variation, name: str, function: Callab
             exact = np.imag(np.column_stack(steps)) / _COMPLEX_STEP
     except (TypeError, ValueError, np.exceptions.ComplexWarning):
         return differences
-    scale = max(1.0, float(np.abs(differences).max(initial=0.0)))
-    return exact if np.abs(exact - differences).max(initial=0.0) < _AGREEMENT * scale else differences
+    return exact if (np.abs(exact - differences) <= allowed).all() else differences
 
 
-def _difference(name: str, function: Callable[..., Any], along: Callable[[int, Any], list[Array]], column: int) -> Array:
-    total: Any = 0.0
-    for k, weight in _STENCIL:
-        ahead, behind = (function_value(name, function, *along(column, sign * k * _REAL_STEP)) for sign in (1, -1))
-        total = total + weight / _REAL_STEP * (ahead - behind)
-    return np.asarray(total)
+def _difference(value: Callable[[float], Array], start: float) -> tuple[Array, Array]:
+    """Return the derivative of a function of a number at zero, and how far complex steps may be from it."""
+    step = settled_step(lambda s: list(value(s)), start) or start
+    slope = derivative(value, step)
+    rounding = np.finfo(float).eps * np.abs(value(0.0)) / step
+    return slope, _AGREEMENT * np.abs(slope) + _NOISE * rounding

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, warn
 from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.linearisation import Points, linearise, nearby
@@ -19,10 +20,6 @@ from titop.solvers.model import Model
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-#: Accelerations (m/s^2, rad/s^2) from which on a point is said not to be an equilibrium; and the errors of its coordinates and
-#: rates that excuse larger ones in stiff systems.
-_AT_REST, _TOLERANCE = 1e-6, 1e-8
 
 
 def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
@@ -57,7 +54,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     a, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     drift = A[model.nv :, : model.nv] @ point.v
     if a.any() or drift.any():
-        _warn_away_from_equilibrium(model, np.arange(model.nv), a, drift, A[model.nv :])
+        _warn_away_from_equilibrium(point, np.arange(model.nv), a, drift, A[model.nv :])
     return A, B
 
 
@@ -139,7 +136,7 @@ def linearize(
     moving = np.array([k for k in kept if linear.states[k] >= at.model.nv], dtype=int)
     moving = moving[~drives.prescribed[linear.states[moving] - at.model.nv]]
     rates = linear.states[moving] - at.model.nv
-    _warn_away_from_equilibrium(at.model, rates, linear.a[0, rates], linear.drift[0, rates], linear.A[0][moving])
+    _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], drives, readings, at.model.name)
 
@@ -169,17 +166,19 @@ def named_system(
     return system
 
 
-def _warn_away_from_equilibrium(model: Model, rates: Array, a: Array, drift: Array, slopes: Array) -> None:
-    """Warn when coordinates are accelerated, now or while the reference moves.
+def _warn_away_from_equilibrium(
+    point: OperatingPoint, rates: Array, a: Array, drift: Array, slopes: Array | None = None
+) -> None:
+    """Warn when some of the coordinates (`rates` are entries of v) are accelerated, now or while the reference moves.
 
-    `rates` are entries of v; `a`, `drift` and the rows of `slopes` are their accelerations, and how these change.
+    `a`, `drift` and `slopes` (if known) are as in `excess`.
     """
-    allowed = _AT_REST + _TOLERANCE * np.abs(slopes).sum(axis=1)
-    for what, values in (("accelerated", a), ("accelerated ever more", drift)):
-        excess = np.abs(values) / allowed
-        if excess.max(initial=0.0) > 1:
-            worst = int(excess.argmax())
-            name, found = model.coordinate_names[rates[worst]], f"{what} by {values[worst]:.3g}"
+    for what, values, parts in zip(
+        ("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift, slopes), strict=True
+    ):
+        if parts[rates].max(initial=0.0) > 1:
+            worst = rates[int(parts[rates].argmax())]
+            name, found = point.model.coordinate_names[worst], f"{what} by {values[worst]:.3g}"
             advice = "find an equilibrium with tt.trim; this model holds for short times only"
             warn([Finding("no-equilibrium", f"point: {name}", found, "no acceleration", advice)], stacklevel=4)
             return

@@ -12,6 +12,7 @@ from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
+from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
@@ -22,9 +23,6 @@ from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.signals import state_signals
 from titop.solvers.model import Model
 from titop.solvers.parameters import warn_of_samples
-
-#: Accelerations (m/s^2, rad/s^2) from which on a given point is said not to be an equilibrium.
-_AT_REST = 1e-6
 
 #: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000
@@ -127,10 +125,12 @@ def lpv(
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
         results = family.given(points, targets, lines, _read_workers(workers), progress)
-    return _assembled(family, axes, grid, results, omit, points is not None)
+    return _assembled(family, axes, grid, results, omit, points)
 
 
-def _assembled(family: Family, axes: dict[str, Array], grid: bool, results: Results, omit: Any, given: bool) -> LPVModel:
+def _assembled(
+    family: Family, axes: dict[str, Array], grid: bool, results: Results, omit: Any, points: Sequence[OperatingPoint] | None
+) -> LPVModel:
     """Return the family's model: states left out, arrays in the grid's shape."""
     model, drives, readings = family.guess.model, family.drives, family.readings
     signals, valid = state_signals(model), results.valid
@@ -140,8 +140,8 @@ def _assembled(family: Family, axes: dict[str, Array], grid: bool, results: Resu
     if omitted.size:
         kept = kept_states(results.states, (A[valid], C[valid]), signals, omitted, readings, family.nearby)
         A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
-    if given:
-        _warn_away_from_equilibria(model, results, results.states[kept])
+    if points is not None:
+        _warn_away_from_equilibria(points, results, results.states[kept])
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
 
     def shaped(array: Array) -> Array:
@@ -171,13 +171,15 @@ def _assembled(family: Family, axes: dict[str, Array], grid: bool, results: Resu
     )
 
 
-def _warn_away_from_equilibria(model: Model, results: Results, states: Array) -> None:
+def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:
+    model = points[0].model
     rates = states[states >= model.nv] - model.nv
-    left = np.abs(results.residual[:, rates])
-    away = int((left.max(axis=1, initial=0.0) > _AT_REST).sum())
+    parts = np.array([np.maximum(*excess(*each)) for each in zip(points, results.a, results.drift, strict=True)])[:, rates]
+    away = int((parts.max(axis=1, initial=0.0) > 1.0).sum())
     if away:
-        row, column = np.unravel_index(int(left.argmax()), left.shape)
-        found = f"{away} of {len(left)}; the worst, points[{row}], with {left[row, column]:.3g}"
+        row, column = np.unravel_index(int(parts.argmax()), parts.shape)
+        left = max(abs(results.a[row, rates[column]]), abs(results.drift[row, rates[column]]))
+        found = f"{away} of {len(parts)}; the worst, points[{row}], with {left:.3g}"
         where = f"points: {model.coordinate_names[rates[column]]}"
         advice = "trim them: leave points= out"
         warn([Finding("no-equilibrium", where, found, "points without acceleration", advice)], stacklevel=4)
@@ -260,7 +262,7 @@ def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array
         values = values_of(points, name)
         error = np.abs(values - targets[:, column])
         worst = int(error.argmax())
-        if error[worst] > _SAME * max(1.0, float(np.abs(targets[:, column]).max())):
+        if error[worst] > _SAME * (float(np.abs(targets[:, column]).max()) or 1.0):
             expected = f"{name} = {targets[worst, column]:.9g}"
             advice = "give points and values in the same order, the last parameter fastest"
             raise ModelError(Finding("other-value", f"points[{worst}]", f"{values[worst]:.9g}", expected, advice))

@@ -102,11 +102,14 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def _size(self) -> float:
-        """The largest distance between a port or a placement and its frame (m)."""
-        poses = [connection.placement for connection in self._assembly.connections]
-        for block in self._assembly.blocks.values():
-            poses += getattr(block, "port_poses", {}).values()
-        return max((float(np.linalg.norm(pose.position)) for pose in poses), default=0.0) or 1.0
+        """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; one without any."""
+        blocks = self._assembly.blocks.values()
+        placements = [connection.placement for connection in self._assembly.connections]
+        ports = [pose for block in blocks for pose in getattr(block, "port_poses", {}).values()]
+        for places in ([pose.position for pose in (*placements, *ports)], [getattr(block, "com", 0.0) for block in blocks]):
+            if largest := max((float(np.linalg.norm(place)) for place in places), default=0.0):
+                return largest
+        return 1.0
 
     def coordinate_sizes(self, weighted: Array) -> Array:
         """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.

@@ -1,0 +1,83 @@
+"""How large an acceleration is that terms which balance may leave: in parts of what each would do alone, whatever the units.
+
+A coordinate's reach is what it goes until things look different: a radian, the system's size, or for coordinates of flexible
+bodies where they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.model import Model
+
+#: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
+_OF_TERMS = 1e-6
+#: Errors of coordinates and rates, over their reach, that excuse larger accelerations in stiff systems.
+_OF_REACH = 1e-8
+
+
+def reaches(model: Model, q: Array) -> Array:
+    """Return how far each coordinate (nv) goes until things look different."""
+    units = np.array(model.assembly.coordinate_units)
+    here = np.abs(model.difference(model.neutral(), q))
+    return np.where(units == "rad", 1.0, np.where(units == "m", model._size, here))
+
+
+def motion_rate(model: Model, q: Array, v: Array) -> float:
+    """Return the largest of the rates (1/s) over the coordinates' reaches; zero at rest."""
+    along = reaches(model, q)
+    return float(np.abs(np.divide(v, along, out=np.zeros(len(v)), where=along > 0)).max(initial=0.0))
+
+
+def excess(point: OperatingPoint, a: Array, drift: Array, slopes: Array | None = None) -> tuple[Array, Array]:
+    """Return accelerations, and their rates along the motion, in parts of what is allowed (nv each).
+
+    Parameters
+    ----------
+    point : OperatingPoint
+    a, drift : (nv,) arrays
+        Accelerations, and their rates of change while the point moves.
+    slopes : (nv, 2nv) array, optional
+        Derivatives of the accelerations by coordinates and rates, if known.
+    """
+    model, rate = point.model, motion_rate(point.model, point.q, point.v)
+    along = reaches(model, point.q)
+    if slopes is None:
+        slopes = _slopes(point)[0]
+    allowed = _OF_REACH * np.abs(slopes) @ np.concatenate([along, rate * along])
+    found = _parts(a, drift, allowed, rate)
+    if max(part.max(initial=0.0) for part in found) <= 1.0:
+        return found
+    return _parts(a, drift, allowed + _OF_TERMS * _alone(point, along, rate), rate)
+
+
+def _parts(a: Array, drift: Array, allowed: Array, rate: float) -> tuple[Array, Array]:
+    """Return both in parts of what is allowed; nothing is no part of anything."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        now, later = (np.where(found == 0.0, 0.0, np.abs(found) / of) for found, of in ((a, allowed), (drift, rate * allowed)))
+    return now, later
+
+
+def _slopes(point: OperatingPoint) -> tuple[Array, Array]:
+    """Return the derivatives of the accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
+    nv = point.model.nv
+    _, A, B = point.model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    return A[nv:], B[nv:]
+
+
+def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
+    """Return the sum of the accelerations (nv) that each term would give alone, their signs left out."""
+    model, q, v = point.model, point.q, point.v
+    weight = model.gravity_effects(q)
+    efforts = [point.tau, model.motor_efforts(point.u), weight, model.nonlinear_effects(q, v) - weight]
+    efforts.append(model.passive_efforts(q, v))
+    for port, inertial, wrench in model.external_pushes(point.wrenches, point.u):
+        rotation = model.pose(port, q)[0] if inertial else np.eye(3)
+        own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
+        efforts.append(model.jacobian(port, q).T @ own)
+    total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
+    falling = float(np.linalg.norm(model.gravity)) / model._size
+    alone: Array = np.abs(_slopes(point)[1]) @ total + along * (falling + rate**2)
+    return alone
