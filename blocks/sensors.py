@@ -142,3 +142,7 @@ class WheelMomentum(_JointSensor):
     def __init__(self, name: str, joint: str | Block, inertia: float) -> None:
         super().__init__(name, joint)
         self.inertia = self.reader.non_negative("inertia", inertia, "negative-inertia")
+
+
+#: The kinds that models can read.
+KINDS = Accelerometer | Gyro | PoseSensor | Encoder | Tachometer | ReactionSensor | WheelMomentum

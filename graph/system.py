@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
 
-from titop.blocks.actuators import Actuator
+from titop.blocks.actuators import Actuator, Motor, PortActuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.closure import Closure
@@ -22,7 +22,7 @@ from titop.blocks.pose import Pose, read_pose
 from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import World
 from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.sensors import Sensor
+from titop.blocks.sensors import KINDS, Sensor
 from titop.blocks.spatial import Array
 from titop.graph.include import Included, include
 
@@ -235,8 +235,9 @@ class System:
             self.connect(actuator.target, actuator.rotor, actuator.bearing)
             self.add_actuator(actuator.motor)
             self.add_sensor(actuator.momentum)
-        elif not isinstance(actuator, Actuator):
-            self._report("not-an-actuator", "add_actuator", actuator, "an actuator", "use tt.Motor, tt.Thruster, tt.Force, ...")
+        elif not isinstance(actuator, Motor | PortActuator):
+            expected = "an actuator of a joint or a port"
+            self._report("not-an-actuator", "add_actuator", actuator, expected, "use tt.Motor, tt.Thruster, tt.Force, ...")
         else:
             self._attach(actuator, self.actuators)
 
@@ -247,8 +248,9 @@ class System:
         ----------
         sensor : Sensor
         """
-        if not isinstance(sensor, Sensor):
-            self._report("not-a-sensor", "add_sensor", sensor, "a sensor", "use tt.Gyro, tt.Accelerometer, tt.Encoder, ...")
+        if not isinstance(sensor, KINDS):
+            expected = "a sensor that models can read"
+            self._report("not-a-sensor", "add_sensor", sensor, expected, "use tt.Gyro, tt.Accelerometer, tt.Encoder, ...")
         else:
             self._attach(sensor, self.sensors)
 

@@ -10,6 +10,8 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.systems import random_state
+from titop.blocks.actuators import Actuator
+from titop.blocks.sensors import Sensor
 
 #: Two ways of computing the same sums of a few tens of terms of size ten.
 ROUNDING = {"rtol": 1e-11, "atol": 1e-11}
@@ -183,6 +185,19 @@ def test_unusable_actuators(actuator, code):
     with pytest.raises(tt.ModelError) as caught:
         s.resolve()
     assert code in [finding.code for finding in caught.value.findings]
+
+
+@pytest.mark.parametrize(("base", "code"), [(Actuator, "not-an-actuator"), (Sensor, "not-a-sensor")])
+def test_kinds_of_ones_own_that_models_would_not_hear_of_are_refused(base, code):
+    class Own(base):
+        joint_fields = ("joint",)
+        joint = "elbow.first"
+
+    s = satellite()
+    (s.add_actuator if base is Actuator else s.add_sensor)(Own("mine"))
+    with pytest.raises(tt.ModelError, match=code) as caught:
+        s.resolve()
+    assert "mine" in str(caught.value)
 
 
 @pytest.mark.parametrize(
