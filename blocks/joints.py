@@ -38,7 +38,8 @@ class AxialJoint(ConstantSubspace):
     ----------
     name : str
     axis : array_like (3,)
-        Direction in the joint frame; normalised.
+        Direction in the joint frame, of any length: ``[1, 0, -1]`` is as good as its unit vector, so nothing is said.
+        URDF asks for unit vectors: `from_urdf` tells once of others.
     **passive
         See `Joint`.
     """

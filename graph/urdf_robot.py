@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 REPAIR = "or from_urdf(..., repair=True) mends it"
 #: Most links and joints: some seconds of reading.
 MAX_PARTS = 20_000
+#: How far an axis' length may be from one: directions are typed with three digits, such as 0.707.
+_ROUNDED = 2e-3
 #: Attributes of a mimic element, with what URDF takes where they are missing.
 _MIMIC = {"multiplier": 1.0, "offset": 0.0}
 _LIMITS = ("lower", "upper", "velocity", "effort")
@@ -188,6 +190,9 @@ class RobotReader:
             advice = "give a direction such as 0 0 1"
             self.report.error("zero-axis", f"{name}.axis.xyz", axis.get("xyz"), "a non-zero direction", advice)
             return np.array([1.0, 0.0, 0.0])
+        if abs(np.linalg.norm(direction) - 1.0) > _ROUNDED and kind in AXIAL_KINDS:
+            advice = "titop takes the direction alone; other programs may scale the motion"
+            self.report.suspect("not-unit-axis", name, "an axis that is not of length one", "a unit vector", advice)
         return direction
 
     def _dynamics(self, element: Element, kind: str, name: str) -> tuple[float, float, float]:

@@ -80,7 +80,9 @@ def test_a_revolute_pendulum() -> None:
 
 
 def test_a_prismatic_joint_along_a_slanted_axis() -> None:
-    model = load(one_joint("prismatic", f'<axis xyz="3 0 4"/>{LIMIT}'))
+    """The axis' direction alone counts; that it is no unit vector is told."""
+    with pytest.warns(tt.ModelWarning, match=r"r\.joint: got an axis that is not of length one; expected a unit vector"):
+        model = from_urdf(one_joint("prismatic", f'<axis xyz="3 0 4"/>{LIMIT}')).resolve()
     assert model.inverse_dynamics([0.7], [0.5], [0.2]) == pytest.approx(2 * (GRAVITY * 0.8 + 0.2), rel=ROUNDING)
     np.testing.assert_allclose(model.pose("bob", [2.0])[1], [1.2, 0, 1.6], rtol=ROUNDING)
 
@@ -92,6 +94,20 @@ def test_the_default_axis_is_x_and_suspicious(kind: str) -> None:
         model = from_urdf(text).resolve()
     assert len(caught) == 1
     assert model.mass_matrix([0.0]) == pytest.approx(2.0 if kind == "prismatic" else 0.3, rel=ROUNDING)
+
+
+def test_axes_that_are_no_unit_vectors_are_told_once() -> None:
+    """And not those that were typed with three digits."""
+    more = (
+        '<link name="b2"/><joint name="j2" type="continuous"><parent link="bob"/><child link="b2"/><axis xyz="0 0 2"/></joint>'
+    )
+    text = (
+        one_joint("continuous", '<axis xyz="1 1 0"/>')
+        .replace("</robot>", f"{more}</robot>")
+        .replace('<link name="b2"/>', f'<link name="b2">{inertial()}</link>')
+    )
+    assert warned(text).startswith("r.joint: got an axis that is not of length one (2 times)")
+    load(text.replace("1 1 0", "0.707 0.707 0").replace("0 0 2", "0 0.577 0.816"))
 
 
 @pytest.mark.parametrize("kind", ["fixed", "floating", "planar"])
