@@ -227,6 +227,7 @@ def _contradicting_gears(system: System) -> Iterator[Finding]:
     joints = {c.joint.name: c.joint for c in system.connections}
     lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
     members: dict[str, list[str]] = {}  # by root: its gears
+    followers: dict[str, list[str]] = {}  # by root: the coordinates on its lines, others than itself
     for gear in system.gears:
         driver, driven = _coordinate(joints, gear.driver), _coordinate(joints, gear.driven)
         root, factor, offset = lines.setdefault(driver, (driver, 1.0, 0.0))
@@ -240,9 +241,11 @@ def _contradicting_gears(system: System) -> Iterator[Finding]:
             continue
         if not times:
             continue
-        for name, (old, slope, shift) in list(lines.items()):
-            if old == other:  # driven = times * old + plus = factor * root + offset
-                lines[name] = root, slope * factor / times, shift + slope * (offset - plus) / times
+        moved = [other, *followers.pop(other, [])]
+        for name in moved:  # driven = times * other + plus = factor * root + offset
+            _, slope, shift = lines[name]
+            lines[name] = root, slope * factor / times, shift + slope * (offset - plus) / times
+        followers.setdefault(root, []).extend(moved)
         members[root] = [*members.get(root, []), *members.pop(other, []), gear.name]
 
 

@@ -19,18 +19,19 @@ from titop.solvers.kernels.whole import inverse_from_twists, sizes_fit, status_o
 
 
 @helper
-def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, error, bias, chosen, columns, gram, a):
+def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, sides, chosen, columns, gram, a):
     """Turn known twists (in `work`) and efforts into the accelerations of a system with rigid closures; return a status.
 
-    `room` (2 k x nv) holds the Jacobian of the constraints, and below it what `choose_rows` leaves of it.
+    `room` (2 k x nv) holds the Jacobian of the constraints, and below it what `choose_rows` leaves of it; `sides` (3 x k) their
+    values, their biases, and the squares of what is left.
     """
-    k = loops[0, ROWS]
+    k, error, bias = loops[0, ROWS], sides[0], sides[1]
     for j in range(a.size):
         a[j] = 0.0
     inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, room[:k], bias)
-    r = choose_rows(room[:k], room[k:], chosen)
+    r = choose_rows(room[:k], room[k:], sides[2], chosen)
     if r != loops[0, RANK] and not loops[0, HELD]:
         return SINGULAR
     for j in range(a.size):
@@ -56,14 +57,14 @@ def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
     if status != OK:
         return status
     n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
-    space = np.empty((2 * k + n, n))
-    error, chosen, columns, gram = (
-        np.empty(2 * k + n),
+    space = np.empty((2 * k + n + 1, n))
+    sides, chosen, columns, gram = (
+        np.empty((3, k)),
         np.empty(rows_to_choose(loops, n), np.int64),
         np.empty((n, r + 1)),
         np.empty((r, r + 1)),
     )
-    result, world = error[2 * k :], np.empty((ints[0, ELEMENTS], 12))
+    result, world = space[2 * k + n], np.empty((ints[0, ELEMENTS], 12))
     status = _constrained(
         tree,
         loops,
@@ -75,10 +76,9 @@ def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
         tau,
         work,
         world,
-        space[2 * k :],
+        space[2 * k : 2 * k + n],
         space[: 2 * k],
-        error[:k],
-        error[k : 2 * k],
+        sides,
         chosen,
         columns,
         gram,
@@ -106,8 +106,7 @@ def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
         np.empty((ints[0, ELEMENTS], 12)),
         np.empty((n, n)),
         np.empty((2 * k, n)),
-        np.empty(k),
-        np.empty(k),
+        np.empty((3, k)),
         np.empty(rows_to_choose(loops, n), np.int64),
         np.empty((n, r + 1)),
         np.empty((r, r + 1)),

@@ -23,39 +23,56 @@ _CONSISTENT = 1e-6
 
 
 @helper
-def choose_rows(jacobian, rest, chosen):
+def choose_rows(jacobian, rest, squares, chosen):
     """Write the indices of independent rows into `chosen`, as many as it has room for; return how many there are.
 
-    Each turn takes the row of which most is left when its projections on those before are removed; `rest` is room for that.
+    Each turn takes the row of which most is left when its projections on those before are removed; `rest` and `squares` (k)
+    are room for that. Rows that have nothing in common with the one taken, such as those of other gears, are left as they are.
     """
     k, n = jacobian.shape
     for i in range(k):
+        squares[i] = 0.0
         for j in range(n):
             rest[i, j] = jacobian[i, j]
+            squares[i] += rest[i, j] * rest[i, j]
     largest = 0.0
     for turn in range(chosen.size):
         most, p = 0.0, 0
         for i in range(k):
-            square = 0.0
-            for j in range(n):
-                square += rest[i, j] * rest[i, j]
-            if square > most:
-                most, p = square, i
+            if squares[i] > most:
+                most, p = squares[i], i
         largest = max(largest, most)
         if not most > _DEPENDENT * largest:
             return turn
         chosen[turn] = p
+        start, end = span_of(rest, p)
         for i in range(k):
             if i != p:
                 share = 0.0
-                for j in range(n):
+                for j in range(start, end):
                     share += rest[i, j] * rest[p, j]
-                share /= most
-                for j in range(n):
-                    rest[i, j] -= share * rest[p, j]
-        for j in range(n):
+                if share != 0.0:
+                    share /= most
+                    squares[i] = 0.0
+                    for j in range(start, end):
+                        rest[i, j] -= share * rest[p, j]
+                    for j in range(n):
+                        squares[i] += rest[i, j] * rest[i, j]
+        for j in range(start, end):
             rest[p, j] = 0.0
+        squares[p] = 0.0
     return chosen.size
+
+
+@helper
+def span_of(matrix, row):
+    """Return where the entries of a row that are not zero begin and end."""
+    start, end = 0, matrix.shape[1]
+    while start < end and matrix[row, start] == 0.0:
+        start += 1
+    while end > start and matrix[row, end - 1] == 0.0:
+        end -= 1
+    return start, end
 
 
 @helper
@@ -100,9 +117,10 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
     solve_rows(tree, matrix, columns)
     for c in range(r):
         row = chosen[c]
+        start, end = span_of(jacobian, row)
         for d in range(r + 1):
             total = 0.0
-            for k in range(n):
+            for k in range(start, end):
                 total += jacobian[row, k] * columns[k, d]
             gram[c, d] = total
         gram[c, r] = -(gram[c, r] + bias[row])

@@ -11,10 +11,10 @@ import numpy as np
 
 from titop.blocks.errors import ConvergenceError
 from titop.blocks.spatial import Array
-from titop.solvers.loops.multipliers import independent_rows, least_solution
+from titop.solvers.loops.multipliers import independent_rows, least_solution, least_step
 
 if TYPE_CHECKING:
-    from titop.solvers.loops.closed_loops import ClosedLoops
+    from titop.solvers.loops.closed_loops import ClosedLoops, Constraints
 
 #: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
 CLOSED = 1e-10
@@ -39,31 +39,33 @@ def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
     ConvergenceError
         Naming the loop that stays open, or is closed the wrong way round.
     """
-    error, step = _newton_step(model, q, ~fixed)
+    rows = model.constraints(q, np.zeros(model.nv))
     for _ in range(_STEPS):
+        error = model.closure_weights * rows.error
+        if np.abs(error).max(initial=0.0) <= np.finfo(float).eps:
+            break
+        step = _newton_step(model, rows, ~fixed)
         for halving in range(_HALVINGS):
             trial = model.integrate(q, step / 2**halving)
-            trial_error, trial_step = _newton_step(model, trial, ~fixed)
-            if np.linalg.norm(trial_error) < np.linalg.norm(error):
+            trial_rows = model.constraints(trial, np.zeros(model.nv))
+            if np.linalg.norm(model.closure_weights * trial_rows.error) < np.linalg.norm(error):
                 break
         else:
             break
-        q, error, step = trial, trial_error, trial_step
-    if np.abs(error).max(initial=0.0) > CLOSED:
+        q, rows = trial, trial_rows
+    if np.abs(model.closure_weights * rows.error).max(initial=0.0) > CLOSED:
         advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
         raise ConvergenceError(f"{open_loops(model, q)} cannot be closed from there; {advice}")
     refuse_flipped(model, q)
     return q
 
 
-def _newton_step(model: ClosedLoops, q: Array, free: Array) -> tuple[Array, Array]:
-    """Return the weighted errors and the step that removes them to first order."""
-    rows = model.constraints(q, np.zeros(model.nv))
-    error, step = model.closure_weights * rows.error, np.zeros(model.nv)
-    jacobian = model.closure_weights[:, None] * rows.jacobian[:, free]
-    if jacobian.size:
-        step[free] = np.linalg.lstsq(jacobian, -error, rcond=_CUT)[0]
-    return error, step
+def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
+    """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
+    step = np.zeros(model.nv)
+    weights = model.closure_weights
+    step[free] = least_step(weights[:, None] * rows.jacobian[:, free], -weights * rows.error, _CUT)
+    return step
 
 
 def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int, precision: float) -> Array:
@@ -166,11 +168,11 @@ def some_closed_configuration(model: ClosedLoops) -> Array:
     ConvergenceError
         If none is found; names the loop that stayed open from the neutral configuration.
     """
-    rng, nothing, first_error = np.random.default_rng(0), np.zeros(model.nv, dtype=bool), None
+    rng, first_error = np.random.default_rng(0), None
     for k in range(_GUESSES):
         spread = rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _WIDENING)
         try:
-            return closed_configuration(model, model.integrate(model.neutral(), spread), nothing)
+            return model.assemble(model.integrate(model.neutral(), spread))
         except ConvergenceError as error:
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")

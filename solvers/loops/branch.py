@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.loops.assembling import closed_configuration
-from titop.solvers.loops.multipliers import independent_rows
+from titop.solvers.loops.multipliers import allowed_part, independent_rows
 
 if TYPE_CHECKING:
     from titop.solvers.loops.closed_loops import ClosedLoops
@@ -90,8 +90,7 @@ def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int) -> Arr
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
     size = model.coordinate_sizes(weighted)
-    motions = np.linalg.svd(weighted * size)[2][rank:]
-    motion = size * (np.random.default_rng(0).normal(size=len(motions)) @ motions)
+    motion = size * allowed_part(weighted * size, np.random.default_rng(0).normal(size=model.nv), rank)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None

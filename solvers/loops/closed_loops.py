@@ -179,7 +179,10 @@ class ClosedLoops(Configurations):
         try:
             q = some_closed_configuration(self)
             weighted = weighted_jacobian(self, q)
-            aside = moved_aside(self, q, weighted, len(independent_rows(weighted)))
+            rank = len(independent_rows(weighted))
+            if rank == len(weighted):
+                return
+            aside = moved_aside(self, q, weighted, rank)
             jacobian = self.closure_jacobian(q if aside is None else aside)
         except ConvergenceError as error:
             advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
@@ -246,11 +249,14 @@ class ClosedLoops(Configurations):
         """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
         if not self.gear_constraints:
             return x
+        following = [gear for gear in self.gear_constraints if not fixed[gear.driven[1]]]
         x = x.copy()
-        for _ in self.gear_constraints:  # a driver may itself be driven
-            for gear in self.gear_constraints:
-                if not fixed[gear.driven[1]]:
-                    follow(gear, x)
+        for _ in following:  # a driver may itself be driven
+            before = x.copy()
+            for gear in following:
+                follow(gear, x)
+            if np.array_equal(x, before):
+                break
         return x
 
     def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -11,12 +11,14 @@ within a millionth of a singular configuration is taken to be in it; its acceler
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from titop.blocks.spatial import Array
+from titop.solvers.loops.coupling import coupled_blocks
 
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.
 _DEPENDENT = 1e-12
@@ -24,7 +26,19 @@ _DEPENDENT = 1e-12
 
 def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
     """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left."""
+    if (rank is None or rank >= len(matrix)) and _have_columns_of_their_own(matrix):
+        return np.arange(len(matrix))
     return np.array([row for row, _ in _pivots(matrix, rank)], dtype=np.intp)
+
+
+def _have_columns_of_their_own(matrix: Array) -> bool:
+    """Return whether each row has a column in which no other has an entry: so much is left of it, whatever the others are.
+
+    Most gears have: the driven coordinate, if it drives nothing itself.
+    """
+    squares = np.real(matrix) ** 2
+    own = squares[:, np.count_nonzero(squares, axis=0) == 1].max(axis=1, initial=0.0)
+    return bool((own > _DEPENDENT * squares.sum(axis=1).max(initial=0.0)).all())
 
 
 def independence(matrix: Array, rank: int) -> float:
@@ -35,43 +49,100 @@ def independence(matrix: Array, rank: int) -> float:
 
 def _pivots(matrix: Array, rank: int | None) -> Iterator[tuple[int, float]]:
     """Yield independent rows, at most `rank`, each with what is left of it (squared) beside those before."""
-    rest = np.real(matrix).astype(float)
+    matrix = np.real(matrix)
+    blocks = [_block_pivots(matrix[np.ix_(*block)], block.rows) for block in coupled_blocks(matrix)]
     largest = 0.0
-    for _ in range(min(matrix.shape) if rank is None else rank):
-        squares = (rest * rest).sum(axis=1)
-        p = int(squares.argmax()) if squares.size else 0
-        most = squares[p] if squares.size else 0.0
+    for count, (row, most) in enumerate(heapq.merge(*blocks, key=lambda pivot: (-pivot[1], pivot[0]))):
         largest = max(largest, most)
-        if not most > _DEPENDENT * largest:
+        if count == rank or not most > _DEPENDENT * largest:
             return
-        yield p, most
-        rest = rest - np.outer(rest @ rest[p] / most, rest[p])
+        yield row, most
+
+
+def _block_pivots(rest: Array, numbers: NDArray[np.intp]) -> Iterator[tuple[int, float]]:
+    """Yield the rows of a block in the order of elimination by their `numbers`, each with what is left of it (squared)."""
+    squares = (rest * rest).sum(axis=1)
+    for _ in range(min(rest.shape)):
+        p = int(squares.argmax())
+        taken, most = rest[p].copy(), squares[p]
+        yield int(numbers[p]), most
+        if not most > 0:
+            return
+        shares = rest @ taken / most
+        touched = np.flatnonzero(shares)
+        rest[touched] -= np.outer(shares[touched], taken)
         rest[p] = 0.0
+        squares[touched] = (rest[touched] * rest[touched]).sum(axis=1)
 
 
 def redundant_rows(matrix: Array) -> list[int]:
     """Return the rows that depend on those above them."""
-    span = np.zeros((min(matrix.shape), matrix.shape[1]))
     least = np.sqrt(_DEPENDENT) * np.linalg.norm(matrix, axis=1).max(initial=0.0)
-    redundant, rank = [], 0
-    for number, row in enumerate(matrix):
+    independent = np.zeros(len(matrix), dtype=bool)
+    for block in coupled_blocks(matrix):
+        independent[block.rows] = _independent_of_those_above(matrix[np.ix_(*block)], least)
+    return [int(row) for row in np.flatnonzero(~independent)]
+
+
+def _independent_of_those_above(block: Array, least: float) -> NDArray[np.bool_]:
+    """Return of which rows more than `least` is left beside those above them."""
+    span, rank = np.zeros((min(block.shape), block.shape[1])), 0
+    independent = np.zeros(len(block), dtype=bool)
+    for number, row in enumerate(block):
         rest = row
         for _ in range(2):  # the second time for rounding
             rest = rest - span[:rank].T @ (span[:rank] @ rest)
         size = float(np.linalg.norm(rest))
         if size > least and rank < len(span):
             span[rank] = rest / size
+            independent[number] = True
             rank += 1
-        else:
-            redundant.append(number)
-    return redundant
+    return independent
 
 
 def least_solution(matrix: Array, right: Array, rank: int | None = None) -> Array:
     """Return the x of least norm that solves independent rows of ``matrix x = right``, at most `rank` of them."""
-    rows = independent_rows(matrix, rank)
-    kept = matrix[rows]
-    return kept.T @ np.linalg.solve(kept @ kept.T, right[rows])
+    x = np.zeros((matrix.shape[1], *right.shape[1:]), dtype=np.result_type(matrix, right, float))
+    for rows, columns in _independent_blocks(matrix, rank):
+        kept = matrix[np.ix_(rows, columns)]
+        x[columns] = kept.T @ np.linalg.solve(kept @ kept.T, right[rows])
+    return x
+
+
+def least_step(matrix: Array, right: Array, cut: float) -> Array:
+    """Return the x of least norm that solves ``matrix x = right`` by least squares.
+
+    Directions that count for less than the part `cut` of the largest are left alone.
+    """
+    x, largest, parts = np.zeros(matrix.shape[1]), 0.0, []
+    for rows, columns in coupled_blocks(matrix):
+        left, sizes, directions = np.linalg.svd(matrix[np.ix_(rows, columns)], full_matrices=False)
+        largest = max(largest, sizes[0])
+        parts.append((columns, left.T @ right[rows], sizes, directions))
+    for columns, along, sizes, directions in parts:
+        counts = sizes > cut * largest
+        x[columns] = directions[counts].T @ (along[counts] / sizes[counts])
+    return x
+
+
+def allowed_part(matrix: Array, x: Array, rank: int) -> Array:
+    """Return the part of x beside `rank` independent rows of a matrix, ``matrix x = 0``; exact zeros where they leave none."""
+    x = x.copy()
+    for rows, columns in _independent_blocks(matrix, rank):
+        if len(rows) == len(columns):
+            x[columns] = 0.0
+        span = np.linalg.qr(matrix[np.ix_(rows, columns)].T)[0]
+        for _ in range(2):  # the second time for rounding
+            x[columns] -= span @ (span.T @ x[columns])
+    return x
+
+
+def _independent_blocks(matrix: Array, rank: int | None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield the independent rows of each block, of all at most `rank`, and its columns."""
+    chosen = np.zeros(len(matrix), dtype=bool)
+    chosen[independent_rows(matrix, rank)] = True
+    for rows, columns in coupled_blocks(np.real(matrix)):
+        yield rows[chosen[rows]], columns
 
 
 def share_efforts(
