@@ -11,5 +11,6 @@ Read in this order:
 - `closure`, `rigid_closure`, `compliant_closure`: what closes loops; `gear`: joint coordinates that move together;
 - `loads`, `actuators`, `reaction_wheel`, `sensors`: what acts on and reads ports and joints;
 - `pose`, `spatial`: frames, rotations, twists and wrenches;
-- `checks`, `errors`: reading what users type, and saying what is wrong with it; `garbage`: memory while much is built.
+- `checks`, `functions`, `errors`: reading what users type, and saying what is wrong with it; `garbage`: memory while much is
+  built.
 """

@@ -63,6 +63,10 @@ class Motor(Actuator):
         super().__init__(name)
         self.joint = joint.name if isinstance(joint, Block) else str(joint)
         self.gear = self.reader.scalar("gear", gear)
+        if not self.gear:
+            self.reader.suspect(
+                "idle-motor", "gear", gear, "a ratio other than zero", "the motor moves nothing: 1 drives directly"
+            )
         self.rotor_inertia = self.reader.non_negative("rotor_inertia", rotor_inertia, "negative-inertia")
         if math.isinf(self.gear * self.gear * self.rotor_inertia):
             self.reader.report(

@@ -43,6 +43,15 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str) and value.replace("_", "").replace("-", "").replace("/", "").isalnum()
 
 
+def sequence_findings(where: str, sequence: Any) -> list[Finding]:
+    """Return what is wrong with a sequence of axes of Euler angles, if anything."""
+    wrong = not isinstance(sequence, str) or len(sequence) != 3 or set(sequence) - set("XYZ")
+    if not wrong and sequence[0] != sequence[1] != sequence[2]:
+        return []
+    expected, advice = "three axes such as 'XYZ' or 'ZXZ'", "use capital letters, neighbours different"
+    return [Finding("bad-sequence", where, sequence, expected, advice)]
+
+
 def real_array(value: Any) -> Array | None:
     """Return a new array of floats, or None if the value is not real numbers, or some are masked."""
     try:

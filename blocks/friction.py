@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ class Friction:
 def read_friction(reader: FieldReader, value: Any, count: int) -> Array:
     """Read the friction of `count` coordinates (None, one `Friction` for all, one for each) as an array (count, 4)."""
     single = value is None or isinstance(value, Friction)
-    frictions = [value or Friction()] * count if single else list(value)
+    frictions = [value or Friction()] * count if single else list(value) if isinstance(value, Iterable) else [value]
     if len(frictions) != count or not all(isinstance(item, Friction) for item in frictions):
         advice = "write tt.Friction(coulomb=0.1)"
         reader.report("wrong-type", "friction", value, f"tt.Friction, or {count} of them", advice)

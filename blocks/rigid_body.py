@@ -183,7 +183,7 @@ class RigidBody(PortedBlock):
                 Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
             )
         if np.isfinite(self.inertia).all():
-            check_inertia(f"{self.name}.inertia", self.inertia, float(self.mass * self.com @ self.com), errors, warnings)
+            check_inertia(f"{self.name}.inertia", self.inertia, self.mass * float(self.com @ self.com), errors, warnings)
             if self.mass == 0 and self.inertia.any():
                 warnings.append(
                     Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")

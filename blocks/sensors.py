@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from titop.blocks.block import Block, PortRef
+from titop.blocks.checks import sequence_findings
 from titop.blocks.loads import read_target
 
 
@@ -76,6 +77,7 @@ class PoseSensor(_PortSensor):
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ") -> None:
         super().__init__(name, target)
         self.sequence = sequence
+        self.reader.findings += sequence_findings(f"{name}.sequence", sequence)
 
 
 class _JointSensor(Sensor):

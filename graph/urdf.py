@@ -23,6 +23,7 @@ import numpy as np
 from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.friction import Friction
+from titop.blocks.functions import check_switch
 from titop.blocks.garbage import collection_paused
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint, unit_vector
@@ -110,6 +111,7 @@ def from_urdf(
     >>> round(float(s.resolve().inverse_dynamics([0.5], [0.0], [0.0])[0]), 6)
     9.406329
     """
+    check_switch("repair", repair)
     with collection_paused():
         root_element, folder = read_xml(path_or_text), folder_of(path_or_text)
         robot = RobotReader(root_element)

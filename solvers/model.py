@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from titop.blocks.checks import sequence_findings
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
@@ -337,22 +338,8 @@ def euler_angles(rotation: Array, sequence: str) -> Array:
     ModelError
         If the sequence is not three capital axes, neighbours different.
     """
-    if (
-        not isinstance(sequence, str)
-        or len(sequence) != 3
-        or set(sequence) - set("XYZ")
-        or sequence[0] == sequence[1]
-        or sequence[1] == sequence[2]
-    ):
-        raise ModelError(
-            Finding(
-                "bad-sequence",
-                "sequence",
-                sequence,
-                "three axes such as 'XYZ' or 'ZXZ'",
-                "use capital letters, neighbours different",
-            )
-        )
+    if findings := sequence_findings("sequence", sequence):
+        raise ModelError(findings)
     import warnings
 
     from scipy.spatial.transform import Rotation

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import check_names
 
@@ -53,8 +54,7 @@ class Controller:
         outputs: Sequence[str],
         sample_time: float,
     ) -> None:
-        if not callable(update):
-            raise ModelError(Finding("wrong-type", "update", update, "a function", "write f(t, x, y, r) -> (x_next, u)"))
+        check_function("update", update, "t, x, y, r")
         state = real_array(initial_state)
         if state is None or state.ndim != 1 or not np.isfinite(state).all():
             raise ModelError(Finding("wrong-type", "initial_state", initial_state, "a list of finite numbers", "[] for none"))

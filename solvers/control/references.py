@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import SignalTable
 
@@ -58,6 +59,7 @@ class References:
 def _function(where: str, value: Any, times: Array, shape: tuple[int, ...]) -> Callable[[float], Any]:
     """Return a function of time with values of a shape."""
     if callable(value):
+        check_function(where, value, "t")
         return lambda t: _read(where, value(t), shape)
     numbers = real_array(value)
     if numbers is not None and shape == (1,) and numbers.ndim == 1 and len(numbers) > 1:

@@ -20,6 +20,9 @@ from titop.solvers.workers import spread
 Draw = Callable[[np.random.Generator], float]
 Outcome = dict[str, Array]
 
+#: Samples, and processes, of one study: a million take some 2 GB.
+_MOST = 1_000_000
+
 
 def monte_carlo(
     model: Model,
@@ -117,6 +120,8 @@ def _died(k: int, how: str) -> str:
 def _read_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ModelError(Finding("bad-count", name, value, "a whole number, one or more", "check the value"))
+    if value > _MOST:
+        raise ModelError(Finding("bad-count", name, value, f"at most {_MOST:,}", "make several studies of other seeds"))
     return int(value)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
@@ -44,6 +45,7 @@ class DrivenModel:
         self.motion = motion
         self.loop = loop
         self.command: Command | None = None
+        _check_functions(tau, wrenches, u)
         self._efforts = _read_efforts(model, times, tau)
         read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
         self.varying = {port: value for port, value in wrenches.items() if callable(value)}
@@ -147,6 +149,16 @@ class _Constant:
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
         return self.value
+
+
+def _check_functions(tau: Any, wrenches: Mapping[str, Any], u: Any) -> None:
+    """Refuse functions that do not take time and state."""
+    several = u if isinstance(u, Mapping) else {}
+    given = {"tau": tau, "u": u, **{f"u[{name!r}]": value for name, value in several.items()}}
+    given |= {f"wrenches[{port!r}]": value for port, value in wrenches.items()}
+    for where, value in given.items():
+        if callable(value):
+            check_function(where, value, "t, q, v")
 
 
 def _read_efforts(model: Model, times: Array, tau: Any) -> Efforts:

@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.simulation.driven_model import DrivenModel
 
@@ -50,6 +51,7 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
     for event in given:
         if not isinstance(event, Event):
             raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
+        check_function(f"event {event.name!r}", event.function, "t, q, v")
     names = [event.name for event in given]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import coordinate_mask
 from titop.solvers.model import Model
@@ -98,6 +99,7 @@ def _with_derivatives(function: Any) -> Callable[[float], Any]:
     if not callable(function):
         raise ModelError(Finding("wrong-type", "prescribed", function, "functions of time", "give f(t) or a scipy spline"))
     if not hasattr(function, "derivative"):
+        check_function("prescribed", function, "t")
         return function
     rate, second = function.derivative(1), function.derivative(2)
     return lambda t: (function(t), rate(t), second(t))

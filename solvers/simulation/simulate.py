@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, warn
+from titop.blocks.functions import check_switch
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state
 from titop.solvers.control.control_loop import ContinuousLoop
@@ -147,6 +148,7 @@ def simulate(
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
+    check_switch("saturate", saturate)
     about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, about_loop)
     if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
