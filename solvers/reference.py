@@ -179,10 +179,10 @@ class ReferenceModel(SteppedSlopes):
         return hats
 
     def outward_accelerations(
-        self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array
+        self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array, gravity: Array
     ) -> None:
         """From the root outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
-        states[0].A = np.concatenate([-self.gravity, np.zeros(3)])
+        states[0].A = np.concatenate([-gravity, np.zeros(3)])
         for k in range(1, len(states)):
             node, state = self.nodes[k], states[k]
             parent = self.nodes[node.parent]
@@ -219,11 +219,19 @@ class ReferenceModel(SteppedSlopes):
         ]
 
     def resolve(
-        self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: Sequence[Push], bare: bool = False
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        tau: Array,
+        imposed: Array,
+        pushes: Sequence[Push],
+        bare: bool = False,
+        weightless: bool = False,
     ) -> tuple[Array, Array, list[State]]:
         """Return accelerations, applied efforts and the states of all blocks, for any causality.
 
-        `bare` leaves passive efforts and loads out.
+        `bare` leaves passive efforts and loads out, `weightless` gravity.
         """
         dtype = np.result_type(self._dtype, q, v, a, tau, *(push.wrench for push in pushes))
         passive = np.zeros(self.nv) if bare else self._own_passive_efforts(q, v)
@@ -234,7 +242,7 @@ class ReferenceModel(SteppedSlopes):
             self.add_compliant_closures(states, q, v)
         self.check_pivots(states, imposed)
         hats = self.inward_elimination(states, v, a, effort, imposed)
-        self.outward_accelerations(states, hats, a, effort, imposed)
+        self.outward_accelerations(states, hats, a, effort, imposed, np.zeros(3) if weightless else self.gravity)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):
             raise ModelError(overflow())
         return a, effort - passive, states
@@ -282,8 +290,7 @@ class ReferenceModel(SteppedSlopes):
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         rest = np.zeros(self.nv)
-        alone = self.resolve(q, rest, rest, rest, mask, (), bare=True)[0]
-        columns = [self.resolve(q, rest, rest, column, mask, (), bare=True)[0] - alone for column in efforts.T]
+        columns = [self.resolve(q, rest, rest, column, mask, (), bare=True, weightless=True)[0] for column in efforts.T]
         return np.array(columns).reshape(efforts.shape[1], self.nv).T
 
     def constraints(self, q: Array, v: Array) -> Constraints:
@@ -333,8 +340,7 @@ class ReferenceModel(SteppedSlopes):
     def mass_matrix(self, q: Any) -> Array:
         q = self._read_q(q)
         rest, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
-        gravity = self._bare_inverse_dynamics(q, rest)
-        columns = [self.resolve(q, rest, unit, rest, imposed, (), bare=True)[1] - gravity for unit in np.eye(self.nv)]
+        columns = [self.resolve(q, rest, unit, rest, imposed, (), bare=True, weightless=True)[1] for unit in np.eye(self.nv)]
         return np.array(columns).reshape(self.nv, self.nv).T
 
     def jacobian(self, port: str, q: Any) -> Array:
