@@ -15,7 +15,7 @@ from titop.solvers.compiled_slopes import CompiledSlopes
 from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import closure_entries, entries, layout, modal_entries
-from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
@@ -152,7 +152,9 @@ class CompiledModel(CompiledSlopes):
             status = self._constrained_stage(model, rank, opened, q, v, tau, a)
         if status == layout.INCONSISTENT:
             rows, rank = closed_dynamics.acting(self, q, v)
-            closed_dynamics.refuse_opening(self, rows, v, a, rank)
+            nothing = np.zeros(self.nv)
+            alone = model.tree_hybrid(q, v, tau, nothing, nothing.astype(bool), [])[0]
+            consistency.refuse_opening(self, rows, v, a, alone, rank)
         self.raise_for(status)
 
     def _constrained_stage(self, model: CompiledModel, rank: int, held: bool, q: Array, v: Array, tau: Array, a: Array) -> int:

@@ -93,7 +93,7 @@ class Sensitivities:
         def accelerations(changed: Differentiable) -> Array:
             pushes, efforts = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
             rows = changed.constraints(q, v)
-            return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)
+            return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)[0]
 
         def change(name: str) -> Array:
             if name not in self._values:

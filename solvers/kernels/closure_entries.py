@@ -42,7 +42,7 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
     status = constrained_accelerations(ints, tree, matrix, room[:k], bias, chosen[:r], columns, gram, a)
     if status != OK:
         return status
-    if r < k and not loops[0, HELD] and contradicted(room[:k], error, bias, v, a):
+    if r < k and not loops[0, HELD] and contradicted(room[:k], error, bias, v, a, columns):
         return INCONSISTENT
     return status_of(a)
 

@@ -16,7 +16,7 @@ from titop.solvers.kernels.layout import HELD, NV, OK, RANK, ROWS, SINGULAR
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
-#: As in `titop.solvers.loops.branch` and `closed_dynamics`: what counts as open, as rounding and as consistent.
+#: As in `titop.solvers.loops.branch` and `consistency`: what counts as open, as rounding and as consistent.
 _OPEN = 1e-7
 _ROUNDING = 1e-9
 _CONSISTENT = 1e-6
@@ -83,21 +83,23 @@ def rows_to_choose(loops, n):
 
 
 @helper
-def contradicted(jacobian, error, bias, v, a):
-    """Return whether accelerations leave more than rounding of the constraints' second derivatives, the loops being closed."""
-    rest, terms = 0.0, 0.0
+def contradicted(jacobian, error, bias, v, a, columns):
+    """Return whether accelerations leave more than rounding of the constraints' second derivatives, the loops being closed.
+
+    The last of the `columns` are the accelerations of the tree.
+    """
+    rest, terms, rounded, rate = 0.0, 0.0, 0.0, 0.0
     for i in range(error.size):
         if abs(error[i]) > _OPEN:
             return False
-        left, scale = bias[i], abs(bias[i])
+        left, scale, alone, speed = bias[i], abs(bias[i]), 0.0, 0.0
         for j in range(a.size):
             left += jacobian[i, j] * a[j]
             scale += abs(jacobian[i, j] * a[j])
-        rest, terms = max(rest, abs(left)), max(terms, scale)
-    rate = 0.0
-    for j in range(v.size):
-        rate = max(rate, v[j] * v[j])
-    return rest > _ROUNDING + _CONSISTENT * (terms + rate)
+            alone += abs(jacobian[i, j] * columns[j, columns.shape[1] - 1])
+            speed += abs(jacobian[i, j] * v[j])
+        rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, alone), max(rate, speed)
+    return rest > _ROUNDING * rounded + _CONSISTENT * (terms + rate * rate)
 
 
 @helper

@@ -98,7 +98,8 @@ def project_velocity(model: ClosedLoops, q: Array, v: Array, fixed: Array, rank:
 def project_acceleration(model: ClosedLoops, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
     """Return the acceleration nearest to the given one that keeps the loops closed."""
     rows = model.constraints(q, v)
-    return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(np.max(v * v, initial=0.0)))
+    rate = np.abs(model.closure_weights[:, None] * rows.jacobian) @ np.abs(v)
+    return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(rate.max(initial=0.0) ** 2))
 
 
 def _project(

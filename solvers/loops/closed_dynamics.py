@@ -1,6 +1,6 @@
 """Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
 
-Any engine's tree will do. Of its forward dynamics only the response ``M^-1 J^T`` is needed, which is affine in the efforts.
+Any engine's tree will do. Of its forward dynamics only the response ``M^-1 J^T`` is needed.
 
 Which constraints act is a matter of the configuration (see `branch`), unless a caller that integrates in time holds their
 number: at its states, which may be a little open, redundant constraints look independent.
@@ -17,31 +17,27 @@ from titop.blocks.spatial import Array
 from titop.solvers.inputs import Push
 from titop.solvers.loops.branch import is_open, rank_near
 from titop.solvers.loops.closed_loops import Constraints
+from titop.solvers.loops.consistency import refuse_inconsistent, refuse_opening
 from titop.solvers.loops.multipliers import independent_rows, share_efforts
 
 if TYPE_CHECKING:
     from titop.solvers.dynamics import Dynamics
 
-#: Accelerations that contradict the closures by less than this part count as consistent: they may come from a simulation, whose
-#: states are closed to an integrator's tolerance only.
-_CONSISTENT = 1e-6
-#: What rounding leaves of accelerations that cancel at an equilibrium (rad/s^2, and m/s^2 for a system of size one).
-_ROUNDING = 1e-9
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
 
 
 def accelerations(
     model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push], rows: Constraints, rank: int
-) -> Array:
-    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most."""
+) -> tuple[Array, Array]:
+    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most, and those of the tree."""
     alone, _ = model.tree_hybrid(q, v, tau, a, imposed, pushes)
     weighted = model.closure_weights[:, None] * rows.jacobian
     chosen = independent_rows(weighted[:, ~imposed], rank)
     jacobian, weights = weighted[chosen], model.closure_weights[chosen]
     response = model.tree_response(q, jacobian.T, imposed)
     missing = -(weights * rows.bias[chosen] + jacobian @ alone)
-    return alone + response @ np.linalg.solve(jacobian @ response, missing)
+    return alone + response @ np.linalg.solve(jacobian @ response, missing), alone
 
 
 def acting(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
@@ -91,15 +87,15 @@ def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push])
     """
     rows, rank = acting(model, q, v)
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    a = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
-    refuse_opening(model, rows, v, a, rank)
+    a, alone = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
+    refuse_opening(model, rows, v, a, alone, rank)
     return a
 
 
 def held_forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
     """Return the accelerations that the efforts cause where `rank` constraints act."""
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.constraints(q, v), rank)
+    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.constraints(q, v), rank)[0]
 
 
 def hybrid(
@@ -119,11 +115,12 @@ def hybrid(
         rows, rank = model.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed
         rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
-    a = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
+    a, alone = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
     if held_rank is None and imposed.any():
-        refuse_inconsistent(model, rows, v, a, "prescribe fewer coordinates, or accelerations from m.assemble_acceleration")
+        advice = "prescribe fewer coordinates, or accelerations from m.assemble_acceleration"
+        refuse_inconsistent(model, rows, q, v, a, pushes, advice)
     elif held_rank is None:
-        refuse_opening(model, rows, v, a, rank)
+        refuse_opening(model, rows, v, a, alone, rank)
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, rank if held_rank is None else None)
     return a, np.where(imposed, own, tau)
@@ -139,7 +136,7 @@ def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], m
     """
     rows, rank = counted(model, q, v)
     tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank)
-    refuse_inconsistent(model, rows, v, a, "take accelerations from m.assemble_acceleration")
+    refuse_inconsistent(model, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
     if unbalanced > _BALANCED:
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
@@ -191,50 +188,3 @@ def closure_pushes(model: Dynamics, q: Array, carried: Array) -> list[Push]:
         pushes += [Push(str(loop.first), False, at_1.T @ own), Push(str(loop.second), False, at_2.T @ own)]
         row += len(own)
     return pushes
-
-
-def refuse_inconsistent(model: Dynamics, rows: Constraints, v: Array, a: Array, advice: str) -> None:
-    """Refuse accelerations that would open the loops.
-
-    Raises
-    ------
-    ModelError
-        Naming the constraint.
-    """
-    worst, rest = _left_open(model, rows, v, a)
-    if rest > 0.0:
-        found = f"{rest:.3g} {_unit(model, worst)}/s^2 left of {model.constraint_names[worst]}"
-        raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
-
-
-def _left_open(model: Dynamics, rows: Constraints, v: Array, a: Array) -> tuple[int, float]:
-    """Return the constraint that the accelerations contradict most, and by how much; by nothing if rounding explains it."""
-    if not len(rows.error):
-        return 0, 0.0
-    rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * model.closure_weights
-    scale = np.abs(np.real(rows.jacobian)) @ np.abs(np.real(a)) + np.abs(np.real(rows.bias))
-    worst = int(rest.argmax())
-    # a bias may be a small difference of terms quadratic in v
-    terms = (model.closure_weights * scale).max() + np.max(np.real(v) ** 2, initial=0.0)
-    return worst, rest[worst] / model.closure_weights[worst] if rest[worst] > _ROUNDING + _CONSISTENT * terms else 0.0
-
-
-def refuse_opening(model: Dynamics, rows: Constraints, v: Array, a: Array, rank: int) -> None:
-    """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
-
-    Raises
-    ------
-    ModelError
-        Naming the constraint.
-    """
-    if rank == len(rows.error) or is_open(model, rows.error):
-        return
-    worst, rest = _left_open(model, rows, v, a)
-    if rest > 0.0:
-        found = f"{rest:.3g} {_unit(model, worst)}/s^2 left of {model.constraint_names[worst]}"
-        advice = "take velocities from m.assemble_velocity"
-        raise ModelError(Finding("inconsistent-velocity", "v", found, "velocities that keep the loops closed", advice))
-
-
-def _unit(model: Dynamics, constraint: int) -> str:
-    return "rad" if model.angular_constraints[constraint] else "m"
