@@ -1,6 +1,7 @@
 """Equilibria, at rest and moving.
 
 - `trim`: from a guess to an `operating_point`; `unknowns`: what may be unknown; `equations`: what has to vanish, its slopes;
-  `root_search`: finding it within bounds; `description`: what is free in it; `balance`: what may be left of accelerations;
+  `root_search`: finding it within bounds; `description`: what is free in it;
+  `sizes`: what counts as one there; `balance`: what may be left of accelerations;
 - `continuation`: following equilibria along a parameter.
 """

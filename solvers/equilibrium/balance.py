@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import acceleration_slopes
 from titop.solvers.model import Model
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
@@ -45,7 +46,7 @@ def excess(point: OperatingPoint, a: Array, drift: Array, slopes: Array | None =
     model, rate = point.model, motion_rate(point.model, point.q, point.v)
     along = reaches(model, point.q)
     if slopes is None:
-        slopes = _slopes(point)[0]
+        slopes = acceleration_slopes(point)[0]
     allowed = _OF_REACH * np.abs(slopes) @ np.concatenate([along, rate * along])
     found = _parts(a, drift, allowed, rate)
     if max(part.max(initial=0.0) for part in found) <= 1.0:
@@ -60,13 +61,6 @@ def _parts(a: Array, drift: Array, allowed: Array, rate: float) -> tuple[Array, 
     return now, later
 
 
-def _slopes(point: OperatingPoint) -> tuple[Array, Array]:
-    """Return the derivatives of the accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
-    nv = point.model.nv
-    _, A, B = point.model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    return A[nv:], B[nv:]
-
-
 def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
     """Return the sum of the accelerations (nv) that each term would give alone, their signs left out."""
     model, q, v = point.model, point.q, point.v
@@ -79,5 +73,5 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
         efforts.append(model.jacobian(port, q).T @ own)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
     falling = float(np.linalg.norm(model.gravity)) / model._size
-    alone: Array = np.abs(_slopes(point)[1]) @ total + along * (falling + rate**2)
+    alone: Array = np.abs(acceleration_slopes(point)[1]) @ total + along * (falling + rate**2)
     return alone

@@ -135,17 +135,17 @@ def _step(
     varied = Unknowns(start, list(values))
     changes = np.array([(value - value_of(start, name)) for name, value in values.items()]) / varied.scales
     searched = Unknowns(varied.at(changes), unknowns)
-    x = tangent(start, list(values), changes, unknowns) if found else None
+    x = tangent(start, list(values), changes, unknowns) / searched.scales if found else None
     return search(searched, searched.bounds(bounds), tolerance, start=x)
 
 
 def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Any) -> Array:
-    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (in their scales)."""
+    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (over their scales)."""
     both = Unknowns(start, [*names, *([unknowns] if isinstance(unknowns, str) else unknowns)])
     moving = bool(start.v.any()) or bool(both.select("rate")[0])
     slopes = equation_slopes(both, np.zeros(len(both.entries)), moving)
     n = len(names)
-    predicted: Array = -np.linalg.lstsq(slopes[:, n:], slopes[:, :n] @ changes, rcond=1e-10)[0]
+    predicted: Array = -np.linalg.lstsq(slopes[:, n:], slopes[:, :n] @ changes, rcond=1e-10)[0] * both.scales[n:]
     return predicted
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.unknowns import Unknowns
 
 #: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
 _ROUNDING = 1e-12
@@ -23,7 +24,7 @@ _RANK = 1e-8
 _ENTRY = 1e-6
 
 
-def described(point: OperatingPoint, slopes: Array, names: Sequence[str]) -> OperatingPoint:
+def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> OperatingPoint:
     """Return an equilibrium with what its equations say of the unknowns.
 
     Equations are looked at as efforts: one that depends on no unknown accelerates all coordinates that its own is coupled to.
@@ -33,17 +34,16 @@ def described(point: OperatingPoint, slopes: Array, names: Sequence[str]) -> Ope
     point : OperatingPoint
     slopes : (equations, unknowns) array
         Derivatives of `titop.solvers.equilibrium.equations.equations` by the unknowns.
-    names : sequence of str
-        Of the unknowns.
+    unknowns : Unknowns
     """
     model, nv = point.model, point.model.nv
-    efforts = _efforts(model.mass_matrix(point.q), slopes[:nv])
+    efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * slopes[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
     motions, closed = _motions(point, independent), _closed_directions(point, slopes)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
     left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
-    rest = slopes[nv:]  # along the motion by differences, and of closures, in metres and radians
+    rest = slopes[nv:]  # along the motion by differences, and of closures
     rest = np.where(np.abs(rest) > _RANK * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
     _, sizes, right = np.linalg.svd(_equilibrated(np.vstack([efforts, rest])))
     rank = _rank(sizes)
@@ -56,9 +56,9 @@ def described(point: OperatingPoint, slopes: Array, names: Sequence[str]) -> Ope
         point.u,
         point.wrenches,
         point.parameters,
-        tuple(names),
+        unknowns.names,
         rank,
-        tuple(name for name, is_free in zip(names, free, strict=True) if is_free),
+        tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
         tuple(name for name, is_lost in zip(independent, lost, strict=True) if is_lost),
     )
 

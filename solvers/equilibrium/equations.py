@@ -13,21 +13,24 @@ import numpy as np
 
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.loops.loop_derivatives import rate_derivatives
+from titop.solvers.model import Model
 
 #: Step of central differences, in the unknowns' scale.
 _STEP = 1e-5
 
 
 class Equations(NamedTuple):
-    """Residuals of the equilibrium's equations, and what they are: ``"an acceleration of hinge"``."""
+    """Residuals of the equilibrium's equations over what counts as one; that; what they are: ``"an opening of pin.x"``."""
 
     values: Array
+    sizes: Array
     names: tuple[str, ...]
 
 
-def equations(point: OperatingPoint, moving: bool) -> Equations:
+def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
     """Return the residuals: accelerations, then how they change along the motion if the point moves, then closures."""
     model = point.model
     if not moving:
@@ -42,14 +45,25 @@ def equations(point: OperatingPoint, moving: bool) -> Equations:
     for error, what in zip(_closures(point), ("an opening of {}", "a rate of opening of {}"), strict=True):
         values.append(error)
         left += [what.format(name) for name in model.constraint_names]
-    return Equations(np.concatenate(values), tuple(left))
+    ones = equation_sizes(model, moving, sizes)
+    return Equations(np.concatenate(values) / ones, ones, tuple(left))
+
+
+def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
+    """Return what counts as one for each residual."""
+    parts = [sizes.accelerations, sizes.accelerations * sizes.rate] if moving else [sizes.accelerations]
+    if model.is_constrained:
+        openings = np.where(model.angular_constraints, 1.0, sizes.length)
+        parts += [openings, openings * sizes.rate]
+    return np.concatenate(parts)
 
 
 def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x: exact, but for those by parameters and along the motion."""
     point = unknowns.at(x)
-    model, nv = point.model, point.model.nv
-    by_x = difference_slopes(unknowns, x, moving)
+    model, nv, scales = point.model, point.model.nv, unknowns.scales
+    ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
+    by_x = difference_slopes(unknowns, x, moving) * ones
     _, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
     closed, turning = _closure_slopes(point)
@@ -60,13 +74,13 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
         by_x[first:, positions] = np.vstack([closed, turning]) @ unknowns.chart(x)
     for kind, matrix in (("rate", by_v), ("effort", by_tau)):
         positions, indices = unknowns.select(kind)
-        by_x[:nv, positions] = matrix[:, indices]
+        by_x[:nv, positions] = matrix[:, indices] * scales[positions]
         if kind == "rate":
-            by_x[first:, positions] = np.vstack([0.0 * closed, closed])[:, indices]
+            by_x[first:, positions] = np.vstack([0.0 * closed, closed])[:, indices] * scales[positions]
     positions, indices = unknowns.select("input")
     if positions:
-        by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices]
-    return by_x
+        by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices] * scales[positions]
+    return by_x / ones
 
 
 def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
@@ -75,12 +89,12 @@ def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     They stand for those by parameters and those along the motion (second derivatives of the dynamics); an error here slows the
     search down, and changes no equilibrium.
     """
-    first = equations(unknowns.at(x), moving)
+    first = equations(unknowns.at(x), moving, unknowns.sizes)
     result = np.zeros((len(first.values), len(x)))
     for k, entry in enumerate(unknowns.entries):
         if entry.kind == "parameter" or moving:
             step = _STEP * np.eye(len(x))[k]
-            ahead, behind = (equations(unknowns.at(x + sign * step), moving).values for sign in (1, -1))
+            ahead, behind = (equations(unknowns.at(x + sign * step), moving, unknowns.sizes).values for sign in (1, -1))
             result[:, k] = (ahead - behind) / (2 * _STEP)
     return result
 
@@ -96,8 +110,8 @@ class Later(NamedTuple):
     rates: Array
 
 
-def later_along(point: OperatingPoint) -> Later:
-    """Return what is found at three instants of a point's motion, up to a few metres or radians away.
+def later_along(point: OperatingPoint, sizes: Sizes) -> Later:
+    """Return what is found at three instants of a point's motion, up to a few radians, or lengths of the system, away.
 
     With closures or gears, the moved state is projected onto them first. A point at rest has no instants.
 
@@ -106,8 +120,8 @@ def later_along(point: OperatingPoint) -> Later:
     ConvergenceError
         If a moved state is so far from closed that none is found.
     """
-    model, largest = point.model, float(np.abs(point.v).max(initial=0.0))
-    instants = np.array([0.7, 1.9, 3.7]) / largest if largest else np.zeros(0)
+    model, fastest = point.model, sizes.speed(point.v)
+    instants = np.array([0.7, 1.9, 3.7]) / fastest if fastest else np.zeros(0)
     found = np.zeros((3, len(instants), model.nv))
     for k, t in enumerate(instants):
         moved, v = model.integrate(point.q, t * point.v), point.v

@@ -12,19 +12,20 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
 from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.equations import Equations, equation_slopes, equations, later_along
+from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model import Model
 
-#: Longest step of a coordinate (m, rad), or of a parameter in parts of its guess: longer ones lead to far equilibria.
+#: Longest step of a coordinate (rad, or m for a system of size one), or of a parameter in parts of its guess: longer ones lead
+#: to far equilibria.
 _REACH = 0.5
 
-#: An unknown as close to its bound as this is said to be at it.
+#: An unknown as close to its bound as this, in what counts as one of it, is said to be at it.
 _AT_BOUND = 1e-6
 
-#: How much less exactly than at the point the equations hold a few metres or radians later.
+#: How much less exactly than at the point the equations hold a few radians, or lengths of the system, later.
 _LATER = 1e3
 
 
@@ -68,7 +69,8 @@ def trim(
     bounds : mapping of unknown to (lower, upper), optional
         Inputs stay in their actuators' ranges when nothing else is said.
     tolerance : float
-        How exactly the equations hold, in parts of what the unknowns' own size (at least 1) contributes to them.
+        How exactly the equations hold, in parts of what the unknowns' own size contributes to them; that is at least a radian,
+        the system's size, or what moves it by as much within the time in which it would fall or turn so far.
     max_iterations : int
         Steps of Newton's method, and evaluations of the equations by the trust region that follows, at most.
 
@@ -126,11 +128,11 @@ def search(
     """
     moving = bool(unknowns.guess.v.any()) or bool(unknowns.select("rate")[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
-    size = len(equations(unknowns.at(x), moving).values)
+    size = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
 
     def residual(x: Array) -> Array:
         try:
-            return equations(unknowns.at(x), moving).values
+            return equations(unknowns.at(x), moving, unknowns.sizes).values
         except ModelError:  # parameters or configurations that cannot be
             return np.full(size, np.inf)
 
@@ -139,7 +141,7 @@ def search(
 
     def excess(x: Array, by_x: Array) -> Array:
         """Return the residuals in parts of what is allowed."""
-        result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(1.0, np.abs(x))))
+        result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x))))
         return result
 
     reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
@@ -149,9 +151,9 @@ def search(
             wider = trust_region(residual, slopes, x, bounds, max_iterations)
             x = newton(residual, slopes, wider, bounds, reach, max_iterations)
     point, by_x = unknowns.at(x), slopes(x)
-    _refuse_residual(point, equations(point, moving), excess(x, by_x), unknowns, x, bounds)
-    _refuse_passing(point, by_x, tolerance)
-    return described(point, by_x, unknowns.names)
+    _refuse_residual(point, equations(point, moving, unknowns.sizes), excess(x, by_x), unknowns, x, bounds)
+    _refuse_passing(point, by_x, tolerance, unknowns)
+    return described(point, by_x, unknowns)
 
 
 def _refuse_residual(
@@ -165,27 +167,27 @@ def _refuse_residual(
     at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
     hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
     raise ConvergenceError(
-        f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst]:.3g}, is left at "
+        f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst] * found.sizes[worst]:.3g}, is left at "
         f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
     )
 
 
-def _refuse_passing(point: OperatingPoint, slopes: Array, tolerance: float) -> None:
+def _refuse_passing(point: OperatingPoint, slopes: Array, tolerance: float, unknowns: Unknowns) -> None:
     """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing."""
-    names, allowed = point.model.coordinate_names, _LATER * tolerance
+    names, sizes, allowed = point.model.coordinate_names, unknowns.sizes, _LATER * tolerance
     try:
-        later = later_along(point)
+        later = later_along(point, sizes)
     except ConvergenceError as error:
         raise ConvergenceError(f"no equilibrium: at constant rates, {error}") from None
-    size = 1.0 + np.abs(slopes[: point.model.nv]).sum(axis=1)
+    size = sizes.accelerations * (1.0 + np.abs(slopes[: point.model.nv]) @ unknowns.least)
     accelerated = np.abs(later.accelerations).max(axis=0, initial=0.0) / (allowed * size)
     if (accelerated > 1).any():
         raise ConvergenceError(
             f"no equilibrium: the accelerations vanish, but not while the system moves ({names[int(accelerated.argmax())]}); "
             "let only coordinates move on which nothing depends"
         )
-    speed = 1.0 + np.abs(point.v).max(initial=0.0)
-    opened = np.maximum(np.abs(later.openings), np.abs(later.rates) / speed).max(axis=0, initial=0.0) / allowed
+    moved = np.maximum(np.abs(later.openings), np.abs(later.rates) / (sizes.rate + sizes.speed(point.v)))
+    opened = (moved / sizes.coordinates).max(axis=0, initial=0.0) / allowed
     if (opened > 1).any():
         raise ConvergenceError(
             "no equilibrium: closures and gears do not hold while the system moves at constant rates "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
 from titop.solvers.model import Model
 
@@ -38,7 +40,8 @@ class Unknown(NamedTuple):
 class Unknowns:
     """The unknowns of a search, as numbers x that are zero at the guess.
 
-    Coordinates are measured along their tangent directions from the guess; parameters in parts of their guess.
+    They have no units: coordinates are measured along their tangent directions from the guess, they, rates, efforts and inputs
+    over the system's sizes; parameters in parts of their guess.
 
     Parameters
     ----------
@@ -50,6 +53,12 @@ class Unknowns:
     Attributes
     ----------
     entries : tuple of Unknown
+    sizes : Sizes
+        Of the guess's system.
+    scales : (n,) array
+        What a unit of x stands for: the same for all efforts of one unit, and for all inputs.
+    least : (n,) array
+        Changes of x that count as large even where x is smaller: efforts and inputs that move what they act on as much as one.
 
     Raises
     ------
@@ -66,7 +75,40 @@ class Unknowns:
             if entry in self.entries[:k]:
                 advice = f"{entry.name!r} is there already"
                 raise ModelError(Finding("duplicate-unknown", "unknowns", entry.name, "each unknown once", advice))
-        self.scales = np.array([abs(self._numbers[e.name][0]) or 1.0 if e.kind == "parameter" else 1.0 for e in self.entries])
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the guess's system."""
+        return sizes_of(self.guess)
+
+    @cached_property
+    def scales(self) -> Array:
+        """What a unit of x stands for."""
+        sizes = self.sizes
+        scales = {"coordinate": sizes.coordinates, "rate": sizes.coordinates * sizes.rate, "effort": sizes.efforts}
+        scales["input"] = self._inputs[0]
+        return np.array([self._parameter(e.name) if e.kind == "parameter" else scales[e.kind][e.number] for e in self.entries])
+
+    def _parameter(self, name: str) -> float:
+        """Return what a unit of x stands for in a parameter."""
+        value, unit = self._numbers[name]
+        return abs(value) or self.sizes.of_unit(unit)
+
+    @cached_property
+    def least(self) -> Array:
+        """Changes of x that count as large even where x is smaller."""
+        least = {"effort": self.sizes.inertias, "input": self._inputs[1]}
+        return np.array([least[e.kind][e.number] if e.kind in least else 1.0 for e in self.entries])
+
+    @cached_property
+    def _inputs(self) -> tuple[Array, Array]:
+        """What a unit of x stands for in actuators' inputs (nu), by their units, and `least` of each."""
+        model, sizes = self.guess.model, self.sizes
+        effects = np.abs(model.actuation_matrix(self.guess.q)) / sizes.efforts[:, None]
+        units = np.array(model.inputs.units)
+        largest = np.array([effects[:, units == unit].max(initial=0.0) or 1.0 for unit in units])
+        moved = (effects / np.where(sizes.inertias > 0, sizes.inertias, np.inf)[:, None]).max(axis=0, initial=0.0)
+        return 1.0 / largest, np.divide(largest, moved, out=np.ones(model.nu), where=moved > 0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,11 +132,11 @@ class Unknowns:
         dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
         for target, kind in ((dq, "coordinate"), (v, "rate"), (tau, "effort")):
             positions, indices = self.select(kind)
-            target[indices] += x[positions]
+            target[indices] += self.scales[positions] * x[positions]
         positions, indices = self.select("input")
         if positions:
             u = np.zeros(model.nu) if u is None else u.copy()
-            u[indices] += x[positions]
+            u[indices] += self.scales[positions] * x[positions]
         changes = {
             entry.name: self._numbers[entry.name][0] + float(x[k] * self.scales[k])
             for k, entry in enumerate(self.entries)
@@ -109,8 +151,9 @@ class Unknowns:
         model = self.guess.model
         positions, indices = self.select("coordinate")
         dq = np.zeros(model.nv)
-        dq[indices] = x[positions]
-        return np.linalg.inv(model.difference_slopes(dq))[:, indices]
+        dq[indices] = self.scales[positions] * x[positions]
+        slopes: Array = np.linalg.inv(model.difference_slopes(dq))[:, indices] * self.scales[positions]
+        return slopes
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Return lower and upper bounds of x; inputs stay in their actuators' ranges when nothing else is said.

@@ -102,14 +102,19 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def _size(self) -> float:
-        """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; one without any."""
+        """The system's length (m), one without any."""
+        return self._extent or 1.0
+
+    @cached_property
+    def _extent(self) -> float:
+        """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; zero without any."""
         blocks = self._assembly.blocks.values()
         placements = [connection.placement for connection in self._assembly.connections]
         ports = [pose for block in blocks for pose in getattr(block, "port_poses", {}).values()]
         for places in ([pose.position for pose in (*placements, *ports)], [getattr(block, "com", 0.0) for block in blocks]):
             if largest := max((float(np.linalg.norm(place)) for place in places), default=0.0):
                 return largest
-        return 1.0
+        return 0.0
 
     def coordinate_sizes(self, weighted: Array) -> Array:
         """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
