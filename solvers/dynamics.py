@@ -14,6 +14,7 @@ from titop.blocks.spatial import Array
 from titop.graph.system import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
+from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.inputs import Inputs, Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import ClosedLoops
@@ -196,16 +197,21 @@ class Dynamics(ClosedLoops, ABC):
         """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
 
         ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2``; the inertial terms h are quadratic in v, so that differences
-        give dh/dv to rounding. Costs 2 nv inverse dynamics.
+        give dh/dv to rounding: of any length, and taken where h compares with gravity. Costs 2 nv inverse dynamics.
         """
         q, v = self._read_q(q), self._read_v("v", v)
-        resting = self._bare_inverse_dynamics(q, np.zeros(self.nv))
-        base = self._bare_inverse_dynamics(q, v)
-        step = max(1.0, float(np.abs(v).max(initial=0.0)))
-        coriolis = self.mass_matrix(q) @ self._bracket(v)
-        for j, direction in enumerate(step * np.eye(self.nv)):
-            pushed, alone = self._bare_inverse_dynamics(q, v + direction), self._bare_inverse_dynamics(q, direction)
-            coriolis[:, j] += (pushed - base - (alone - resting)) / step
+        matrix = self.mass_matrix(q)
+        sizes = coordinate_sizes(self._assembly, np.real(np.diag(matrix)), self._size)
+        speed = float(np.abs(v / sizes).max(initial=0.0))
+        rate = float(np.sqrt(np.linalg.norm(self.gravity) / self._size)) or speed
+        coriolis = matrix @ self._bracket(v)
+        if not speed:
+            return coriolis
+        fast = rate / speed * v
+        resting, base = (self._bare_inverse_dynamics(q, rates) for rates in (0.0 * v, fast))
+        for j, direction in enumerate(np.diag(rate * sizes)):
+            pushed, alone = self._bare_inverse_dynamics(q, fast + direction), self._bare_inverse_dynamics(q, direction)
+            coriolis[:, j] += (pushed - base - (alone - resting)) / direction[j] * (speed / rate)
         return 0.5 * coriolis
 
     def passive_efforts(self, q: Any, v: Any) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
@@ -25,7 +26,7 @@ from titop.solvers.model import Model
 #: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
 _NEARBY = 1e-9
 
-#: A part of a row below which an entry counts as zero, where things must not depend on each other.
+#: How little a held coordinate turns with others, over how fast these move, that counts as nothing.
 _NOTHING = 1e-9
 
 
@@ -70,9 +71,7 @@ class Points(NamedTuple):
 
 def nearby(points: Points, rng: np.random.Generator) -> Points:
     """Return points next to given ones, as far away as an equilibrium is known; with closures and gears, closed ones."""
-    model = points.models[0]
-    lengths = np.array([unit != "rad" for unit in model.assembly.coordinate_units])
-    reach = _NEARBY * np.where(lengths, model._size, 1.0)
+    reach = _NEARBY * _sizes(points)
     q, v = points.q.copy(), points.v * (1.0 + _NEARBY * rng.uniform(-1.0, 1.0, points.v.shape))
     for k, own in enumerate(points.models):
         q[k] = own.integrate(q[k], reach * rng.uniform(-1.0, 1.0, own.nv))
@@ -80,6 +79,12 @@ def nearby(points: Points, rng: np.random.Generator) -> Points:
             q[k] = own.assemble(q[k])
             v[k] = own.assemble_velocity(q[k], v[k])
     return points._replace(q=q, v=v)
+
+
+def _sizes(points: Points) -> Array:
+    """Return what counts as one for each coordinate (nv)."""
+    model = points.models[0]
+    return coordinate_sizes(model.assembly, np.diag(model.mass_matrix(points.q[0])), model._size)
 
 
 class Motion(NamedTuple):
@@ -137,7 +142,8 @@ def linearise(
         return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
     motion = motions(points, drives)
     reduced = reduction(model, q, v, drives.held, independent)
-    _refuse_moving(model, points.v, motion.by_state, drives, reduced)
+    if drives.held.any():
+        _refuse_moving(points, motion.by_state, drives, reduced)
     change = Variation(reduced, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
     outputs = [_outputs(points, motion, reading, change) for reading in readings]
     A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
@@ -200,11 +206,15 @@ def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:
     return Snapshot(points.models[k], q, points.v[k], a, tau, points.inputs(k), points.loads(k), q)
 
 
-def _refuse_moving(model: Model, v: Array, by_state: Array, drives: Drives, reduced: Reduction) -> None:
+def _refuse_moving(points: Points, by_state: Array, drives: Drives, reduced: Reduction) -> None:
     """Refuse held coordinates that move at the points, or that turn with others that do."""
-    held = np.flatnonzero(drives.held)
+    model, v, held = points.models[0], points.v, np.flatnonzero(drives.held)
     moving = np.abs(v[:, held]).max(axis=0, initial=0.0) > 0
-    turning = np.abs(reduced.columns(by_state)[:, held]).max(axis=(0, 2), initial=0.0) > _NOTHING
+    sizes = _sizes(points)
+    speed = float(np.abs(v / sizes).max(initial=0.0)) or 1.0
+    changes = np.concatenate([sizes, speed * sizes])[reduced.states]
+    turned = np.abs(reduced.columns(by_state)[:, held]) * changes / (speed * sizes[held, None])
+    turning = turned.max(axis=(0, 2), initial=0.0) > _NOTHING
     for k, moves, turns in zip(held, moving, turning, strict=True):
         name = model.coordinate_names[k]
         if moves:

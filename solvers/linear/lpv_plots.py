@@ -78,7 +78,7 @@ def _responses(family: LPVModel, column: int, row: int, frequencies: Array) -> A
 def _frequencies(family: LPVModel) -> Array:
     """Return frequencies from a tenth of the slowest to ten times the fastest pole."""
     sizes = np.abs(family.eigenvalues[family.valid])
-    sizes = sizes[sizes > 1e-3 * max(1e-9, float(sizes.max(initial=0.0)))]
+    sizes = sizes[sizes > 1e-3 * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if sizes.size else (1.0, 1.0)
     return np.geomspace(0.1 * low, 10 * high, 400)
 

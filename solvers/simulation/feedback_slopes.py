@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.spatial import Array
+from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.simulation.plant import Plant
 
-#: Step of the one-sided differences by which efforts that depend on the state are differentiated; of all slopes only these
-#: are not exact, which costs Newton's method a little of its speed and the solution nothing.
+#: Step of the one-sided differences by which efforts that depend on the state are differentiated, over what counts as one of
+#: coordinates and rates; of all slopes only these are not exact, which costs Newton's method a little of its speed and the
+#: solution nothing.
 _DIFFERENCE = 1e-7
 
 
@@ -20,7 +22,17 @@ def feedback_slopes(plant: Plant, t: float, q: Array, v: Array) -> tuple[Array, 
         efforts, pushes = plant.loads(t, q_seen, v_seen)
         return efforts - model.tree_inverse(q, v, nothing, pushes)
 
-    here, steps = applied(q, v), _DIFFERENCE * np.eye(model.nv)
-    by_q = [applied(model.integrate(q, step), v) - here for step in steps]
-    by_v = [applied(q, v + step) - here for step in steps]
-    return np.array(by_q).T / _DIFFERENCE, np.array(by_v).T / _DIFFERENCE
+    efforts, pushes = plant.loads(t, q, v)
+    held, inertia = model.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
+    sizes = coordinate_sizes(model.assembly, inertia, model._size)
+    steps = _DIFFERENCE * sizes
+    steps_v = steps * _rate(sizes, inertia, v, np.abs(efforts) + np.abs(held))
+    by_q = [applied(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]
+    by_v = [applied(q, v + step) - (efforts - held) for step in np.diag(steps_v)]
+    return np.array(by_q).T / steps, np.array(by_v).T / steps_v
+
+
+def _rate(sizes: Array, inertia: Array, v: Array, efforts: Array) -> float:
+    """Return the rate (1/s) at which motion, or else efforts, make things look different."""
+    pulled = np.divide(efforts, inertia * sizes, out=np.zeros(len(v)), where=inertia > 0)
+    return float(max(np.abs(v / sizes).max(initial=0.0), np.sqrt(pulled.max(initial=0.0)))) or 1.0
