@@ -1,6 +1,7 @@
 """Closing rigid loops: configurations, velocities and accelerations that satisfy the closures.
 
-Lengths are taken in units of the system's size throughout, so that they compare with angles.
+Lengths, coordinates that are lengths among them, are taken in units of the system's size throughout, so that they compare with
+angles.
 """
 
 from __future__ import annotations
@@ -62,9 +63,8 @@ def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
 
 def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
     """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
-    step = np.zeros(model.nv)
-    weights = model.closure_weights
-    step[free] = least_step(weights[:, None] * rows.jacobian[:, free], -weights * rows.error, _CUT)
+    step, weights, sizes = np.zeros(model.nv), model.closure_weights, model.coordinate_weights[free]
+    step[free] = sizes * least_step(weights[:, None] * rows.jacobian[:, free] * sizes, -weights * rows.error, _CUT)
     return step
 
 
@@ -74,6 +74,7 @@ def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int,
     Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.
     """
     weights, free, least = model.closure_weights, ~fixed, np.inf
+    sizes = model.coordinate_weights[free]
     for _ in range(_STEPS):
         rows = model.constraints(q, np.zeros(model.nv))
         error = weights * rows.error
@@ -84,7 +85,7 @@ def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int,
             break
         least = worst
         step = np.zeros(model.nv)
-        step[free] = least_solution(weights[:, None] * rows.jacobian[:, free], -error, rank)
+        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank)
         q = model.integrate(q, step)
     raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
 
@@ -116,9 +117,9 @@ def _project(
     """
     weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
-    x = x.copy()
+    x, sizes = x.copy(), model.coordinate_weights[~fixed]
     for _ in range(2):  # the second time for rounding
-        x[~fixed] += least_solution(weighted[:, ~fixed], target - weighted @ x, rank)
+        x[~fixed] += sizes * least_solution(weighted[:, ~fixed] * sizes, target - weighted @ x, rank)
     rest = np.abs(target - weighted @ x)
     scale += np.abs(weighted) @ np.abs(x)
     if (rest > CONSISTENT * scale.max(initial=0.0)).any():
@@ -181,7 +182,8 @@ def some_closed_configuration(model: ClosedLoops) -> Array:
 
 def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
-    jacobian: Any = model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
+    rows: Any = model.constraints(q, np.zeros(model.nv)).jacobian
+    jacobian = model.closure_weights[:, None] * rows * model.coordinate_weights
     columns = jacobian[independent_rows(jacobian, rank)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
     first = driven[independent_rows(columns[driven])] if len(driven) else driven

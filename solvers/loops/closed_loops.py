@@ -101,6 +101,11 @@ class ClosedLoops(Configurations):
         return np.where(self.angular_constraints, 1.0, 1.0 / self._size)
 
     @cached_property
+    def coordinate_weights(self) -> Array:
+        """What coordinates (nv) are divided by to compare with each other: 1, for lengths the system's size."""
+        return np.where(np.array(self._assembly.coordinate_units) == "m", self._size, 1.0)
+
+    @cached_property
     def _size(self) -> float:
         """The system's length (m), one without any."""
         return self._extent or 1.0
@@ -206,8 +211,8 @@ class ClosedLoops(Configurations):
     def assemble(self, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
         """Return a configuration (nq) that closes the loops and meshes the gears.
 
-        Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, halved
-        until the errors fall.
+        Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, lengths
+        over the system's size, halved until the errors fall.
 
         Parameters
         ----------
@@ -230,6 +235,8 @@ class ClosedLoops(Configurations):
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
+
+        Lengths are compared with angles over the system's size.
 
         Raises
         ------
