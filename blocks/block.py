@@ -31,6 +31,7 @@ import numpy as np
 from titop.blocks.checks import FieldReader, is_name
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
+from titop.blocks.law_terms import LawTerms, PortTerms
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 
 #: Name of the port through which a block hangs on its parent.
@@ -178,6 +179,21 @@ class Block:
         """Return the efforts (n) of elasticity and damping."""
         elastic = np.array([self.along(self.elastic_energy, q, direction) for direction in np.eye(self.nv)])
         return self.damping_efforts(q, v) - elastic.reshape(self.nv)
+
+    def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
+        """Return the law at a state, the parent port moving with `twist` (6): all that the resolvers ask for, in one call."""
+        ports = []
+        for port in self.ports:
+            (rotation, position), subspace = self.pose(port, q), self.motion_subspace(port, q)
+            relative = subspace @ v
+            at_port = twist_transport(rotation, position) @ twist + relative
+            bias = self.subspace_rate(port, q, v) + twist_cross(at_port) @ relative
+            ports.append(PortTerms(rotation, position, subspace, bias))
+        return LawTerms(self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), tuple(ports))
+
+    def law_numbers(self) -> Array:
+        """Return the numbers from which the block's compiled law is computed; none without such a law."""
+        return np.zeros(0)
 
     # -- the linearised law: derivatives of the functions above; override for a faster or more exact form ----------------
 

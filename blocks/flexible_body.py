@@ -20,7 +20,6 @@ from titop.blocks.modal_analysis import (
     residual_mass,
 )
 from titop.blocks.modal_reduction import reduce_finite_elements
-from titop.blocks.overrides import overrides
 from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.spatial import (
@@ -280,6 +279,14 @@ class FlexibleBody(Block):
         most = np.max(shares, axis=0)
         return 1.0 / np.where(most > 0, most, 1.0)
 
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.modal`."""
+        D = self.rigid_inertia
+        parts = [D[[0, 5, 3, 4], [0, 1, 2, 0]], D[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], self.participation, *self.matrices]
+        for port, pose in self.port_poses.items():
+            parts += [pose.rotation, pose.position, self.shapes[port]]
+        return np.concatenate([np.ravel(part) for part in parts])
+
     # -- reports -------------------------------------------------------------------------------------------------------
 
     @property
@@ -360,8 +367,3 @@ class FlexibleBody(Block):
                 changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
         changed._update()
         return changed
-
-
-def is_modal(block: Block) -> bool:
-    """Tell whether a block is a flexible body of titop's, or does as it."""
-    return isinstance(block, FlexibleBody) and not overrides(block)

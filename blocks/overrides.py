@@ -36,6 +36,11 @@ def overrides(block: Block) -> tuple[str, ...]:
     return (*_class_overrides(cls), *sorted(_methods(cls) & vars(block).keys()))
 
 
+def is_titops_own(block: Block) -> bool:
+    """Tell whether a block does what a class of titop's says, and nothing else."""
+    return built_in(type(block)) is not Block and not overrides(block)
+
+
 @cache
 def _class_overrides(cls: type) -> tuple[str, ...]:
     base = built_in(cls)

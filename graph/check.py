@@ -15,11 +15,10 @@ from titop.blocks.block_check import disagreements
 from titop.blocks.block_findings import damping_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
-from titop.blocks.flexible_body import is_modal
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint, is_elementary
 from titop.blocks.loads import Load
-from titop.blocks.overrides import built_in
+from titop.blocks.overrides import built_in, is_titops_own
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor
@@ -280,7 +279,7 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
         lawless = isinstance(block, Closure | Gear | Load | Actuator | Sensor)
-        if lawless or is_rigid(block) or is_elementary(block) or is_modal(block):
+        if lawless or is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint)):
             continue
         block.forget_steps()
         wrong = list(law_findings(block))

@@ -81,9 +81,6 @@ class Tables:
         The coordinates, parents first; before each coordinate the next one on the path to the world, or -1.
     paths : (2, columns) array of int64
         The coordinate of each row of `columns`; the row of the next one on the path to the world, or -1.
-    port_count : int
-        Number of the general blocks' ports.
-    slopes_size : int
     constraint_rows : dict
         First row of each rigid closure, and row of each gear, by name.
     """
@@ -101,8 +98,6 @@ class Tables:
     joints: tuple[str, ...]
     tree: Ints
     paths: Ints
-    port_count: int
-    slopes_size: int
     constraint_rows: dict[str, int]
 
     @property
@@ -203,6 +198,9 @@ class _Flattening:
             (layout.NV, len(self.assembly.coordinate_names)),
             (layout.LAW_SIZE, self.law_size),
             (layout.CLOSURES, closures),
+            (layout.PASSIVE, 1),
+            (layout.SLOPES_SIZE, self.slopes_size),
+            (layout.ALL_PORTS, self.port_count),
         ):
             header[column] = value
         port_rows, port_table = self._port_table()
@@ -221,8 +219,6 @@ class _Flattening:
             joints=tuple(self.joints),
             tree=self._tree(count),
             paths=paths,
-            port_count=self.port_count,
-            slopes_size=self.slopes_size,
             constraint_rows=constraint_rows,
         )
 
@@ -233,7 +229,7 @@ class _Flattening:
         multi = 0
         if kind in (layout.SPHERICAL, layout.FREE):
             multi, self.multis = self.multis, self.multis + 1
-        row = self.ints.add(PARENT=parent, KIND=kind, Q=q, V=v, MULTI=multi, OWN=0, OWN_V=0, PORT=port)
+        row = self.ints.add(PARENT=parent, KIND=kind, Q=q, V=v, MULTI=multi, OWN=0, PORT=port)
         if isinstance(link.axis, str):
             sources["AXIS"] = self.index[f"{joint}.{link.axis}.x"]
         if link.linear == "pitch":
@@ -317,7 +313,7 @@ class _Flattening:
         self.law_size = offset + n  # what each coordinate carries
         self.slopes_size += (6 + n) * (2 * n + 6) + len(ports) * (18 * n + 6 * n * n)
         entries, layout = self.ints.rows[row], self.layout
-        entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_V] = law, n, v.start
+        entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_Q], entries[layout.OWN_V] = law, n, q.start, v.start
         entries[layout.PORTS], entries[layout.PORT_COUNT], entries[layout.SLOPES] = self.port_count, len(ports), slopes
         self.port_count += len(ports)
         self.general[block.name] = GeneralBlock(block, row, law, ports, q, v, slopes)

@@ -14,15 +14,16 @@ from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_slopes import CompiledSlopes
 from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import closure_entries, entries, layout, modal_entries
+from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.packed import real
+from titop.solvers.python_law import raise_pending
 
 #: Attributes that keep compiled functions.
-_FUNCTIONS = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
+_FUNCTIONS = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised", "_law_stages", "_stages")
 
 
 class CompiledModel(CompiledSlopes):
@@ -36,7 +37,9 @@ class CompiledModel(CompiledSlopes):
 
     @cached_property
     def _forward(self) -> Any:
-        return self._constrained(self._expected_rank) if self.is_constrained else self._entries.forward_dynamics.compiled
+        if self.is_constrained:
+            return self._constrained(self._expected_rank)
+        return self._kernel(entries.forward_dynamics).compiled
 
     @cached_property
     def _expected_rank(self) -> int:
@@ -44,12 +47,13 @@ class CompiledModel(CompiledSlopes):
         return min(len(self.constraint_names), self.nv)
 
     def _constrained(self, rank: int, held: bool = False) -> Any:
-        """Return compiled forward dynamics of a rigid system in which `rank` constraints act."""
-        return partial(closure_entries.constrained_forward.compiled, self._tables.tree, self._loops(rank, held))
+        """Return compiled forward dynamics in which `rank` constraints act."""
+        kernel = self._kernel(closure_entries.constrained_forward).compiled
+        return partial(kernel, self._tables.tree, self._loops(rank, held))
 
     @cached_property
     def _inverse(self) -> Any:
-        return self._entries.inverse_dynamics.compiled
+        return self._kernel(entries.inverse_dynamics).compiled
 
     def forward_dynamics(
         self,
@@ -61,19 +65,14 @@ class CompiledModel(CompiledSlopes):
         u: Any = None,
     ) -> Array:
         a = np.empty(self.nv) if out is None else out
-        if wrenches is None and u is None and self._rigid:
+        if wrenches is None and u is None:
             try:
-                if self._forward(self._ints, self._floats, q, v, tau, a) == layout.OK:
+                if self._forward(self._ints, self._floats, self._numbers, self._stages, q, v, tau, a) == layout.OK:
                     return a
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        elif wrenches is None and u is None and self._flexible:
-            try:
-                if self._forward(*self._arrays, q, v, tau, a) == layout.OK:
-                    return a
-            except (TypeError, ValueError):
-                pass
-        batch = None if self.is_constrained else self._entries.forward_batch
+            raise_pending()
+        batch = None if self.is_constrained else self._kernel(entries.forward_batch)
         return self._any_input(self._forward_one, batch, q, v, "tau", tau, wrenches, u, out)
 
     def inverse_dynamics(
@@ -87,21 +86,16 @@ class CompiledModel(CompiledSlopes):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         tau = np.empty(self.nv) if out is None else out
-        if wrenches is None and u is None and actuated is None and self._simple_inverse:
+        if wrenches is None and u is None and actuated is None and not self.is_constrained:
             try:
-                if self._inverse(self._ints, self._floats, q, v, a, tau) == layout.OK:
+                if self._inverse(self._ints, self._floats, self._numbers, self._stages, q, v, a, tau) == layout.OK:
                     return tau
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
-        elif wrenches is None and u is None and self._flexible:
-            try:
-                if self._inverse(*self._arrays, q, v, a, tau) == layout.OK:
-                    return tau
-            except (TypeError, ValueError):
-                pass
+            raise_pending()
         mask = self._actuated(actuated)
         if mask is None:
-            return self._any_input(self._inverse_one, self._entries.inverse_batch, q, v, "a", a, wrenches, u, out)
+            return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
@@ -127,7 +121,7 @@ class CompiledModel(CompiledSlopes):
         result = np.empty_like(x)
         if q.ndim == 1:
             one(model, q, v, x, result)
-        elif self.is_compiled and batch is not None:
+        elif batch is not None:
             self.raise_for(batch(*model._arrays, q, v, x, result))
         else:
             for row in range(len(q)):
@@ -137,10 +131,8 @@ class CompiledModel(CompiledSlopes):
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
         if self.is_constrained:
             self._closed_forward(model, q, v, tau, a)
-        elif self.is_compiled:
-            self.raise_for(self._forward(*model._arrays, q, v, tau, a))
         else:
-            a[:] = model._open_dynamics(q, v, tau)
+            self.raise_for(self._forward(*model._arrays, q, v, tau, a))
 
     def _closed_forward(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
         """Write forward dynamics with constraints into `a`: with as many as acted last, or else as many as act here."""
@@ -158,11 +150,7 @@ class CompiledModel(CompiledSlopes):
         self.raise_for(status)
 
     def _constrained_stage(self, model: CompiledModel, rank: int, held: bool, q: Array, v: Array, tau: Array, a: Array) -> int:
-        if self._rigid:
-            return int(self._constrained(rank, held)(model._ints, model._floats, q, v, tau, a))
-        law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
-        loops, tables = self._loops(rank, held), (model._ints, model._floats)
-        return int(closure_entries.constrained_stage(self._tables.tree, loops, *tables, law, q, v, tau, work, a))
+        return int(self._constrained(rank, held)(*model._arrays, q, v, tau, a))
 
     def held_dynamics(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
         q, v, tau = (np.ascontiguousarray(real(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
@@ -171,17 +159,12 @@ class CompiledModel(CompiledSlopes):
         return a
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
-        if not self._rigid:
-            return super()._open_dynamics(q, v, tau)
         a = np.empty(self.nv)
-        self.raise_for(entries.forward_dynamics(self._ints, self._floats, q, v, tau, a))
+        self.raise_for(self._kernel(entries.forward_dynamics)(*self._arrays, q, v, tau, a))
         return a
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-        if self.is_compiled:
-            self.raise_for(self._inverse(*model._arrays, q, v, a, tau))
-        else:
-            tau[:] = model._inverse_work(q, v, a)[0]
+        self.raise_for(self._inverse(*model._arrays, q, v, a, tau))
 
     def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> Self:
         """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
@@ -192,16 +175,16 @@ class CompiledModel(CompiledSlopes):
 
         The system is driven by constant efforts `tau` (nv). Where it cannot go on, dy is NaN.
         """
-        return self._entries.state_derivative.compiled, (*self._arrays, tau)
+        return self._kernel(entries.state_derivative).compiled, (*self._arrays, tau)
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        if self._foreign:
+        if not self.is_compiled:  # own coordinates need not be plain
             return super().configuration_rate(q, v)
         rates = np.empty(self.nq)
-        self._entries.configuration_rate(self._ints, *(self._modal or ())[:1], q, v, rates)
+        entries.configuration_rate(self._ints, q, v, rates)
         return rates
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
@@ -234,21 +217,17 @@ class CompiledModel(CompiledSlopes):
 
     @cached_property
     def _mass(self) -> Any:
-        return self._entries.whole_mass_matrix.compiled
+        return self._kernel(entries.whole_mass_matrix).compiled
 
     def mass_matrix(self, q: Any) -> Array:
-        if self._rigid or self._flexible:
-            matrix = np.empty((self.nv, self.nv))
-            try:
-                tables = (self._ints, self._floats) if self._rigid else self._arrays
-                if self._mass(*tables, q, matrix) == layout.OK:
-                    return matrix
-            except (TypeError, ValueError):
-                pass
-        q = real(self._read_q(q), "q")
-        law, work = self._bare._outward(q, np.zeros(self.nv), layout.FORWARD_COLUMNS)
-        matrix = np.zeros((self.nv, self.nv))
-        entries.mass_matrix(self._ints, self._floats, law, work, matrix)
+        matrix = np.empty((self.nv, self.nv))
+        try:
+            if self._mass(self._ints, self._floats, self._numbers, self._stages, q, matrix) == layout.OK:
+                return matrix
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        self.raise_for(self._mass(*self._arrays, real(self._read_q(q), "q"), matrix))
         return matrix
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
@@ -261,9 +240,7 @@ class CompiledModel(CompiledSlopes):
         entries.passive_efforts(self._ints, self._floats, q, v, tau)
         entries.passive_efforts(self._bare._ints, self._floats, q, v, gyroscopic)
         tau -= gyroscopic
-        if self._modal:
-            modal_entries.passive_efforts(self._ints, *self._modal, q, v, tau)
-        for general in self._foreign:
+        for general in self._tables.general:
             tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
         return tau
 
@@ -290,9 +267,7 @@ class CompiledModel(CompiledSlopes):
     def energy(self, q: Any, v: Any) -> Energy:
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
         kinetic, gravity, elastic = self._observe(q, v)[:3].tolist()
-        if self._modal:
-            elastic += modal_entries.elastic_energy(self._ints, *self._modal, q)
-        for general in self._foreign:
+        for general in self._tables.general:
             elastic += float(general.block.elastic_energy(q[general.q]))
         return Energy(kinetic + self._armature_energy(v), gravity, elastic)
 

@@ -12,21 +12,27 @@ from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import derivative_entries, layout, modal_entries
-from titop.solvers.laws import write_slopes
+from titop.solvers.kernels import derivative_entries, layout
+from titop.solvers.kernels.kernel import Pair
 from titop.solvers.packed import PackedModel, real
+from titop.solvers.python_law import raise_pending
 
 
 class CompiledSlopes(PackedModel):
     """The derivatives of a compiled model; see `titop.solvers.differentiable` for its functions."""
 
+    def _slopes_kernel(self, pair: Pair) -> Any:
+        """Return the compiled kernel of a pair, which asks for linearised laws."""
+        self._law_stages.prepare_slopes()
+        return self._kernel(pair).compiled
+
     @cached_property
     def _inverse_slopes(self) -> Any:
-        return derivative_entries.inverse_derivatives.compiled
+        return self._slopes_kernel(derivative_entries.inverse_derivatives)
 
     @cached_property
     def _forward_slopes(self) -> Any:
-        return derivative_entries.forward_derivatives.compiled
+        return self._slopes_kernel(derivative_entries.forward_derivatives)
 
     def inverse_dynamics_derivatives(
         self,
@@ -41,11 +47,12 @@ class CompiledSlopes(PackedModel):
         if wrenches is None and u is None and actuated is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                status = self._inverse_slopes(self._ints, self._floats, self._tables.paths, q, v, a, result)
+                status = self._inverse_slopes(*self._arrays, self._tables.paths, q, v, a, result)
                 if status == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
+            raise_pending()
         return super().inverse_dynamics_derivatives(q, v, a, wrenches, out, u, actuated)
 
     def forward_dynamics_derivatives(
@@ -61,16 +68,17 @@ class CompiledSlopes(PackedModel):
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
                 tables = self._tables
-                status = self._forward_slopes(self._ints, self._floats, tables.tree, tables.paths, q, v, tau, result)
+                status = self._forward_slopes(*self._arrays, tables.tree, tables.paths, q, v, tau, result)
                 if status == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
+            raise_pending()
         return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
 
     @cached_property
     def _linearised(self) -> Any:
-        return derivative_entries.linear_matrices.compiled
+        return self._slopes_kernel(derivative_entries.linear_matrices)
 
     def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         if not wrenches and u is None and self._all_compiled_slopes:
@@ -78,47 +86,30 @@ class CompiledSlopes(PackedModel):
             numbers = np.empty(6 * n * n + n)
             A, B, a = numbers[: 4 * n * n].reshape(2 * n, 2 * n), numbers[4 * n * n : -n].reshape(2 * n, n), numbers[-n:]
             try:
-                if self._linearised(self._ints, self._floats, tables.tree, tables.paths, q, v, tau, a, A, B) == layout.OK:
+                if self._linearised(*self._arrays, tables.tree, tables.paths, q, v, tau, a, A, B) == layout.OK:
                     return a, A, B
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
                 pass
+            raise_pending()
         return super()._linear_matrices(q, v, tau, wrenches, u)
 
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
         model, result = self._open._pushed(pushes), np.empty((3, self.nv, self.nv))
-        if self._rigid:
-            self.raise_for(self._inverse_slopes(model._ints, model._floats, self._tables.paths, q, v, a, result))
-        else:
-            law, slopes, work, sums, columns = model._linearised_blocks(q, v, a)
-            arguments = law, slopes, self._tables.paths, v, a, work, sums, columns, result
-            self.raise_for(derivative_entries.derivatives_stage(model._ints, model._floats, *arguments))
+        self.raise_for(self._inverse_slopes(*model._arrays, self._tables.paths, q, v, a, result))
         for block in self._group_springs:
             where = self._v(block)
             result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
         return result
 
-    def _linearised_blocks(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Return laws, slopes and motions of all blocks, and empty rows for sums and columns."""
-        tables = self._tables
-        law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
-        derivative_entries.motions_stage(self._ints, self._floats, law, v, a, work)
-        slopes = np.zeros((1, tables.slopes_size))
-        if self._modal:
-            modal_entries.slopes(self._ints, *self._modal, q, v, a, work, slopes)
-        for general in self._foreign:
-            motion = work[general.element]
-            twist, acceleration = (motion[k : k + 6] for k in (layout.TWIST, layout.ACC))
-            write_slopes(general, slopes[0], q[general.q], v[general.v], a[general.v], twist, acceleration)
-        rows = len(tables.constants) + tables.port_count
-        sums, columns = np.empty((rows, layout.FULL_COLUMNS)), np.empty((tables.paths.shape[1], layout.COLUMN_COLUMNS))
-        return law, slopes, work, sums, columns
-
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-        law, slopes, work, sums, columns = self._bare._linearised_blocks(q, v, a)
-        paths = self._tables.paths
-        derivative_entries.columns_stage(self._ints, self._floats, law, slopes, paths, v, a, work, sums, columns)
+        paths, elements = self._tables.paths, len(self._tables.constants)
+        rows = elements + int(self._ints[0, layout.ALL_PORTS])
+        work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.FULL_COLUMNS))
+        columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
+        self._law_stages.prepare_slopes()
+        self.raise_for(derivative_entries.motion_columns(*self._bare._arrays, paths, q, v, a, work, sums, columns))
         results = []
         for port in ports:
             result = np.zeros((4, 6, self.nv))
@@ -152,7 +143,7 @@ class CompiledSlopes(PackedModel):
         if self._all_compiled_slopes:
             q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
             model, tables, result = self._pushed(pushes), self._tables, np.empty((3, self.nv, self.nv))
-            self.raise_for(self._forward_slopes(model._ints, model._floats, tables.tree, tables.paths, q, v, tau, result))
+            self.raise_for(self._forward_slopes(*model._arrays, tables.tree, tables.paths, q, v, tau, result))
             return result
         return super()._forward_derivatives(q, v, tau, pushes)
 
@@ -165,4 +156,4 @@ class CompiledSlopes(PackedModel):
 
     @cached_property
     def _all_compiled_slopes(self) -> bool:
-        return self._rigid and not self._group_springs and self.is_tree
+        return not self._group_springs and self.is_tree

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
-from titop.blocks.flexible_body import is_modal
 from titop.blocks.joint import Joint
 from titop.blocks.overrides import built_in, overrides
 from titop.blocks.spatial import Array
@@ -21,10 +20,12 @@ from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import entries, layout, modal_entries, pack
-from titop.solvers.laws import modal_tables, write_law, write_ports
+from titop.solvers.kernels import entries, layout, pack
+from titop.solvers.kernels.kernel import Kernel, Pair
+from titop.solvers.laws import Stages, compiled_law, law_numbers
 from titop.solvers.model import Model
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
+from titop.solvers.python_law import raise_pending
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
@@ -49,14 +50,8 @@ class PackedModel(Model):
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
-        self._passive = True
         self._added: tuple[Self, list[Push]] | None = None
-        modal = tuple(general for general in self._tables.general if is_modal(general.block))
-        self._foreign = tuple(general for general in self._tables.general if not is_modal(general.block))
-        self._modal = modal_tables(modal) if modal else None
-        self._rigid = not self._tables.general
-        self._flexible = bool(modal) and not self._foreign and not self.is_constrained
-        self._simple_inverse = self._rigid and not self.is_constrained
+        self._numbers = law_numbers(self._tables.general, self._ints)
         self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
         self._frames = np.empty((len(self._tables.constants), 12))
         self._ports = np.empty((len(self._tables.port_table), 12))
@@ -88,19 +83,27 @@ class PackedModel(Model):
         return bool(status == layout.OK)
 
     @property
-    def _arrays(self) -> tuple[Array, ...]:
+    def _arrays(self) -> tuple[Array, Array, Array, Array]:
         """The tables that whole-system kernels take."""
-        return (self._ints, self._floats, *(self._modal or ()))
+        return self._ints, self._floats, self._numbers, self._stages
 
-    @property
+    @cached_property
+    def _law_stages(self) -> Stages:
+        """The compiled functions of this process for the general blocks' laws."""
+        return Stages(self._tables.general)
+
+    @cached_property
+    def _stages(self) -> Array:
+        return self._law_stages.addresses
+
+    def _kernel(self, pair: Pair) -> Kernel:
+        """Return the kernel of a pair that suits the system."""
+        return pair.mixed if self._tables.general else pair.rigid
+
+    @cached_property
     def is_compiled(self) -> bool:
-        """Whether the kernels know the law of every block: rigid and flexible bodies and built-in joints."""
-        return not self._foreign
-
-    @property
-    def _entries(self) -> Any:
-        """The whole-system kernels of a system whose blocks are all compiled."""
-        return entries if self._rigid else modal_entries
+        """Whether the law of every block is compiled: of rigid and flexible bodies and built-in joints."""
+        return all(compiled_law(general.block) for general in self._tables.general)
 
     def _constraint_coefficients(self) -> list[tuple[int, Array]]:
         """Return first row and weighted coefficients of the constraints of every rigid closure and gear."""
@@ -167,8 +170,7 @@ class PackedModel(Model):
         """The model without passive efforts and loads."""
         bare = self._variant()
         bare._ints = self._ints.copy()
-        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.CLOSURES]] = 0
-        bare._passive = False
+        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.CLOSURES, layout.PASSIVE]] = 0
         return bare
 
     @cached_property
@@ -185,20 +187,8 @@ class PackedModel(Model):
 
     def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
         """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
-        law = np.zeros((1, self._tables.law_size))
-        if self._modal:
-            modal_entries.ports(self._ints, *self._modal, q, law)
-        for general in self._foreign:
-            write_ports(general, law[0], q[general.q])
-        work = np.empty((len(self._tables.constants), columns))
-        self.raise_for(entries.twists(self._ints, self._floats, law, q, v, work))
-        if self._modal:
-            modal_entries.laws(self._ints, *self._modal, q, v, work, self._passive, law)
-        for general in self._foreign:
-            twist = work[general.element, layout.TWIST : layout.TWIST + 6]
-            write_law(general, law[0], q[general.q], v[general.v], twist, self._passive)
-        if not self._rigid and (self._ints[0, layout.LOADS] or self._ints[0, layout.CLOSURES]):
-            entries.law_wrenches(self._ints, self._floats, law, v, work)
+        law, work = np.empty((1, self._tables.law_size)), np.empty((len(self._tables.constants), columns))
+        self.raise_for(entries.outward(*self._arrays, q, v, law, work))
         return law, work
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
@@ -372,6 +362,9 @@ class PackedModel(Model):
         """Raise what a kernel's status means."""
         if status == layout.OK:
             return
+        if status == layout.RAISED:
+            raise_pending()
+            raise MemoryError("no memory for the law of a block")
         if status == layout.NOT_UNIT:
             raise ModelError(
                 Finding("not-unit", "q", "a quaternion", "a unit quaternion (x, y, z, w)", "divide it by its norm")

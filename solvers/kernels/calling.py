@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.solvers.kernels.layout import RAISED
 from titop.solvers.kernels.signatures import FLAG, NOTHING, REAL, Signature, Type
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
@@ -168,6 +169,27 @@ stopped:
   br label %give_up
 give_up:
   ret ptr null
+}}
+"""
+
+
+def stage_function(name: str, native: str, signature: Signature) -> str:
+    """Return LLVM text of a function `name` of integers that runs the kernel that numba named `native`."""
+    given = [f"i64 %given{k}" for k in range(len(signature.arguments))]
+    return f"""{_COMMON}
+declare i32 @"{native}"({", ".join(["ptr", "ptr", *["i64"] * len(given)])})
+
+define i64 @{name}({", ".join(given)}) {{
+  %result = alloca i64
+  %fault = alloca ptr
+  %status = call i32 @"{native}"({", ".join(["ptr %result", "ptr %fault", *given])})
+  %worked = icmp eq i32 %status, 0
+  br i1 %worked, label %answer, label %stopped
+answer:
+  %answered = load i64, ptr %result
+  ret i64 %answered
+stopped:
+  ret i64 {RAISED}
 }}
 """
 

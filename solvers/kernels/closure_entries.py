@@ -10,12 +10,22 @@ import numpy as np
 from titop.solvers.kernels.closures import constraints
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations, contradicted, rows_to_choose
-from titop.solvers.kernels.kernel import entry, helper
-from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, HELD, INCONSISTENT, OK, RANK, ROWS, SINGULAR, WRONG_SIZE
+from titop.solvers.kernels.kernel import entry, helper, pair
+from titop.solvers.kernels.layout import (
+    ELEMENTS,
+    FORWARD_COLUMNS,
+    HELD,
+    INCONSISTENT,
+    LAW_SIZE,
+    OK,
+    RANK,
+    ROWS,
+    SINGULAR,
+    WRONG_SIZE,
+)
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.signatures import FLOATS, INTS, NOTHING, VECTOR
-from titop.solvers.kernels.whole import inverse_from_twists, sizes_fit, status_of
+from titop.solvers.kernels.whole import inverse_from_twists, outward_whole, sizes_fit, status_of
 
 
 @helper
@@ -47,13 +57,18 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
     return status_of(a)
 
 
-@entry(INTS, INTS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
-def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
-    """Forward dynamics of a rigid system with rigid closures into `a`."""
+#: Whether the system has general blocks: see `kernel.Pair`.
+LAWS = True
+
+
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
+    """Forward dynamics of a system with rigid closures into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
         return WRONG_SIZE
-    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    status = outward_twists(ints, floats, None, q, v, work)
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != OK:
         return status
     n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
@@ -64,13 +79,13 @@ def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
         np.empty((n, r + 1)),
         np.empty((r, r + 1)),
     )
-    result, world = space[2 * k + n], np.empty((ints[0, ELEMENTS], 12))
+    result = space[2 * k + n]
     status = _constrained(
         tree,
         loops,
         ints,
         floats,
-        None,
+        law,
         q,
         v,
         tau,
@@ -87,31 +102,6 @@ def constrained_forward(tree, loops, ints, floats, q, v, tau, a):
     for j in range(n):  # last: `a` may share memory with an argument
         a[j] = result[j]
     return status
-
-
-@entry(INTS, INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
-def constrained_stage(tree, loops, ints, floats, law, q, v, tau, work, a):
-    """Forward dynamics with rigid closures from known twists and laws."""
-    n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
-    return _constrained(
-        tree,
-        loops,
-        ints,
-        floats,
-        law,
-        q,
-        v,
-        tau,
-        work,
-        np.empty((ints[0, ELEMENTS], 12)),
-        np.empty((n, n)),
-        np.empty((2 * k, n)),
-        np.empty((3, k)),
-        np.empty(rows_to_choose(loops, n), np.int64),
-        np.empty((n, r + 1)),
-        np.empty((r, r + 1)),
-        a,
-    )
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)

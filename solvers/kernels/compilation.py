@@ -9,7 +9,8 @@ import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
 
-from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout, python_function
+from titop.solvers.kernels import calling
+from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout
 from titop.solvers.kernels.signatures import Signature
 
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -30,8 +31,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return njit(**_HELPER)(function)
 
 
-def machine_code(name: str, function: Callable[..., Any], signature: Signature) -> bytes:
-    """Return object code with a function `name` that Python can call; it needs only Python and the C library."""
+def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: str = "python_function") -> bytes:
+    """Return object code with a function `name` that can be called as `caller` says, a function of `calling`.
+
+    The code needs only Python and the C library.
+    """
     check_layout()
     dispatcher = njit(**_ENTRY)(function)
     if not hasattr(dispatcher, "compile"):
@@ -39,7 +43,7 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature) 
     dispatcher.compile(str(signature))
     (compiled,) = dispatcher.overloads.values()
     module = llvm.parse_assembly(compiled.library.get_llvm_str())
-    module.link_in(llvm.parse_assembly(python_function(name, compiled.fndesc.llvm_func_name, signature)))
+    module.link_in(llvm.parse_assembly(getattr(calling, caller)(name, compiled.fndesc.llvm_func_name, signature)))
     triple, cpu, features = cpu_target.target_context.codegen().magic_tuple()
     target = llvm.Target.from_triple(triple)
     machine = target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)

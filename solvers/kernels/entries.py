@@ -1,7 +1,7 @@
 """The entry points: what Python calls. Each returns a status (see `layout`).
 
-Rigid systems run whole in one call (`inverse_dynamics`, `forward_dynamics`), systems with flexible bodies in those of
-`modal_entries`. With other general blocks the caller fills in their laws between `twists` and the stage that follows.
+Whole functions are pairs of kernels: for systems of rigid bodies and joints alone, and for all. The others begin with known
+twists and laws, which `outward` writes.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 from titop.solvers.kernels.closures import compliant_energy
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.joints import place
-from titop.solvers.kernels.kernel import entry
+from titop.solvers.kernels.kernel import entry, pair
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
+    LAW_SIZE,
     MULTI_COLUMNS,
     MULTIS,
     NOT_FINITE,
@@ -35,41 +35,47 @@ from titop.solvers.kernels.whole import (
     forward_whole,
     inverse_from_twists,
     inverse_whole,
+    outward_whole,
     sizes_fit,
     state_fits,
     status_of,
     world_rows,
 )
 
+#: Whether the system has general blocks: see `kernel.Pair`.
+LAWS = True
 
-@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
-def inverse_dynamics(ints, floats, q, v, a, tau):
-    """Inverse dynamics of a rigid system into `tau`."""
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
         return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, result = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(tau.size)
-    status = inverse_whole(ints, floats, None, None, None, q, v, a, work, np.empty((world_rows(ints), 12)), result)
+    status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12)), result)
     for k in range(tau.size):  # last: `tau` may share memory with an argument
         tau[k] = result[k]
     return status
 
 
-@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR)
-def forward_dynamics(ints, floats, q, v, tau, a):
-    """Forward dynamics of a rigid system into `a`."""
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
+    """Forward dynamics into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
         return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, result = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty(a.size)
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, np.empty((world_rows(ints), 12)), result)
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, result)
     for k in range(a.size):  # last: `a` may share memory with an argument
         a[k] = result[k]
     return status
 
 
-@entry(VECTOR, REAL, VECTOR, INTS, FLOATS, VECTOR)
-def state_derivative(dy, t, y, ints, floats, tau):
-    """Derivative of ``y = [q, v]`` of a rigid system; quaternions are taken as their unit multiples.
+@pair(VECTOR, REAL, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR)
+def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
+    """Derivative of ``y = [q, v]``; quaternions are taken as their unit multiples. Own coordinates are plain.
 
     NaN where the status is not `OK`, for integrators that do not look at it.
     """
@@ -79,10 +85,11 @@ def state_derivative(dy, t, y, ints, floats, tau):
         return WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
     multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     write_rates(ints, q, v, dy)
-    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, world, dy[nq:])
+    status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, dy[nq:])
     if status != OK:
         dy[:] = np.nan
     return status
@@ -90,39 +97,58 @@ def state_derivative(dy, t, y, ints, floats, tau):
 
 @entry(INTS, VECTOR, VECTOR, VECTOR, result=NOTHING)
 def configuration_rate(ints, q, v, rates):
-    """dq/dt of a rigid system into `rates`."""
+    """dq/dt into `rates`; own coordinates are plain."""
     write_rates(ints, q, v, rates)
 
 
-@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
-def inverse_batch(ints, floats, q, v, a, tau):
-    """Inverse dynamics of a rigid system for stacked states."""
-    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
-    world = np.empty((world_rows(ints), 12))
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
+def inverse_batch(ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics for stacked states."""
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     for row in range(q.shape[0]):
-        status = inverse_whole(ints, floats, None, None, None, q[row], v[row], a[row], work, world, tau[row])
+        status = inverse_whole(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, world, tau[row])
         if status != OK:
             return status
     return OK
 
 
-@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
-def forward_batch(ints, floats, q, v, tau, a):
-    """Forward dynamics of a rigid system for stacked states."""
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
+def forward_batch(ints, floats, numbers, stages, q, v, tau, a):
+    """Forward dynamics for stacked states."""
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    world = np.empty((world_rows(ints), 12))
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     for row in range(q.shape[0]):
-        status = forward_whole(ints, floats, None, None, None, q[row], v[row], tau[row], work, multi, world, a[row])
+        status = forward_whole(ints, floats, numbers, stages, law, q[row], v[row], tau[row], work, multi, world, a[row])
         if status != OK:
             return status
     return OK
 
 
-@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS)
-def twists(ints, floats, law, q, v, work):
-    """Poses and twists of all elements into `work`."""
-    return outward_twists(ints, floats, law, q, v, work)
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
+def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
+    """The mass matrix into `matrix`."""
+    n = ints[0, NV]
+    if q.size != ints[0, NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
+        return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    if status != OK:
+        return status
+    matrix[:] = 0.0
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    return OK
+
+
+@entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
+def outward(ints, floats, numbers, stages, q, v, law, work):
+    """Poses and twists of all elements into `work`, the general blocks' laws, loads on them subtracted, into `law`."""
+    return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12)))
 
 
 @entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
@@ -130,12 +156,6 @@ def inverse_stage(ints, floats, law, q, v, a, work, tau):
     """Inverse dynamics from known twists and laws; leaves the joints' wrenches and the accelerations in `work`."""
     inverse_from_twists(ints, floats, law, q, v, a, work, np.empty((world_rows(ints), 12)), tau)
     return status_of(tau)
-
-
-@entry(INTS, FLOATS, FLOATS, VECTOR, FLOATS, result=NOTHING)
-def law_wrenches(ints, floats, law, v, work):
-    """Subtract loads and compliant closures on general blocks from their laws."""
-    apply_wrenches(ints, floats, law, v, work, np.empty((world_rows(ints), 12)), True)
 
 
 @entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
@@ -155,25 +175,6 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
         if imposed[k]:
             tau[k] = effort[k] - passive[k]
     return min(status_of(tau), status_of(a))
-
-
-@entry(INTS, FLOATS, VECTOR, FLOATS)
-def whole_mass_matrix(ints, floats, q, matrix):
-    """The mass matrix of a rigid system into `matrix`."""
-    n = ints[0, NV]
-    if q.size != ints[0, NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
-        return WRONG_SIZE
-    if status_of(q) != OK:
-        return NOT_FINITE
-    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    for i in range(1, ints[0, ELEMENTS]):
-        status = place(ints, floats, i, q, work)
-        if status != OK:
-            return status
-    matrix[:] = 0.0
-    composite_inertias(ints, floats, None, work)
-    fill_mass_matrix(ints, floats, None, work, matrix)
-    return OK
 
 
 @entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, result=NOTHING)

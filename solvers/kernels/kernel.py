@@ -11,11 +11,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, ClassVar, NamedTuple
 
 from titop.blocks.garbage import collection_paused
 from titop.solvers.kernels import cache
-from titop.solvers.kernels.loading import load
+from titop.solvers.kernels.loading import load, load_address
 from titop.solvers.kernels.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
@@ -30,56 +31,125 @@ if hasattr(os, "register_at_fork"):  # a child finds the lock free, and no half-
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-class Kernel:
-    """An entry point into compiled code, for one signature.
+class Unit:
+    """A function that is compiled for itself: when it is first needed, and kept in the cache from then on.
 
     Parameters
     ----------
     function : callable
         Written for numba.
     signature : Signature
-        The only types that it accepts; others give a `TypeError`.
+        The only types that it is compiled for.
+    name : str
+        Of the function in its machine code, and of the file that keeps it.
+    kept : bool
+        Whether the cache keeps it.
 
     Attributes
     ----------
-    name : str
-        Of the function in its machine code, and of the file that keeps it.
+    caller : str
+        Name of the function of `calling` that makes it callable.
+    title : str
+        What it is called on the terminal.
     """
 
-    def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
-        self.function = function
-        self.signature = signature
-        self.name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
+    caller: ClassVar[str]
+
+    def __init__(self, function: Callable[..., Any], signature: Signature, name: str, kept: bool = True) -> None:
+        self.function, self.signature = function, signature
+        self.name, self.title = name, name
+        self.kept = kept
         self.__doc__ = function.__doc__
-        self._loaded: Callable[..., Any] | None = None
+
+    def code(self) -> bytes:
+        """Return machine code: read from the cache, or compiled and, if it may be kept, put there."""
+        code = cache.read(self.name) if self.kept else None
+        if code is None:
+            code = self._compile(self.kept and cache.cache_folder() is not None)
+            if self.kept and (reason := cache.write(self.name, code)):
+                _say_once(f"titop: kernels cannot be kept, so that every process compiles them: {reason}; {_ADVICE}")
+        return code
+
+    def _compile(self, kept: bool) -> bytes:
+        with _Announcement(self.title, kept), collection_paused():
+            from titop.solvers.kernels.compilation import machine_code  # loads numba
+
+            return machine_code(self.name, self.function, self.signature, self.caller)
+
+
+class Kernel(Unit):
+    """An entry point into compiled code, for one signature: arguments of other types give a `TypeError`."""
+
+    caller = "python_function"
+    _loaded: Callable[..., Any] | None = None
+
+    def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
+        name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
+        super().__init__(function, signature, name, kept=function.__module__.startswith(_PACKAGE))
+        self.title = function.__name__
 
     @property
     def compiled(self) -> Callable[..., Any]:
-        """The compiled function: read from the cache, or compiled and, if it is titop's own, put there."""
+        """The compiled function."""
         with _lock:
             if self._loaded is None:
-                kept = self.function.__module__.startswith(_PACKAGE)
-                code = cache.read(self.name) if kept else None
-                if code is None:
-                    code = self._compile(kept and cache.cache_folder() is not None)
-                    if kept and (reason := cache.write(self.name, code)):
-                        _say_once(f"titop: kernels cannot be kept, so that every process compiles them: {reason}; {_ADVICE}")
-                self._loaded = load(self.name, code)
+                self._loaded = load(self.name, self.code())
             return self._loaded
-
-    def _compile(self, kept: bool) -> bytes:
-        with _Announcement(self.function.__name__, kept), collection_paused():
-            from titop.solvers.kernels.compilation import machine_code  # loads numba
-
-            return machine_code(self.name, self.function, self.signature)
 
     def __call__(self, *arguments: Any) -> Any:
         return (self._loaded or self.compiled)(*arguments)
 
 
+class Stage(Unit):
+    """A function of `count` integers that kernels call by its address."""
+
+    caller = "stage_function"
+    _address = 0
+
+    def __init__(self, name: str, function: Callable[..., Any], count: int) -> None:
+        super().__init__(function, Signature((INTEGER,) * count), name)
+
+    @property
+    def address(self) -> int:
+        """Where the compiled function stands in this process."""
+        with _lock:
+            if not self._address:
+                self._address = load_address(self.name, self.code())
+            return self._address
+
+
 def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:
     """Return a decorator that makes a function of such arguments a `Kernel`."""
     return lambda function: Kernel(function, Signature(arguments, result))
+
+
+class Pair(NamedTuple):
+    """A function's kernels for two kinds of systems: numba drops from each what is the other's.
+
+    Attributes
+    ----------
+    rigid : Kernel
+        For systems without general blocks: the function's `LAWS` is False.
+    mixed : Kernel
+        For all: it is True.
+    """
+
+    rigid: Kernel
+    mixed: Kernel
+
+
+def pair(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Pair]:
+    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`."""
+
+    def decorate(function: Callable[..., Any]) -> Pair:
+        def kernel(name: str, laws: bool) -> Kernel:
+            kind = FunctionType(function.__code__, {**function.__globals__, "LAWS": laws}, name)
+            kind.__doc__ = function.__doc__
+            return Kernel(kind, Signature(arguments, result))
+
+        return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True))
+
+    return decorate
 
 
 class Helper:

@@ -8,7 +8,27 @@ from titop.solvers.kernels.algebra import cross, put_six, six, transport
 from titop.solvers.kernels.general import port_twist
 from titop.solvers.kernels.joints import move, place
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import ACC, AXIAL, ELEMENTS, FREE, GRAVITY, KIND, OK, PARENT, PORT, SPHERICAL, TWIST, Q, R, V
+from titop.solvers.kernels.layout import (
+    ACC,
+    AXIAL,
+    ELEMENTS,
+    FREE,
+    GRAVITY,
+    KIND,
+    LAW,
+    OK,
+    OWN,
+    OWN_Q,
+    OWN_V,
+    PARENT,
+    PORT,
+    SPHERICAL,
+    TWIST,
+    Q,
+    R,
+    V,
+)
+from titop.solvers.kernels.stages import write_terms
 
 
 @helper
@@ -32,8 +52,8 @@ def parent_motion(ints, law, work, i, column, rates):
 
 
 @helper
-def outward_twists(ints, floats, law, q, v, work):
-    """Write every element's pose in its parent and its twist; return a status."""
+def outward_twists(ints, floats, numbers, stages, law, q, v, work):
+    """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
     start(floats, work)
     for i in range(1, ints[0, ELEMENTS]):
         status = place(ints, floats, i, q, work)
@@ -41,6 +61,11 @@ def outward_twists(ints, floats, law, q, v, work):
             return status
         carried = transport(work, i, R, parent_motion(ints, law, work, i, TWIST, v))
         put_six(work, i, TWIST, move(ints, floats, i, carried, v, ints[i, V]))
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                status = write_terms(ints, numbers, stages, law, i, q, v, work)
+                if status != OK:
+                    return status
     return OK
 
 
@@ -57,9 +82,11 @@ def normalise(ints, q):
 
 @helper
 def write_rates(ints, q, v, rates):
-    """Write dq/dt into `rates`; elementary joints with plain coordinates move with v."""
+    """Write dq/dt into `rates`; plain coordinates move with v."""
     for i in range(1, ints[0, ELEMENTS]):
         k, j, kind = ints[i, Q], ints[i, V], ints[i, KIND]
+        for own in range(ints[i, OWN]):
+            rates[ints[i, OWN_Q] + own] = v[ints[i, OWN_V] + own]
         if kind == AXIAL:
             rates[k] = v[j]
         elif kind == SPHERICAL:

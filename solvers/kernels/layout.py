@@ -15,8 +15,8 @@ and dS/dq (n matrices 6 x n), all in the port's frame.
 each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); last, for each
 coordinate, what it carries with all joints held.
 
-``bodies`` and ``modes`` describe the flexible bodies among the general blocks: a row of integers each, and their numbers one
-after the other in a single row.
+``numbers`` (one row) holds what the general blocks' laws are computed from, block after block; ``stages`` a row for each of
+these blocks with the addresses of the compiled functions that compute them (see `stages`).
 
 Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
@@ -39,7 +39,11 @@ PORTS = 11  # row of `sums` of a general block's first port
 PORT_COUNT = 12
 COLUMN = 13  # row of `columns` of a general block's first coordinate at its first port
 SLOPES = 14  # offset of a general block's slopes
-INT_COLUMNS = 15
+OWN_Q = 15  # first entry of a general block's own coordinates in q
+NUMBERS = 16  # offset of its `numbers`
+NUMBER_COUNT = 17  # and how many there are
+BLOCK = 18  # its row of `stages`
+INT_COLUMNS = 19
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows
@@ -52,6 +56,9 @@ NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
 CLOSURES = 9  # number of compliant closures, which end before the first load
+PASSIVE = 10  # whether the general blocks' elasticity and damping act
+SLOPES_SIZE = 11  # length of `slopes`
+ALL_PORTS = 12  # number of the general blocks' ports
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -165,17 +172,10 @@ PORT_P = 9
 PORT_GAMMA = 12
 PORT_S = 18
 
-# -- bodies: rows of flexible bodies
-BODY_ELEMENT = 0  # its element, whose row of ints has the offset of its law
-BODY_Q = 1  # first of its coordinates in q
-BODY_PORTS = 2  # number of its ports
-BODY_MODES = 3  # offset of its numbers in `modes`
-BODY_COLUMNS = 4
-
-# -- modes: of a flexible body: rigid inertia, then participation (n x 6), mass, stiffness and damping (n x n each); then of
-# each port rotation (9) and position (3) without deformation and shape (6 x n)
-RIGID = 10  # mass, first moment (3), inertia about P (6)
-SHAPE = 12
+# -- stages
+TERMS = 0  # the law: see `stages.write_terms`
+LINEAR_TERMS = 1  # its derivatives: see `stages.write_slopes`
+STAGE_COLUMNS = 2
 
 # -- status codes; a positive status is the row of an element whose joint moves no inertia
 OK = 0
@@ -184,3 +184,4 @@ NOT_UNIT = -2
 NOT_FINITE = -3
 SINGULAR = -4  # not as many constraints are independent as `loops` says
 INCONSISTENT = -5  # velocities with which redundant constraints contradict the others
+RAISED = -6  # a block's own function has raised an exception

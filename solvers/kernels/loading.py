@@ -38,7 +38,14 @@ _new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
 
 def load(name: str, code: bytes) -> Callable[..., Any]:
-    """Return the function `name` of object code made by `compilation`."""
+    """Return the function `name`, for Python, of object code made by `compilation`."""
+    method = _MethodDef(name.encode(), load_address(name, code), _METH_FASTCALL, None)
+    _keep(method)
+    return _new_function(ctypes.addressof(method), np.ndarray, None)
+
+
+def load_address(name: str, code: bytes) -> int:
+    """Return the address of the function `name` of object code made by `compilation`."""
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -46,7 +53,10 @@ def load(name: str, code: bytes) -> Callable[..., Any]:
     address = engine.get_function_address(name)
     if not address:
         raise RuntimeError(f"no function {name} in its machine code")
-    method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
-    for kept in (method, engine):  # for ever: functions point to them, and may outlive every module when Python ends
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    return _new_function(ctypes.addressof(method), np.ndarray, None)
+    _keep(engine)
+    return int(address)
+
+
+def _keep(thing: Any) -> None:
+    """Keep what functions point to for ever: they may outlive every module when Python ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

@@ -1,7 +1,9 @@
-"""The laws of flexible bodies: compiled twin of `titop.blocks.flexible_body`.
+"""The law of flexible bodies: compiled twin of `titop.blocks.flexible_body`.
 
-The numbers of a body with n modes stand in ``modes[0]`` from an offset `o`: see `layout`. Written so that it would compile for
-complex numbers too: numpy's functions, comparisons of real parts.
+The numbers of a body with n modes stand in one row, ``modes[0]``: rigid inertia, then participation (n x 6), mass, stiffness
+and damping (n x n each); then of each port rotation (9) and position (3) without deformation and shape (6 x n).
+
+Written so that it compiles for complex states too: numpy's functions, comparisons of real parts.
 """
 
 from __future__ import annotations
@@ -9,45 +11,35 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.algebra import cross, put_six, rigid_momentum, six, transport, twist_cross
+from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import (
-    BODY_ELEMENT,
-    BODY_MODES,
-    BODY_PORTS,
-    BODY_Q,
-    LAW,
-    OWN,
-    OWN_V,
-    PORT_GAMMA,
-    PORT_P,
-    PORT_S,
-    RIGID,
-    SHAPE,
-    TWIST,
-)
+from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
 
+#: Numbers of the rigid inertia: mass, first moment (3), inertia about P (6).
+_RIGID = 10
+#: Numbers of a port before its shape.
+_SHAPE = 12
+_START = np.int64(0)
 #: As in `titop.blocks.spatial`: below this squared angle series are used.
 _SMALL = 0.1
 
 
 @helper
-def write_modal_ports(ints, bodies, modes, q, law):
-    """Write pose and motion subspace of the ports of all flexible bodies into `law`."""
-    for k in range(bodies.shape[0]):
-        i = bodies[k, BODY_ELEMENT]
-        n, start = ints[i, OWN], bodies[k, BODY_Q]
-        o = bodies[k, BODY_MODES] + RIGID + 6 * n + 3 * n * n
-        target = ints[i, LAW] + (6 + n) * (6 + n) + 6 + n
-        for _ in range(bodies[k, BODY_PORTS]):
-            write_port(modes, o, n, q, start, law, target)
-            o += SHAPE + 6 * n
-            target += PORT_S + 6 * n
+def write_law(n, ports, modes, q, v, twist, passive, law):
+    """Write the law of a body with n modes; see `stages`."""
+    _write_body(modes, n, q, v, six(twist, 0, _START), passive, law)
+    o, target = _RIGID + 6 * n + 3 * n * n, (6 + n) * (7 + n)
+    for _ in range(ports):
+        _write_port(modes, o, n, q, law, target)
+        _write_gamma(modes, o, n, q, v, six(twist, 0, _START), law, target)
+        o += _SHAPE + 6 * n
+        target += PORT_S + 6 * n
 
 
 @helper
-def write_port(modes, o, n, q, start, law, target):
+def _write_port(modes, o, n, q, law, target):
     """Write ``R = exp(phi) R0``, ``p = r0 + d`` and ``S = [R^T Phi_lin; R0^T J(phi) Phi_rot]``."""
-    d = _moved(modes, o, n, q, start)
+    d = _moved(modes, o, n, q)
     phi = d[3], d[4], d[5]
     a, b, c = rotation_coefficients(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
     for j in range(3):  # columns of R0, turned
@@ -56,7 +48,7 @@ def write_port(modes, o, n, q, start, law, target):
         for r in range(3):
             law[0, target + 3 * r + j] = u[r] + a * w[r] + b * ww[r]
         law[0, target + PORT_P + j] = modes[0, o + PORT_P + j] + d[j]
-    shape, s = o + SHAPE, target + PORT_S
+    shape, s = o + _SHAPE, target + PORT_S
     for j in range(n):
         x = modes[0, shape + j], modes[0, shape + n + j], modes[0, shape + 2 * n + j]
         u = modes[0, shape + 3 * n + j], modes[0, shape + 4 * n + j], modes[0, shape + 5 * n + j]
@@ -68,12 +60,12 @@ def write_port(modes, o, n, q, start, law, target):
 
 
 @helper
-def _moved(modes, o, n, x, start):
+def _moved(modes, o, n, x):
     """Return ``Phi x`` (6) of the port whose numbers stand at `o`."""
-    shape = o + SHAPE
-    d0 = d1 = d2 = d3 = d4 = d5 = 0.0 * x[start]
+    shape = o + _SHAPE
+    d0 = d1 = d2 = d3 = d4 = d5 = 0.0 * x[0] if n else 0.0
     for j in range(n):
-        y = x[start + j]
+        y = x[j]
         d0 += modes[0, shape + j] * y
         d1 += modes[0, shape + n + j] * y
         d2 += modes[0, shape + 2 * n + j] * y
@@ -103,30 +95,15 @@ def rotation_coefficients(s):
 
 
 @helper
-def write_modal_laws(ints, bodies, modes, q, v, work, passive, law):
-    """Write M, h (less passive efforts, if `passive`) and the ports' biases of all flexible bodies into `law`."""
-    for k in range(bodies.shape[0]):
-        i = bodies[k, BODY_ELEMENT]
-        n, o = ints[i, OWN], bodies[k, BODY_MODES]
-        write_body_law(modes, o, n, q, bodies[k, BODY_Q], v, ints[i, OWN_V], six(work, i, TWIST), passive, law, ints[i, LAW])
-        o += RIGID + 6 * n + 3 * n * n
-        target = ints[i, LAW] + (6 + n) * (6 + n) + 6 + n
-        for _ in range(bodies[k, BODY_PORTS]):
-            write_gamma(modes, o, n, q, bodies[k, BODY_Q], v, ints[i, OWN_V], six(work, i, TWIST), law, target)
-            o += SHAPE + 6 * n
-            target += PORT_S + 6 * n
-
-
-@helper
-def write_body_law(modes, o, n, q, start, v, first, x, passive, law, target):
-    """Write M and h of a body with twist x; its coordinates start at ``q[start]`` and ``v[first]``."""
-    size, shares = 6 + n, o + RIGID
-    mass_q, mass = shares + 6 * n, modes[0, o]
+def _write_body(modes, n, q, v, x, passive, law):
+    """Write M and h of a body with twist x."""
+    size, shares = 6 + n, _RIGID
+    mass_q, mass = shares + 6 * n, modes[0, 0]
     per_mass = 1.0 / mass if mass.real > 0.0 else 0.0
     # shift d of the centre of mass, its rate e, and the modes' momentum
     d0 = d1 = d2 = l0 = l1 = l2 = m0 = m1 = m2 = 0.0 * x[0]
     for j in range(n):
-        p, y, z = shares + 6 * j, q[start + j], v[first + j]
+        p, y, z = shares + 6 * j, q[j], v[j]
         d0 += modes[0, p] * y
         d1 += modes[0, p + 1] * y
         d2 += modes[0, p + 2] * y
@@ -138,10 +115,10 @@ def write_body_law(modes, o, n, q, start, v, first, x, passive, law, target):
         m2 += modes[0, p + 5] * z
     d = d0 * per_mass, d1 * per_mass, d2 * per_mass
     e = l0 * per_mass, l1 * per_mass, l2 * per_mass
-    s = _write_rigid(modes, o, d, law, target, size)
+    s = _write_rigid(modes, d, law, size)
     v0, v1, v2, w0, w1, w2 = x
     a0, a1, a2 = cross(w0, w1, w2, d[0], d[1], d[2])
-    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, o, (v0 + a0, v1 + a1, v2 + a2, w0, w1, w2))
+    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, _START, (v0 + a0, v1 + a1, v2 + a2, w0, w1, w2))
     f = f0 + l0, f1 + l1, f2 + l2
     a0, a1, a2 = cross(d[0], d[1], d[2], f[0], f[1], f[2])
     t = t0 + m0 + a0, t1 + m1 + a1, t2 + m2 + a2
@@ -151,55 +128,55 @@ def write_body_law(modes, o, n, q, start, v, first, x, passive, law, target):
     b0, b1, b2 = cross(w0, w1, w2, t[0], t[1], t[2])
     c0, c1, c2 = cross(v0 + e[0], v1 + e[1], v2 + e[2], f[0], f[1], f[2])
     k0, k1, k2 = cross(s[0], s[1], s[2], g0, g1, g2)
-    h = target + size * size
+    h = size * size
     put_six(law, 0, h, (mass * g0 + a0, mass * g1 + a1, mass * g2 + a2, b0 + c0 + k0, b1 + c1 + k1, b2 + c2 + k2))
     g0, g1, g2 = g0 + per_mass * a0, g1 + per_mass * a1, g2 + per_mass * a2
     for j in range(n):
-        p, row = shares + 6 * j, target + (6 + j) * size
+        p, row = shares + 6 * j, (6 + j) * size
         y0, y1, y2 = modes[0, p], modes[0, p + 1], modes[0, p + 2]
         a0, a1, a2 = cross(d[0], d[1], d[2], y0, y1, y2)
         put_six(law, 0, row, (y0, y1, y2, modes[0, p + 3] + a0, modes[0, p + 4] + a1, modes[0, p + 5] + a2))
         for r in range(6):
-            law[0, target + r * size + 6 + j] = law[0, row + r]
+            law[0, r * size + 6 + j] = law[0, row + r]
         total = y0 * g0 + y1 * g1 + y2 * g2
         for r in range(n):
             k = mass_q + j * n + r
             law[0, row + 6 + r] = modes[0, k]
             if passive:
-                total += modes[0, k + n * n] * q[start + r] + modes[0, k + 2 * n * n] * v[first + r]
+                total += modes[0, k + n * n] * q[r] + modes[0, k + 2 * n * n] * v[r]
         law[0, h + 6 + j] = total
 
 
 @helper
-def _write_rigid(modes, o, d, law, target, size):
+def _write_rigid(modes, d, law, size):
     """Write ``M_PP = [[m 1, -s~], [s~, J_P - s~ d~ - m d~ c~]]``; return the first moment s."""
-    mass, sx, sy, sz = modes[0, o], modes[0, o + 1], modes[0, o + 2], modes[0, o + 3]
-    ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, o + 4)
+    mass, sx, sy, sz = modes[0, 0], modes[0, 1], modes[0, 2], modes[0, 3]
+    ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, _START + 4)
     # added to J_P: m (|c + d|^2 - |c|^2) 1 - m ((c + d) (c + d)^T - c c^T)
     x, y, z = sx + mass * d[0], sy + mass * d[1], sz + mass * d[2]
     xx, yy, zz = d[0] * (sx + x), d[1] * (sy + y), d[2] * (sz + z)
     ixy -= sx * d[1] + d[0] * y
     ixz -= sx * d[2] + d[0] * z
     iyz -= sy * d[2] + d[1] * z
-    put_six(law, 0, target, (mass, 0.0, 0.0, 0.0, z, -y))
-    put_six(law, 0, target + size, (0.0, mass, 0.0, -z, 0.0, x))
-    put_six(law, 0, target + 2 * size, (0.0, 0.0, mass, y, -x, 0.0))
-    put_six(law, 0, target + 3 * size, (0.0, -z, y, ixx + yy + zz, ixy, ixz))
-    put_six(law, 0, target + 4 * size, (z, 0.0, -x, ixy, iyy + xx + zz, iyz))
-    put_six(law, 0, target + 5 * size, (-y, x, 0.0, ixz, iyz, izz + xx + yy))
+    put_six(law, 0, _START, (mass, 0.0, 0.0, 0.0, z, -y))
+    put_six(law, 0, size, (0.0, mass, 0.0, -z, 0.0, x))
+    put_six(law, 0, 2 * size, (0.0, 0.0, mass, y, -x, 0.0))
+    put_six(law, 0, 3 * size, (0.0, -z, y, ixx + yy + zz, ixy, ixz))
+    put_six(law, 0, 4 * size, (z, 0.0, -x, ixy, iyy + xx + zz, iyz))
+    put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz + xx + yy))
     return x, y, z
 
 
 @helper
-def write_gamma(modes, o, n, q, start, v, first, x, law, target):
+def _write_gamma(modes, o, n, q, v, x, law, target):
     """Write ``gamma = dS/dt v + ad(V_C) S v`` of a port, ``V_C = Ad(g)^-1 V_P + S v``."""
-    d, e = _moved(modes, o, n, q, start), _moved(modes, o, n, v, first)
+    d, e = _moved(modes, o, n, q), _moved(modes, o, n, v)
     rate = e[3], e[4], e[5]
     turning = _jacobian_rate((d[3], d[4], d[5]), rate)
     y0 = y1 = y2 = y3 = y4 = y5 = 0.0 * x[0]
     s = target + PORT_S
     for j in range(n):
-        z = v[first + j]
+        z = v[j]
         y0 += law[0, s + j] * z
         y1 += law[0, s + n + j] * z
         y2 += law[0, s + 2 * n + j] * z
@@ -236,36 +213,4 @@ def _jacobian_rate(phi, rate):
     )
 
 
-@helper
-def add_modal_efforts(ints, bodies, modes, q, v, tau):
-    """Add ``-K eta - D eta'`` of all flexible bodies to `tau`."""
-    for k in range(bodies.shape[0]):
-        i = bodies[k, BODY_ELEMENT]
-        n, start, first = ints[i, OWN], bodies[k, BODY_Q], ints[i, OWN_V]
-        stiffness = bodies[k, BODY_MODES] + RIGID + 6 * n + n * n
-        for j in range(n):
-            for r in range(n):
-                e = stiffness + j * n + r
-                tau[first + j] -= modes[0, e] * q[start + r] + modes[0, e + n * n] * v[first + r]
-
-
-@helper
-def modal_elastic_energy(ints, bodies, modes, q):
-    """Return the elastic energy of all flexible bodies (J)."""
-    energy = 0.0
-    for k in range(bodies.shape[0]):
-        n, start = ints[bodies[k, BODY_ELEMENT], OWN], bodies[k, BODY_Q]
-        stiffness = bodies[k, BODY_MODES] + RIGID + 6 * n + n * n
-        for j in range(n):
-            for r in range(n):
-                energy += 0.5 * q[start + j] * modes[0, stiffness + j * n + r] * q[start + r]
-    return energy
-
-
-@helper
-def write_modal_rates(ints, bodies, v, rates):
-    """Write dq/dt of the modal coordinates into `rates`."""
-    for k in range(bodies.shape[0]):
-        i = bodies[k, BODY_ELEMENT]
-        for j in range(ints[i, OWN]):
-            rates[bodies[k, BODY_Q] + j] = v[ints[i, OWN_V] + j]
+LAW = CompiledLaw("modal", write_law)

@@ -1,6 +1,6 @@
-"""Whole passes: from a state to efforts or accelerations, for systems that need no Python on the way.
+"""Whole passes: from a state to efforts or accelerations.
 
-`law` is None for rigid systems; otherwise `bodies` and `modes` describe all of its general blocks (see `layout`).
+`law` is None for systems without general blocks; of others `numbers` and `stages` describe them (see `layout`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import CLOSURES, ELEMENTS, INERTIAL_LOADS, LOADS, NOT_FINITE, NQ, NV, OK
-from titop.solvers.kernels.modal import write_modal_laws, write_modal_ports
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
 
@@ -77,22 +76,19 @@ def inverse_from_twists(ints, floats, law, q, v, a, work, world, tau):
 
 
 @helper
-def outward(ints, floats, bodies, modes, law, q, v, work, world):
-    """From a state to twists and the laws of the flexible bodies, loads on them subtracted; return a status."""
-    if law is not None:
-        write_modal_ports(ints, bodies, modes, q, law)
-    status = outward_twists(ints, floats, law, q, v, work)
+def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
+    """From a state to twists and the laws of general blocks, what acts on them subtracted; return a status."""
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if law is not None:
         if status == OK:
-            write_modal_laws(ints, bodies, modes, q, v, work, True, law)
             apply_wrenches(ints, floats, law, v, work, world, True)
     return status
 
 
 @helper
-def inverse_whole(ints, floats, bodies, modes, law, q, v, a, work, world, tau):
+def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
     """Inverse dynamics into `tau`; return a status."""
-    status = outward(ints, floats, bodies, modes, law, q, v, work, world)
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != OK:
         return status
     inverse_from_twists(ints, floats, law, q, v, a, work, world, tau)
@@ -100,11 +96,17 @@ def inverse_whole(ints, floats, bodies, modes, law, q, v, a, work, world, tau):
 
 
 @helper
-def forward_whole(ints, floats, bodies, modes, law, q, v, tau, work, multi, world, a):
+def forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, a):
     """Forward dynamics into `a`; return a status."""
-    status = outward(ints, floats, bodies, modes, law, q, v, work, world)
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != OK:
         return status
+    return forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
+
+
+@helper
+def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
+    """Turn known twists (in `work`), laws and efforts into accelerations; return a status. The laws are used up."""
     for k in range(a.size):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)

@@ -197,7 +197,11 @@ def test_flexible_bodies(function: str) -> None:
         rng.normal(size=model.nv),
     )
     found, expected = (getattr(m, f"{function}_dynamics_derivatives")(q, v, a) for m in (model, reference))
-    assert error(found, expected) < TOLERANCE
+    M = model.mass_matrix(q)
+    scale = 1 / np.sqrt(np.diag(M))
+    # forward: those of inverse dynamics, solved with a mass matrix of condition 8e4 (scaled to a diagonal of ones)
+    solved = np.finfo(float).eps * np.linalg.cond(scale[:, None] * M * scale) if function == "forward" else 0.0
+    assert error(found, expected) < TOLERANCE + solved
     for port in model.port_names:
         found, expected = (m.motion_derivatives(port, q, v, a) for m in (model, reference))
         assert error(found, expected) < TOLERANCE

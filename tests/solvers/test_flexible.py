@@ -191,28 +191,26 @@ def test_a_mode_without_mass_is_named(engine: str) -> None:
 
 def test_kernels_of_flexible_bodies_take_complex_steps() -> None:
     """They compile for complex numbers too, and the derivatives are right: about 0.1 rad and about 3 rad of port rotation."""
-    model: Any = random_system(np.random.default_rng(0)).resolve()
+    rng = np.random.default_rng(1)
+    body = random_body(rng, "body")
+    n, numbers = body.nv, body.law_numbers()[None]
 
     @njit
-    def law_of(ints: Any, bodies: Any, modes: Any, q: Any, v: Any, work: Any, law: Any) -> None:
-        modal.write_modal_ports(ints, bodies, modes, q, law)
-        modal.write_modal_laws(ints, bodies, modes, q, v, work, True, law)
+    def law_of(numbers: Any, q: Any, v: Any, twist: Any, law: Any) -> None:
+        modal.write_law(q.size, 2, numbers, q, v, twist, 1, law)
 
-    rng = np.random.default_rng(1)
     for scale in (1.0, 30.0):
-        q, v = scale * model.random_configuration(rng), rng.normal(size=model.nv)
-        work, dq, dv = rng.normal(size=(len(model._ints), 60)), rng.normal(size=model.nq), rng.normal(size=model.nv)
+        q, v, twist = scale * body.random_configuration(rng), rng.normal(size=n), rng.normal(size=(1, 6))
+        steps = rng.normal(size=n), rng.normal(size=n), rng.normal(size=(1, 6))
 
-        def law(step: Any, kind: Any, q: Array = q, v: Array = v, work: Array = work, dq: Array = dq, dv: Array = dv) -> Any:
-            result = np.zeros((1, model._tables.law_size), kind)
-            law_of(
-                model._ints, *model._modal, (q + step * dq).astype(kind), (v + step * dv).astype(kind), work + 0 * step, result
-            )
+        def law(step: Any, kind: Any, state: Any = (q, v, twist), steps: Any = steps) -> Any:
+            result = np.zeros((1, (6 + n) * (7 + n) + 2 * (18 + 6 * n)), kind)
+            law_of(numbers, *((x + step * dx).astype(kind) for x, dx in zip(state, steps, strict=True)), result)
             return result
 
         exact = law(1e-30j, complex).imag / 1e-30
         difference = (law(1e-4, float) - law(-1e-4, float)) / 2e-4
-        # central differences of the second order; shapes of the boom's rotation make phi curved
+        # central differences of the second order; shapes of the port's rotation make phi curved
         np.testing.assert_allclose(exact, difference, atol=1e-6 * np.abs(difference).max())
 
 
