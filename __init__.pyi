@@ -27,6 +27,8 @@ from .blocks.joints import Revolute as Revolute
 from .blocks.joints import Screw as Screw
 from .blocks.joints import Universal as Universal
 from .blocks.joints import Weld as Weld
+from .blocks.law import Law as Law
+from .blocks.law import LawTerms as LawTerms
 from .blocks.limits import Limits as Limits
 from .blocks.loads import Load as Load
 from .blocks.pose import Pose as Pose

@@ -7,6 +7,9 @@ To write a block, subclass `Block` and
 3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
 4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any.
 
+A law written as one function that numba can compile (see `titop.blocks.law`) takes the place of the first two and makes the
+block as fast as titop's own.
+
 Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these
 functions (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of
 them may be overridden by a faster form.
@@ -31,7 +34,7 @@ import numpy as np
 from titop.blocks.checks import FieldReader, is_name
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
-from titop.blocks.law_terms import LawTerms, PortTerms
+from titop.blocks.law import Law, LawTerms
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 
 #: Name of the port through which a block hangs on its parent.
@@ -75,6 +78,8 @@ class Block:
     complex_safe: bool = True
     #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
     complex_parameters: ClassVar[bool] = True
+    #: A law that titop compiles, in place of evaluating the functions below in Python; see `titop.blocks.law`.
+    compiled_law: ClassVar[Law | None] = None
     #: Units of the block's parameters by dotted name, for those that it wants to be known by.
     parameter_units: ClassVar[dict[str, str]] = {}
     _steps: Array | None = None
@@ -89,11 +94,19 @@ class Block:
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return rotation (3x3) and position (3, m) of child port `port` in the parent port's frame."""
-        raise NotImplementedError(f"block {self.name!r} defines no pose for port {port!r}")
+        if self.compiled_law is None:
+            raise NotImplementedError(f"block {self.name!r} defines no pose for port {port!r}")
+        terms, k = self._terms_at(q), self.ports.index(port)
+        return terms.rotation[k], terms.position[k]
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]``."""
-        return np.zeros((6 + self.nv, 6 + self.nv))
+        return np.zeros((6 + self.nv, 6 + self.nv)) if self.compiled_law is None else self._terms_at(q).inertia
+
+    def _terms_at(self, q: Array) -> LawTerms:
+        """Return what the block's compiled law says at rest."""
+        assert self.compiled_law is not None
+        return self.compiled_law.terms(self, q, np.zeros(self.nv), np.zeros(6))
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the stored elastic energy (J)."""
@@ -181,15 +194,16 @@ class Block:
         return self.damping_efforts(q, v) - elastic.reshape(self.nv)
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
-        """Return the law at a state, the parent port moving with `twist` (6): all that the resolvers ask for, in one call."""
-        ports = []
+        """Return the law at a state, the parent port moving with `twist` (6): all that the compiled resolver asks for."""
+        parts = []
         for port in self.ports:
             (rotation, position), subspace = self.pose(port, q), self.motion_subspace(port, q)
             relative = subspace @ v
             at_port = twist_transport(rotation, position) @ twist + relative
             bias = self.subspace_rate(port, q, v) + twist_cross(at_port) @ relative
-            ports.append(PortTerms(rotation, position, subspace, bias))
-        return LawTerms(self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), tuple(ports))
+            parts.append((rotation, position, subspace, bias))
+        stacked = [np.stack(part) for part in zip(*parts, strict=True)] or [np.zeros(0)] * 4
+        return LawTerms(self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), *stacked)
 
     def law_numbers(self) -> Array:
         """Return the numbers from which the block's compiled law is computed; none without such a law."""

@@ -30,7 +30,8 @@ def check_block(block: Block, seed: int = 0) -> None:
 
     At random configurations and motions: whether rotations are rotations, no inertia is negative and damping opposes the
     motion. By differences: the motion subspace and its rate are compared with the poses, the gyroscopic terms with the mass
-    matrix, the passive efforts with elastic energy and damping, the linearised law with the law. Parameters must keep the
+    matrix, the passive efforts with elastic energy and damping, the linearised law with the law, and a compiled law with all of
+    them. Parameters must keep the
     values that they are given, and complex ones give the derivatives that differences give.
 
     Parameters
@@ -59,6 +60,7 @@ def check_block(block: Block, seed: int = 0) -> None:
         for _ in range(3):
             findings += disagreements(block, seed, slopes=True)
             seed += 1
+        findings += law_disagreements(block, seed)
     if findings:
         raise ModelError(list({finding.where: finding for finding in findings}.values()))
 
@@ -77,6 +79,32 @@ def disagreements(block: Block, seed: int = 0, slopes: bool = False) -> Iterator
             found = f"a difference of {error / (largest or comparison.size or 1.0):.2g} of what it should be"
             advice = "correct it, or leave it out: titop derives it"
             yield Finding("inconsistent-block", f"{block.name}.{comparison.name}", found, comparison.expected, advice)
+
+
+def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding for each term of a block's compiled law that disagrees with what the block's functions say."""
+    if block.compiled_law is None:
+        return
+    motion = _Motion.of(block, seed)
+    turns, own = 1.0 / motion.sizes[:6], motion.sizes[6:]
+    state = motion.q, motion.v, motion.twist
+    given, derived = block.compiled_law.terms(block, *state), block.law(*state)
+    natural = {
+        "inertia": (np.outer(motion.sizes, motion.sizes), motion.energy),
+        "gyroscopic": (motion.sizes, motion.energy),
+        "passive": (own, motion.stored),
+        "rotation": (1.0, 1.0),
+        "position": (turns[:3], 1.0),
+        "subspace": (np.outer(turns, own), 1.0),
+        "bias": (turns, 1.0),
+    }
+    for name, (units, size) in natural.items():
+        one, two = (getattr(terms, name) * units for terms in (given, derived))
+        largest, error = np.abs(two).max(initial=0.0), np.abs(one - two).max(initial=0.0)
+        if not error <= _TOLERANCE * largest + _NOTHING * size:
+            found = f"a difference of {error / (largest or size or 1.0):.2g} of what it should be"
+            expected = "what follows from the block's pose, mass matrix, energy and damping"
+            yield Finding("inconsistent-law", f"{block.name}.compiled_law.{name}", found, expected, "correct the law")
 
 
 def parameter_findings(block: Block) -> Iterator[Finding]:

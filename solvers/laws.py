@@ -17,10 +17,17 @@ from titop.blocks.spatial import Array
 from titop.graph.flatten import GeneralBlock, Ints
 from titop.solvers.kernels import layout, modal
 from titop.solvers.kernels.compiled_laws import CompiledLaw
+from titop.solvers.kernels.user_laws import stages_of
 from titop.solvers.python_law import PythonLaw
 
 #: The kinds of blocks whose laws titop has compiled.
 _KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal.LAW}
+
+#: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
+_LEFT_TO_LAWS = (
+    *("integrate", "difference", "bracket", "nv", "nq", "configuration_names"),
+    *("law", "law_slopes", "gyroscopic", "passive_efforts", "motion_subspace", "subspace_rate", "subspace_slopes"),
+)
 
 
 class Stages:
@@ -44,8 +51,15 @@ class Stages:
 
 def compiled_law(block: Block) -> CompiledLaw | None:
     """Return the compiled law of a block, or None if it answers through Python."""
+    if block.compiled_law is not None:
+        return stages_of(block.compiled_law) if _is_plain(block) else None
     kind = next((law for cls, law in _KINDS.items() if isinstance(block, cls)), None)
     return None if kind is None or overrides(block) else kind
+
+
+def _is_plain(block: Block) -> bool:
+    """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
+    return all(getattr(type(block), name) is getattr(Block, name) for name in _LEFT_TO_LAWS)
 
 
 def law_numbers(generals: Sequence[GeneralBlock], ints: Ints) -> Array:

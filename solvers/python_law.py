@@ -58,9 +58,10 @@ class PythonLaw:
         h[:] = terms.gyroscopic
         if passive:
             h[6:] -= terms.passive
-        parts = [np.ravel(part) for p in terms.ports for part in (p.rotation, p.position, p.bias, p.subspace)]
-        if parts:
-            record[size * (size + 1) :] = np.concatenate(parts)
+        by_port = record[size * (size + 1) :].reshape(ports, 18 + 6 * n)
+        if ports:
+            stacks = terms.rotation, terms.position, terms.bias, terms.subspace
+            np.concatenate([np.reshape(stack, (ports, -1)) for stack in stacks], axis=1, out=by_port)
 
     def _linear_terms(
         self, n: int, ports: int, _count: int, _numbers: int, q: int, v: int, twist: int, acceleration: int, a: int, slopes: int

@@ -116,6 +116,16 @@ done:
   ret ptr %head
 }}
 
+define ptr @NRT_Allocate(i64 %size) {{
+  %data = call ptr @PyMem_RawMalloc(i64 %size)
+  ret ptr %data
+}}
+
+define void @NRT_Free(ptr %data) {{
+  call void @PyMem_RawFree(ptr %data)
+  ret void
+}}
+
 define void @NRT_MemInfo_call_dtor(ptr %head) {{
   call void @PyMem_RawFree(ptr %head)
   ret void

@@ -31,6 +31,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return njit(**_HELPER)(function)
 
 
+def allocating(function: Callable[..., Any]) -> Any:
+    """Return numba's form of a function that stages call; it may allocate memory."""
+    return njit(**_ENTRY)(function)
+
+
 def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: str = "python_function") -> bytes:
     """Return object code with a function `name` that can be called as `caller` says, a function of `calling`.
 

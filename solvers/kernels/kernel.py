@@ -171,6 +171,16 @@ class Helper:
         return inlined(self.function)
 
 
+class UserHelper(Helper):
+    """A function that stages call and that may allocate memory."""
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        from titop.solvers.kernels.compilation import allocating
+
+        return allocating(self.function)
+
+
 def helper(function: Callable[..., Any]) -> Any:
     """Make a function a `Helper`."""
     return Helper(function)

@@ -1,0 +1,81 @@
+"""The law of a block at a state, and laws of one's own that titop compiles.
+
+To let a block of your own run as fast as titop's, write its law as one function that numba can compile, and
+
+1. write ``law(numbers, q, v, twist, terms)``: fill in `terms` (a `LawTerms`, all zeros before) from the block's `numbers`, its
+   coordinates `q` and their rates `v` (n each), and the `twist` (6) of its parent port;
+2. give it to the class: ``compiled_law = tt.Law(law)``;
+3. define ``law_numbers()``: the array that the function receives as `numbers`;
+4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any.
+
+Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
+function says of the rest with that.
+
+What the function may do: loops, arithmetic, NumPy's functions, arrays and slices, functions of your own that numba compiles.
+It runs with complex numbers as well, for exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no
+``abs``, no conjugates, arrays of the type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain
+numbers (``integrate`` adds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.spatial import Array
+
+if TYPE_CHECKING:
+    from titop.blocks.block import Block
+
+
+class LawTerms(NamedTuple):
+    """``[W_P; tau + passive] = M [A_P; a] + h + sum_k [Ad(g_k)^-T; S_k^T] W_k`` of a block with n coordinates and p ports.
+
+    Attributes
+    ----------
+    inertia : (6 + n, 6 + n) array
+        M, as seen from the parent port.
+    gyroscopic : (6 + n,) array
+        h, at the parent port's twist.
+    passive : (n,) array
+        Efforts of elasticity and damping.
+    rotation : (p, 3, 3) array
+        Of the child ports in the parent port's frame.
+    position : (p, 3) array, m
+    subspace : (p, 6, n) array
+        Motion subspaces S, each in its port's frame.
+    bias : (p, 6) array
+        ``gamma = dS/dt v + ad(V_C) S v``: a port's acceleration is ``Ad(g)^-1 A_P + S a + gamma``.
+    """
+
+    inertia: Array
+    gyroscopic: Array
+    passive: Array
+    rotation: Array
+    position: Array
+    subspace: Array
+    bias: Array
+
+
+class Law:
+    """A law that titop compiles; see the module's docstring for how to write one.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function: Callable[..., None] = getattr(function, "py_func", function)
+
+    def terms(self, block: Block, q: Array, v: Array, twist: Array) -> LawTerms:
+        """Return the law of a block at a state, evaluated in Python."""
+        n, p, numbers = block.nv, len(block.ports), block.law_numbers()
+        kind: Any = np.result_type(numbers, q, v, twist, float)
+        shapes = (6 + n, 6 + n), (6 + n,), (n,), (p, 3, 3), (p, 3), (p, 6, n), (p, 6)
+        terms = LawTerms(*(np.zeros(shape, kind) for shape in shapes))
+        self.function(numbers, q, v, twist, terms)
+        return terms

@@ -1,0 +1,98 @@
+"""Laws that users wrote (see `titop.blocks.law`) as compiled stages."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.law import Law, LawTerms
+from titop.solvers.kernels.compiled_laws import CompiledLaw
+from titop.solvers.kernels.kernel import UserHelper
+from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
+
+
+@functools.cache
+def stages_of(law: Law) -> CompiledLaw:
+    """Return the stages of a law; their machine code is kept under a hash of the function and of all that it calls."""
+    digest = hashlib.sha256()
+    _feed(digest, law.function, set())
+    name = f"law_{law.function.__name__}_{digest.hexdigest()[:16]}"
+    return CompiledLaw(name, UserHelper(_writing(UserHelper(law.function))))
+
+
+def _feed(digest: Any, thing: Any, seen: set[int]) -> None:
+    """Add to a hash what decides what a function or value does in compiled code."""
+    function = getattr(thing, "py_func", thing)
+    if isinstance(function, FunctionType):
+        if id(function) in seen:
+            return
+        seen.add(id(function))
+        _feed_code(digest, function.__code__)
+        names = _names(function.__code__)
+        for name in sorted(names & function.__globals__.keys()):
+            digest.update(name.encode())
+            _feed(digest, function.__globals__[name], seen)
+        for cell in function.__closure__ or ():
+            _feed(digest, cell.cell_contents, seen)
+        _feed(digest, function.__defaults__, seen)
+    elif isinstance(thing, np.ndarray):
+        digest.update(f"{thing.dtype} {thing.shape}".encode() + thing.tobytes())
+    elif isinstance(thing, ModuleType):
+        digest.update(f"{thing.__name__} {getattr(thing, '__version__', '')}".encode())
+    else:
+        digest.update(repr(thing).encode())
+
+
+def _feed_code(digest: Any, code: CodeType) -> None:
+    digest.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _feed_code(digest, constant)
+        else:
+            digest.update(repr(constant).encode())
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*(_names(constant) for constant in inner))
+
+
+def _writing(function: Any) -> Any:
+    """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
+
+    def write(n, ports, numbers, q, v, twist, passive, law):
+        kind, size = law.dtype, 6 + n
+        terms = LawTerms(
+            np.zeros((size, size), kind),
+            np.zeros(size, kind),
+            np.zeros(n, kind),
+            np.zeros((ports, 3, 3), kind),
+            np.zeros((ports, 3), kind),
+            np.zeros((ports, 6, n), kind),
+            np.zeros((ports, 6), kind),
+        )
+        function(numbers[0], q, v, twist[0], terms)
+        for r in range(size):
+            for c in range(size):
+                law[0, r * size + c] = terms.inertia[r, c]
+            law[0, size * size + r] = terms.gyroscopic[r]
+        if passive:
+            for r in range(n):
+                law[0, size * size + 6 + r] -= terms.passive[r]
+        o = size * (size + 1)
+        for p in range(ports):
+            for r in range(3):
+                for c in range(3):
+                    law[0, o + 3 * r + c] = terms.rotation[p, r, c]
+                law[0, o + PORT_P + r] = terms.position[p, r]
+            for r in range(6):
+                law[0, o + PORT_GAMMA + r] = terms.bias[p, r]
+                for c in range(n):
+                    law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
+            o += PORT_S + 6 * n
+
+    return write
