@@ -223,13 +223,13 @@ class PackedModel(Model):
 
     def _moves_at_rest(self, part: float) -> bool:
         """Whether kernels alone find accelerations at both configurations of `check_inertia`, keeping this part everywhere."""
-        if self._foreign:
-            return False
         floats = self._floats.copy()
         floats[1 : len(self._tables.constants), layout.ROUNDING] = part
-        forward, (q, v, tau), a = self._entries.forward_dynamics.compiled, self._at_rest, np.empty(self.nv)
-        tables = (self._ints, floats, *(self._modal or ()))
-        return all(forward(*tables, at, v, tau, a) == layout.OK for at in (q, self._elsewhere))
+        forward, (q, v, tau), a = self._kernel(entries.forward_dynamics), self._at_rest, np.empty(self.nv)
+        tables = self._ints, floats, self._numbers, self._stages
+        moves = all(forward(*tables, at, v, tau, a) == layout.OK for at in (q, self._elsewhere))
+        raise_pending()
+        return moves
 
     def _is_refused(self, q: Array) -> bool:
         try:
