@@ -13,6 +13,7 @@ from titop.blocks.block import REAL_STEP, Block, complex_step
 from titop.blocks.checks import ORTHOGONALITY
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
+from titop.blocks.law import Law
 from titop.blocks.spatial import Array
 
 #: Relative error of a matrix's symmetry or definiteness that rounding explains.
@@ -31,6 +32,9 @@ def law_findings(block: Block) -> Iterator[Finding]:
     if scales is not None and not (np.shape(scales) == (block.nv,) and (np.asarray(scales) > 0).all()):
         expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
         yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
+        return
+    if block.compiled_law is not None and (wrong := list(_own_law_findings(block))):
+        yield from wrong
         return
     size, n = 6 + block.nv, block.nv
     q: Array = np.zeros(0)
@@ -63,6 +67,22 @@ def law_findings(block: Block) -> Iterator[Finding]:
             yield from _inertia_findings(where, value)
         elif shape == (3, 3):
             yield from _rotation_findings(where, value)
+
+
+def _own_law_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a compiled law of one's own before it is called."""
+    if not isinstance(block.compiled_law, Law):
+        advice = "write compiled_law = tt.Law(function)"
+        yield Finding("wrong-type", f"{block.name}.compiled_law", block.compiled_law, "a tt.Law", advice)
+        return
+    where, expected = f"{block.name}.law_numbers", "finite numbers, one after the other"
+    try:
+        numbers = np.asarray(block.law_numbers(), dtype=float)
+    except Exception as error:
+        yield _failure(where, error, expected)
+        return
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        yield Finding("bad-numbers", where, numbers, expected, "return an array of the numbers that the law reads")
 
 
 def _failure(where: str, error: Exception, expected: str) -> Finding:
@@ -125,7 +145,19 @@ def is_complex_safe(block: Block) -> bool:
     def faster(s: Any) -> list[Any]:
         return [block.damping_efforts(q, v + s * direction)]
 
-    return _takes_complex(moved, step=REAL_STEP) and _takes_complex(faster)
+    sizes = block.displacement_sizes(q)
+    turns, twist = 1.0 / sizes[:6], rng.normal(size=6) * sizes[:6]
+
+    def by_law(s: Any) -> list[Any]:
+        assert block.compiled_law is not None
+        state = block.integrate(q, s * direction), v + s * direction, twist + s * sizes[:6]
+        terms = block.compiled_law.terms(block, *state)
+        inertia, efforts = terms.inertia * np.outer(sizes, sizes), terms.gyroscopic * sizes
+        subspace, bias = terms.subspace * np.outer(turns, sizes[6:]), terms.bias * turns
+        return [inertia, efforts, terms.passive * sizes[6:], terms.rotation, terms.position * turns[:3], subspace, bias]
+
+    functions = _takes_complex(moved, step=REAL_STEP) and _takes_complex(faster)
+    return functions and (block.compiled_law is None or _takes_complex(by_law, step=REAL_STEP))
 
 
 def is_parameter_complex_safe(block: Block, name: str) -> bool:

@@ -2,8 +2,9 @@
 
 To let a block of your own run as fast as titop's, write its law as one function that numba can compile, and
 
-1. write ``law(numbers, q, v, twist, terms)``: fill in `terms` (a `LawTerms`, all zeros before) from the block's `numbers`, its
-   coordinates `q` and their rates `v` (n each), and the `twist` (6) of its parent port;
+1. write ``law(numbers, q, v, twist, terms)``: fill in the arrays of `terms` (a `LawTerms`, all zeros before; in place,
+   ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q`, their rates `v` (n each), and the `twist` (6) of
+   its parent port;
 2. give it to the class: ``compiled_law = tt.Law(law)``;
 3. define ``law_numbers()``: the array that the function receives as `numbers`;
 4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any.
@@ -11,7 +12,8 @@ To let a block of your own run as fast as titop's, write its law as one function
 Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
 function says of the rest with that.
 
-What the function may do: loops, arithmetic, NumPy's functions, arrays and slices, functions of your own that numba compiles.
+What the function may do: loops, arithmetic, arrays and slices, functions of your own that numba has compiled (``njit``), and
+what numba knows of NumPy (for much of this, numba is loaded in every process, which takes 0.3 s).
 It runs with complex numbers as well, for exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no
 ``abs``, no conjugates, arrays of the type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain
 numbers (``integrate`` adds).
@@ -72,7 +74,16 @@ class Law:
         self.function: Callable[..., None] = getattr(function, "py_func", function)
 
     def terms(self, block: Block, q: Array, v: Array, twist: Array) -> LawTerms:
-        """Return the law of a block at a state, evaluated in Python."""
+        """Return the law at a state, evaluated in Python.
+
+        Parameters
+        ----------
+        block : Block
+        q, v : (n,) arrays
+            Its coordinates and their rates.
+        twist : (6,) array
+            Of its parent port.
+        """
         n, p, numbers = block.nv, len(block.ports), block.law_numbers()
         kind: Any = np.result_type(numbers, q, v, twist, float)
         shapes = (6 + n, 6 + n), (6 + n,), (n,), (p, 3, 3), (p, 3), (p, 6, n), (p, 6)

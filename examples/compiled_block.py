@@ -42,12 +42,10 @@ def telescope_law(numbers, q, v, twist, terms):
             relative[i] = moves[i, 0] * v[0] + moves[i, 1] * v[1]
         carried = twist[:3] + np.cross(w, r) + 2 * relative
         bias = np.cross(w, carried)
-        for i in range(8):
-            for j in range(8):
-                for row in range(3):
-                    terms.inertia[i, j] += masses[k] * J[row, i] * J[row, j]
-            for row in range(3):
-                terms.gyroscopic[i] += masses[k] * J[row, i] * bias[row]
+        for row in range(3):
+            for i in range(8):
+                terms.inertia[i] += masses[k] * J[row, i] * J[row]
+            terms.gyroscopic[:] += masses[k] * bias[row] * J[row]
         # a slender tube along z turns about x and y
         terms.inertia[3, 3] += turning[k]
         terms.inertia[4, 4] += turning[k]

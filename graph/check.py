@@ -11,7 +11,7 @@ from networkx.utils import UnionFind
 
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import PARENT_PORT, Block, PortRef
-from titop.blocks.block_check import disagreements
+from titop.blocks.block_check import disagreements, law_disagreements
 from titop.blocks.block_findings import damping_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
@@ -292,6 +292,7 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
         yield from ((False, finding) for finding in damping_findings(block))
         if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
             yield from ((False, finding) for finding in disagreements(block))
+        yield from ((False, finding) for finding in law_disagreements(block))
         if not block.complex_safe:
             advice = "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)"
             expected = "functions that accept complex coordinates"

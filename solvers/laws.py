@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from titop.blocks.block import Block
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array
@@ -29,6 +30,9 @@ _LEFT_TO_LAWS = (
     *("law", "law_slopes", "gyroscopic", "passive_efforts", "motion_subspace", "subspace_rate", "subspace_slopes"),
 )
 
+#: How lines of numba's messages begin that do not say what is wrong.
+_ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
+
 
 class Stages:
     """The compiled functions of all general blocks, in this process.
@@ -37,16 +41,44 @@ class Stages:
     ----------
     addresses : (blocks, stages) array of int64
         As the kernels take them. Those of the linearised laws are zero until `prepare_slopes`.
+
+    Raises
+    ------
+    ModelError
+        If numba cannot compile a law of a user's.
     """
 
     def __init__(self, generals: Sequence[GeneralBlock]) -> None:
-        self._laws = [compiled_law(general.block) or PythonLaw(general.block) for general in generals]
+        self._blocks = [general.block for general in generals]
+        self._laws = [compiled_law(block) or PythonLaw(block) for block in self._blocks]
+        self._slopes: list[CompiledLaw | PythonLaw] = []
         self.addresses = np.zeros((len(self._laws), layout.STAGE_COLUMNS), dtype=np.int64)
-        self.addresses[:, layout.TERMS] = [law.terms.address for law in self._laws]
+        self.addresses[:, layout.TERMS] = self._addresses("terms", self._laws)
 
     def prepare_slopes(self) -> None:
         """Let the linearised laws be called too: compile them if need be."""
-        self.addresses[:, layout.LINEAR_TERMS] = [law.linear_terms.address for law in self._laws]
+        if not self._slopes:
+            pairs = zip(self._blocks, self._laws, strict=True)
+            self._slopes = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
+            self.addresses[:, layout.LINEAR_TERMS] = self._addresses("linear_terms", self._slopes)
+
+    def _addresses(self, stage: str, laws: Sequence[CompiledLaw | PythonLaw]) -> list[int]:
+        found = []
+        for block, law in zip(self._blocks, laws, strict=True):
+            try:
+                found.append(getattr(law, stage).address)
+            except Exception as error:
+                if block.compiled_law is None:
+                    raise
+                raise ModelError(_not_compiled(block, error)) from error
+        return found
+
+
+def _not_compiled(block: Block, error: Exception) -> Finding:
+    lines = (line.strip() for line in str(error).splitlines())
+    reason = next((line for line in lines if line and not line.startswith(_ON_THE_WAY)), type(error).__name__)
+    advice = "see titop.blocks.law for what laws may do; the cause above has numba's whole message"
+    return Finding("law-not-compiled", f"{block.name}.compiled_law", reason, "a function that numba compiles", advice)
 
 
 def compiled_law(block: Block) -> CompiledLaw | None:
@@ -66,7 +98,7 @@ def law_numbers(generals: Sequence[GeneralBlock], ints: Ints) -> Array:
     """Return the numbers (1, all) from which laws are computed; write where each block's are into its row of `ints`."""
     numbers, offset = [np.zeros(0)], 0
     for row, general in enumerate(generals):
-        own = general.block.law_numbers()
+        own = np.asarray(general.block.law_numbers(), dtype=float)
         entries = ints[general.element]
         entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
         numbers.append(own)

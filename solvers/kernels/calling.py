@@ -50,7 +50,7 @@ _DECLARATIONS = "\n".join(
     + [f"declare {result} @{name}({arguments})" for name, (result, arguments) in PYTHON_FUNCTIONS.items()]
 )
 
-#: What is the same for all kernels: reading arrays, and memory for those that kernels allocate, under numba's names.
+#: What is the same for all kernels: reading arrays.
 _COMMON = f"""
 {_DECLARATIONS}
 
@@ -96,9 +96,12 @@ look:
 no:
   ret i1 false
 }}
+"""
 
+#: Memory for arrays that kernels make, under numba's names.
+_MEMORY = """
 ; numba's head of allocated memory (its count of references first, the address of the data at 24 bytes), then the data
-define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {{
+define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %with_head = add i64 %size, 127
   %head = call ptr @PyMem_RawMalloc(i64 %with_head)
   %failed = icmp eq ptr %head, null
@@ -114,22 +117,22 @@ fill:
   br label %done
 done:
   ret ptr %head
-}}
+}
 
-define ptr @NRT_Allocate(i64 %size) {{
+define ptr @NRT_Allocate(i64 %size) {
   %data = call ptr @PyMem_RawMalloc(i64 %size)
   ret ptr %data
-}}
+}
 
-define void @NRT_Free(ptr %data) {{
+define void @NRT_Free(ptr %data) {
   call void @PyMem_RawFree(ptr %data)
   ret void
-}}
+}
 
-define void @NRT_MemInfo_call_dtor(ptr %head) {{
+define void @NRT_MemInfo_call_dtor(ptr %head) {
   call void @PyMem_RawFree(ptr %head)
   ret void
-}}
+}
 """
 
 
@@ -145,7 +148,7 @@ def python_function(name: str, native: str, signature: Signature) -> str:
     numbers = [(k, kind) for k, kind in arguments if not kind.ndim]
     arrays = [(k, kind) for k, kind in arguments if kind.ndim]
     given = ["ptr %result", "ptr %fault", *(part for k, kind in arguments for part in _given(k, kind))]
-    return f"""{_COMMON}
+    return f"""{_COMMON}{_MEMORY}
 {_string("refusal", refusal)}
 {_string("stop", stop)}
 {_string("none", "")}
@@ -183,10 +186,13 @@ give_up:
 """
 
 
-def stage_function(name: str, native: str, signature: Signature) -> str:
-    """Return LLVM text of a function `name` of integers that runs the kernel that numba named `native`."""
+def stage_function(name: str, native: str, signature: Signature, memory: str = _MEMORY) -> str:
+    """Return LLVM text of a function `name` of integers that runs the kernel that numba named `native`.
+
+    Without `memory` it is numba that gives it memory.
+    """
     given = [f"i64 %given{k}" for k in range(len(signature.arguments))]
-    return f"""{_COMMON}
+    return f"""{_DECLARATIONS}{memory}
 declare i32 @"{native}"({", ".join(["ptr", "ptr", *["i64"] * len(given)])})
 
 define i64 @{name}({", ".join(given)}) {{

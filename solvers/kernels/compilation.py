@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,12 @@ import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
 
-from titop.solvers.kernels import calling
-from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout
+from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout, stage_function
+from titop.solvers.kernels.loading import WITH_NUMBA
 from titop.solvers.kernels.signatures import Signature
+
+#: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
+Caller = Callable[[str, str, Signature], str]
 
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _HELPER: dict[str, Any] = {
@@ -36,10 +40,10 @@ def allocating(function: Callable[..., Any]) -> Any:
     return njit(**_ENTRY)(function)
 
 
-def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: str = "python_function") -> bytes:
-    """Return object code with a function `name` that can be called as `caller` says, a function of `calling`.
+def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: Caller) -> bytes:
+    """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
-    The code needs only Python and the C library.
+    It needs only Python and the C library. Stages may need more, which numba has: they begin with `loading.WITH_NUMBA`.
     """
     check_layout()
     dispatcher = njit(**_ENTRY)(function)
@@ -47,20 +51,32 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature, 
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
     dispatcher.compile(str(signature))
     (compiled,) = dispatcher.overloads.values()
-    module = llvm.parse_assembly(compiled.library.get_llvm_str())
-    module.link_in(llvm.parse_assembly(getattr(calling, caller)(name, compiled.fndesc.llvm_func_name, signature)))
+    text, native = compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name
+    module = _linked(text, caller(name, native, signature))
+    if not (missing := _missing(module)):
+        return _target().emit_object(module)
+    if caller is not stage_function:
+        raise RuntimeError(f"{name} needs {missing}, found in numba only; write the kernel without it")
+    return WITH_NUMBA + _target().emit_object(_linked(text, stage_function(name, native, signature, memory="")))
+
+
+def _linked(text: str, calling: str) -> llvm.ModuleRef:
+    """Return a module of both texts in LLVM's language, optimised."""
+    module = llvm.parse_assembly(text)
+    module.link_in(llvm.parse_assembly(calling))
+    passes = llvm.create_pass_builder(_target(), llvm.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)
+    return module
+
+
+@functools.cache
+def _target() -> llvm.TargetMachine:
     triple, cpu, features = cpu_target.target_context.codegen().magic_tuple()
     target = llvm.Target.from_triple(triple)
-    machine = target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
-    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-    passes.getModulePassManager().run(module, passes)
-    _check_needs(name, module)
-    return machine.emit_object(module)
+    return target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
 
 
-def _check_needs(name: str, module: llvm.ModuleRef) -> None:
-    """Raise a `RuntimeError` if a kernel needs what a process without numba does not have."""
+def _missing(module: llvm.ModuleRef) -> list[str]:
+    """Return what a module needs that a process without numba does not have."""
     needed = {function.name for function in module.functions if function.is_declaration}
-    missing = {need for need in needed - PYTHON_FUNCTIONS.keys() - _C_LIBRARY if not need.startswith("llvm.")}
-    if missing:
-        raise RuntimeError(f"{name} needs {sorted(missing)}, found in numba only; write the kernel without it")
+    return sorted(need for need in needed - PYTHON_FUNCTIONS.keys() - _C_LIBRARY if not need.startswith("llvm."))

@@ -16,6 +16,7 @@ from titop.solvers.kernels.layout import HELD, NV, OK, RANK, ROWS, SINGULAR
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
+_TIE = 1e-6
 #: As in `titop.solvers.loops.branch` and `consistency`: what counts as open, as rounding and as consistent.
 _OPEN = 1e-7
 _ROUNDING = 1e-9
@@ -39,8 +40,10 @@ def choose_rows(jacobian, rest, squares, chosen):
     for turn in range(chosen.size):
         most, p = 0.0, 0
         for i in range(k):
-            if squares[i] > most:
-                most, p = squares[i], i
+            most = max(most, squares[i])
+        while squares[p] < (1.0 - _TIE) * most:
+            p += 1
+        most = squares[p]
         largest = max(largest, most)
         if not most > _DEPENDENT * largest:
             return turn

@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 _WORD = ir.IntType(64)
@@ -76,3 +77,8 @@ def type_of(name: str) -> Any:
     context = cpu_target.typing_context
     context.refresh()  # it may have been read before these functions were registered
     return context.resolve_value_type(globals()[name])
+
+
+def provide_runtime() -> None:
+    """Let machine code find numba's own functions by their names."""
+    rtsys.initialize(cpu_target.target_context)

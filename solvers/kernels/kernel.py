@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from titop.blocks.garbage import collection_paused
 from titop.solvers.kernels import cache
+from titop.solvers.kernels.calling import python_function, stage_function
 from titop.solvers.kernels.loading import load, load_address
 from titop.solvers.kernels.signatures import INTEGER, Signature, Type
 
@@ -40,6 +41,8 @@ class Unit:
         Written for numba.
     signature : Signature
         The only types that it is compiled for.
+    caller : callable
+        The function of `calling` whose text makes it callable.
     name : str
         Of the function in its machine code, and of the file that keeps it.
     kept : bool
@@ -47,16 +50,12 @@ class Unit:
 
     Attributes
     ----------
-    caller : str
-        Name of the function of `calling` that makes it callable.
     title : str
         What it is called on the terminal.
     """
 
-    caller: ClassVar[str]
-
-    def __init__(self, function: Callable[..., Any], signature: Signature, name: str, kept: bool = True) -> None:
-        self.function, self.signature = function, signature
+    def __init__(self, function: Callable[..., Any], signature: Signature, caller: Any, name: str, kept: bool = True) -> None:
+        self.function, self.signature, self.caller = function, signature, caller
         self.name, self.title = name, name
         self.kept = kept
         self.__doc__ = function.__doc__
@@ -80,12 +79,11 @@ class Unit:
 class Kernel(Unit):
     """An entry point into compiled code, for one signature: arguments of other types give a `TypeError`."""
 
-    caller = "python_function"
     _loaded: Callable[..., Any] | None = None
 
     def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        super().__init__(function, signature, name, kept=function.__module__.startswith(_PACKAGE))
+        super().__init__(function, signature, python_function, name, kept=function.__module__.startswith(_PACKAGE))
         self.title = function.__name__
 
     @property
@@ -103,11 +101,10 @@ class Kernel(Unit):
 class Stage(Unit):
     """A function of `count` integers that kernels call by its address."""
 
-    caller = "stage_function"
     _address = 0
 
     def __init__(self, name: str, function: Callable[..., Any], count: int) -> None:
-        super().__init__(function, Signature((INTEGER,) * count), name)
+        super().__init__(function, Signature((INTEGER,) * count), stage_function, name)
 
     @property
     def address(self) -> int:

@@ -20,6 +20,9 @@ for _name in PYTHON_FUNCTIONS:
 
 _METH_FASTCALL = 0x0080
 
+#: How object code begins that needs functions of numba's, which must be loaded with it.
+WITH_NUMBA = b"with numba\n"
+
 
 class _MethodDef(ctypes.Structure):
     """CPython's ``PyMethodDef``."""
@@ -46,9 +49,13 @@ def load(name: str, code: bytes) -> Callable[..., Any]:
 
 def load_address(name: str, code: bytes) -> int:
     """Return the address of the function `name` of object code made by `compilation`."""
+    if code.startswith(WITH_NUMBA):
+        from titop.solvers.kernels.intrinsics import provide_runtime
+
+        provide_runtime()
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code.removeprefix(WITH_NUMBA)))
     engine.finalize_object()
     address = engine.get_function_address(name)
     if not address:

@@ -22,6 +22,8 @@ from titop.solvers.loops.coupling import coupled_blocks
 
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.
 _DEPENDENT = 1e-12
+#: Rows of which as much is left but for this part are taken in their order: rounding decides nothing. The kernels hold it too.
+_TIE = 1e-6
 
 
 def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
@@ -63,7 +65,7 @@ def _block_pivots(rest: Array, numbers: NDArray[np.intp]) -> Iterator[tuple[int,
     """Yield the rows of a block in the order of elimination by their `numbers`, each with what is left of it (squared)."""
     squares = (rest * rest).sum(axis=1)
     for _ in range(min(rest.shape)):
-        p = int(squares.argmax())
+        p = int((squares >= (1.0 - _TIE) * squares.max()).argmax())
         taken, most = rest[p].copy(), squares[p]
         yield int(numbers[p]), most
         if not most > 0:

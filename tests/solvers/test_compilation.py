@@ -27,12 +27,12 @@ ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
 import numpy as np, titop
 from titop.solvers.kernels import entries, layout
-ints = np.full((2, layout.INT_COLUMNS), -1); ints[0, :9] = [2, 0, 0, 2, 0, 0, 0, 0, 0]
+ints = np.full((2, layout.INT_COLUMNS), -1); ints[0, :13] = [2, *[0] * 12]
 ints[1, [layout.PARENT, layout.KIND, layout.OWN]] = 0
 floats = np.zeros((2, layout.FLOAT_COLUMNS)); floats[0, 0] = 1.0
 floats[1, [0, 4, 8, 12]] = 1.0; floats[1, 13] = 0.5
 work = np.zeros((2, layout.INVERSE_COLUMNS)); empty = np.zeros((1, 0)); nothing = np.zeros(0); result = np.zeros(13)
-entries.twists(ints, floats, empty, nothing, nothing, work)
+entries.outward(ints, floats, empty, np.zeros((0, layout.STAGE_COLUMNS), int), nothing, nothing, empty, work)
 entries.energy_momentum(ints, floats, empty, nothing, nothing, work, np.zeros((2, 12)), result)
 print(titop.__file__, result[1])
 """
