@@ -2,9 +2,9 @@
 
 To let a block of your own run as fast as titop's, write its law as one function that numba can compile, and
 
-1. write ``law(numbers, q, v, twist, terms)``: fill in the arrays of `terms` (a `LawTerms`, all zeros before; in place,
-   ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q`, their rates `v` (n each), and the `twist` (6) of
-   its parent port;
+1. write ``law(numbers, q, v, twist, terms)``: fill in the arrays of `terms` (a `LawTerms`, all zeros before; in place, as in
+   ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q` and their rates `v` (n each), and the `twist`
+   (6) of its parent port;
 2. give it to the class: ``compiled_law = tt.Law(law)``;
 3. define ``law_numbers()``: the array that the function receives as `numbers`;
 4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any.
