@@ -12,8 +12,8 @@ To let a block of your own run as fast as titop's, write its law as one function
 Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
 function says of the rest with that.
 
-What the function may do: loops, arithmetic, arrays and slices, functions of your own that numba has compiled (``njit``), and
-what numba knows of NumPy (for much of this, numba is loaded in every process, which takes 0.3 s).
+What the function may do: loops, arithmetic, arrays and slices, calls of plain functions of your own that do no more, and what
+numba knows of NumPy (for much of this, numba is loaded in every process, which takes 0.3 s).
 It runs with complex numbers as well, for exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no
 ``abs``, no conjugates, arrays of the type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain
 numbers (``integrate`` adds).

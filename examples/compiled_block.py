@@ -17,6 +17,13 @@ import numpy as np
 import titop as tt
 
 
+def cross(a, b):
+    """Return a x b."""
+    c = np.zeros_like(a + b)
+    c[0], c[1], c[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+    return c
+
+
 def telescope_law(numbers, q, v, twist, terms):
     """Fill in the law of a telescope; see `titop.blocks.law`."""
     length, outer, inner, slosh, spring, slosh_spring, damping, slosh_damping = numbers
@@ -40,8 +47,7 @@ def telescope_law(numbers, q, v, twist, terms):
         relative = np.zeros(3, J.dtype)
         for i in range(3):
             relative[i] = moves[i, 0] * v[0] + moves[i, 1] * v[1]
-        carried = twist[:3] + np.cross(w, r) + 2 * relative
-        bias = np.cross(w, carried)
+        bias = cross(w, twist[:3] + cross(w, r) + 2 * relative)
         for row in range(3):
             for i in range(8):
                 terms.inertia[i] += masses[k] * J[row, i] * J[row]

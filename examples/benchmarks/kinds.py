@@ -20,6 +20,7 @@ import titop as tt
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from compiled_block import Telescope
 from custom_block import ConstantCurvatureSegment
 
 LINKS = 10
@@ -42,6 +43,11 @@ def segment(name: str) -> tt.Block:
     return ConstantCurvatureSegment(name, 0.3, 0.03, 1000.0, stiffness=3.0, damping=0.01)
 
 
+def telescope(name: str) -> tt.Block:
+    """Return a link that extends and sloshes, compiled."""
+    return Telescope(name, length=0.3)
+
+
 def chain(makers: list[Callable[[str], tt.Block]]) -> tt.Model:
     """Return the chain of links made by `makers`, each on a hinge."""
     s = tt.System("chain", gravity=[0, 0, -9.81])
@@ -58,6 +64,7 @@ def systems() -> dict[str, tt.Model]:
     return {
         "one beam": chain([beam if k == 4 else link for k in range(LINKS)]),
         "five beams": chain([beam if k % 2 else link for k in range(LINKS)]),
+        "a compiled block": chain([telescope if k == 4 else link for k in range(LINKS)]),
         "a block in NumPy": chain([segment if k == 4 else link for k in range(LINKS)]),
     }
 

@@ -10,15 +10,17 @@ Read in this order:
 - `pack`: from parameters to the table of floats;
 - `algebra`: spatial algebra on scalars;
 - `joints`: pose and motion of the elementary joints;
-- `general`: blocks with own coordinates, given by their law as arrays; `modal`: the laws of flexible bodies;
+- `general`: blocks with own coordinates, given by their law as arrays; `stages`: the seam, how passes call what computes these
+  laws (`intrinsics`: what that asks of numba); `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
+  those of users;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `passive`: springs, dampers, loads (`rotations`: rotation vectors);
 - `factor`, `closures`, `constrained`: the mass matrix along the tree; loop closures; forward dynamics with rigid ones;
-- `sums`, `derivatives`, `general_derivatives`, `modal_slopes`, `passive_derivatives`, `held_loads`: derivatives;
+- `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
-- `whole`: whole passes; `entries`, `modal_entries`, `closure_entries`, `derivative_entries`: what Python calls;
-- `kernel`: kernels and helpers; `compilation`: compiling them with numba; `calling`, `signatures`: how Python calls them;
+- `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;
+- `kernel`: kernels, stages and helpers; `compilation`: compiling them with numba; `calling`, `signatures`: how Python calls them;
   `cache`, `loading`: keeping machine code on disk, and running it without numba.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the

@@ -45,6 +45,8 @@ PYTHON_FUNCTIONS = {
     "PyFloat_FromDouble": ("ptr", "double"),
     "Py_BuildValue": ("ptr", "ptr, ..."),
 }
+#: What numba's text may name of Python beside these, to say what an exception is about; the functions above do not ask for it.
+EXCEPTION_FUNCTIONS = {"PyObject_Hash", "PyTuple_Pack", "PyUnicode_FromKindAndData"}
 _DECLARATIONS = "\n".join(
     [f"@{name} = external global i8" for name in PYTHON_CLASSES]
     + [f"declare {result} @{name}({arguments})" for name, (result, arguments) in PYTHON_FUNCTIONS.items()]
@@ -116,6 +118,11 @@ fill:
   store ptr %data, ptr %place
   br label %done
 done:
+  ret ptr %head
+}
+
+define ptr @NRT_MemInfo_alloc(i64 %size) {
+  %head = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 64)
   ret ptr %head
 }
 

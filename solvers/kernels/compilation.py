@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import CellType, FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
 
-from titop.solvers.kernels.calling import PYTHON_FUNCTIONS, check_layout, stage_function
+from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, check_layout, stage_function
 from titop.solvers.kernels.loading import WITH_NUMBA
 from titop.solvers.kernels.signatures import Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]
+
+#: Packages whose functions numba has forms of its own for.
+_KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
 
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _HELPER: dict[str, Any] = {
@@ -36,8 +40,22 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def allocating(function: Callable[..., Any]) -> Any:
-    """Return numba's form of a function that stages call; it may allocate memory."""
-    return njit(**_ENTRY)(function)
+    """Return numba's form of a function that stages call; it may allocate memory, and call plain functions of its module."""
+    return njit(**_ENTRY)(_with_compiled_names(function, (function,)))
+
+
+def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType:
+    """Return a copy of a function that finds numba's forms of the plain functions that it calls by name."""
+
+    def compiled(value: Any) -> Any:
+        is_plain = isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in _KNOWN_TO_NUMBA
+        return njit(**_ENTRY)(_with_compiled_names(value, (*within, value))) if is_plain and value not in within else value
+
+    names = {name: compiled(value) for name, value in function.__globals__.items() if name in function.__code__.co_names}
+    cells = tuple(CellType(compiled(cell.cell_contents)) for cell in function.__closure__ or ())
+    return FunctionType(
+        function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__, cells or None
+    )
 
 
 def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: Caller) -> bytes:
@@ -79,4 +97,5 @@ def _target() -> llvm.TargetMachine:
 def _missing(module: llvm.ModuleRef) -> list[str]:
     """Return what a module needs that a process without numba does not have."""
     needed = {function.name for function in module.functions if function.is_declaration}
-    return sorted(need for need in needed - PYTHON_FUNCTIONS.keys() - _C_LIBRARY if not need.startswith("llvm."))
+    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY
+    return sorted(need for need in needed - known if not need.startswith("llvm."))

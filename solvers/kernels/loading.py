@@ -9,13 +9,13 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from titop.solvers.kernels.calling import PYTHON_CLASSES, PYTHON_FUNCTIONS
+from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_CLASSES, PYTHON_FUNCTIONS
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 for _name, _class in PYTHON_CLASSES.items():
     llvm.add_symbol(_name, id(_class))
-for _name in PYTHON_FUNCTIONS:
+for _name in (*PYTHON_FUNCTIONS, *EXCEPTION_FUNCTIONS):
     llvm.add_symbol(_name, ctypes.cast(ctypes.pythonapi[_name], ctypes.c_void_p).value)
 
 _METH_FASTCALL = 0x0080
