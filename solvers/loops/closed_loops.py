@@ -97,8 +97,16 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def closure_weights(self) -> Array:
-        """What the constraints (k) are multiplied by to compare with each other: 1, for lengths one over the system's size."""
-        return np.where(self.angular_constraints, 1.0, 1.0 / self._size)
+        """What the constraints (k) are multiplied by to compare with each other: 1, for lengths one over the system's size.
+
+        Gears that speed up are compared by what they ask of their drivers.
+        """
+        weights, sizes = np.where(self.angular_constraints, 1.0, 1.0 / self._size), self.coordinate_weights
+        first = len(weights) - len(self.gear_constraints)
+        for row, constraint in enumerate(self.gear_constraints, start=first):
+            speed_up = abs(constraint.gear.ratio) * sizes[constraint.driver[1]] / sizes[constraint.driven[1]]
+            weights[row] /= max(1.0, speed_up)
+        return weights
 
     @cached_property
     def coordinate_weights(self) -> Array:
