@@ -160,32 +160,44 @@ class Block:
         if self.nv == 0:
             return np.zeros((6, 0))
         rotation, _ = self.pose(port, q)
-        columns = []
-        for direction in np.eye(self.nv):
-            d_rotation = self.along(lambda x: self.pose(port, x)[0], q, direction)
-            d_position = self.along(lambda x: self.pose(port, x)[1], q, direction)
-            spin = rotation.T @ d_rotation
-            columns.append([*(rotation.T @ d_position), spin[2, 1], spin[0, 2], spin[1, 0]])
-        return np.array(columns).T
+        return np.array([self._relative_twist(port, q, direction, rotation) for direction in np.eye(self.nv)]).T
+
+    def _relative_twist(self, port: str, q: Array, v: Array, rotation: Array) -> Array:
+        """Return ``S v`` of a child port from its pose alone."""
+        change = self.along(lambda x: np.vstack(self.pose(port, x)), q, v)
+        spin = rotation.T @ change[:3]
+        return np.array([*(rotation.T @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6) of a child port."""
         if self.nv == 0:
             return np.zeros(6)
-        return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
+        if overrides_method(self, "motion_subspace"):
+            return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
+        return self.along(lambda x: self._relative_twist(port, x, v, self.pose(port, x)[0]), q, v)
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n) at the parent port's `twist` (6).
 
         ``h_P = (dM/dt x)_P - ad(V)^T (M x)_P`` and ``h_q = (dM/dt x)_q - d(x^T M x / 2)/dq - bracket(v)^T (M x)_q``.
         """
+        return self._gyroscopic_of(*self._inertia_and_slopes(q), v, twist)
+
+    def _inertia_and_slopes(self, q: Array) -> tuple[Array, Array]:
+        """Return M, and its derivatives along the coordinates (n x 6 + n x 6 + n)."""
+        if self.nv and self.complex_safe and not np.iscomplexobj(q):  # M is the real part of any of its complex steps
+            stepped = np.array([self.mass_matrix(self.integrate(q, 1j * _COMPLEX_STEP * d)) for d in np.eye(self.nv)])
+            return stepped[0].real, stepped.imag / _COMPLEX_STEP
+        M = self.mass_matrix(q)
+        changes = [self.along(self.mass_matrix, q, direction) for direction in np.eye(self.nv)]
+        return M, np.array(changes).reshape(self.nv, *M.shape)
+
+    def _gyroscopic_of(self, M: Array, changes: Array, v: Array, twist: Array) -> Array:
+        """Return the gyroscopic terms from M and its derivatives along the coordinates."""
         x = np.concatenate([twist, v])
-        momentum = self.mass_matrix(q) @ x
-        h = np.concatenate([-twist_cross(twist).T @ momentum[:6], -self.bracket(v).T @ momentum[6:]])
-        for j, direction in enumerate(np.eye(self.nv)):
-            change = self.along(self.mass_matrix, q, direction) @ x
-            h = h + v[j] * change
-            h[6 + j] -= 0.5 * x @ change
+        momentum, by_q = M @ x, changes @ x
+        h = np.concatenate([-twist_cross(twist).T @ momentum[:6], -self.bracket(v).T @ momentum[6:]]) + v @ by_q
+        h[6:] -= 0.5 * by_q @ x
         return h
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
@@ -203,7 +215,12 @@ class Block:
             bias = self.subspace_rate(port, q, v) + twist_cross(at_port) @ relative
             parts.append((rotation, position, subspace, bias))
         stacked = [np.stack(part) for part in zip(*parts, strict=True)] or [np.zeros(0)] * 4
-        return LawTerms(self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), *stacked)
+        if overrides_method(self, "gyroscopic"):
+            M, h = self.mass_matrix(q), self.gyroscopic(q, v, twist)
+        else:
+            M, changes = self._inertia_and_slopes(q)
+            h = self._gyroscopic_of(M, changes, v, twist)
+        return LawTerms(M, h, self.passive_efforts(q, v), *stacked)
 
     def law_numbers(self) -> Array:
         """Return the numbers from which the block's compiled law is computed; none without such a law."""
@@ -217,14 +234,25 @@ class Block:
         `x` = ``[A_P; a]`` holds the parent port's acceleration less gravity's, and the own accelerations.
         """
 
-        def law(q: Array, v: Array, twist: Array) -> Array:
+        def law(q: Array) -> Array:
             passive = np.concatenate([np.zeros(6), self.passive_efforts(q, v)])
-            return self.mass_matrix(q) @ x + self.gyroscopic(q, v, twist) - passive
+            if overrides_method(self, "gyroscopic"):
+                return self.mass_matrix(q) @ x + self.gyroscopic(q, v, twist) - passive
+            M, changes = self._inertia_and_slopes(q)
+            return M @ x + self._gyroscopic_of(M, changes, v, twist) - passive
 
-        by_q = self.slopes(lambda y: law(y, v, twist), q)
-        if self.complex_safe:
-            return by_q, complex_step(lambda y: law(q, y, twist), v), complex_step(lambda y: law(q, v, y), twist)
-        return by_q, *self._rate_slopes(q, v, twist)
+        by_q = self.slopes(law, q)
+        if not self.complex_safe:
+            return by_q, *self._rate_slopes(q, v, twist)
+        if overrides_method(self, "gyroscopic"):
+            by_twist = complex_step(lambda y: self.gyroscopic(q, v, y), twist)
+            by_v = complex_step(lambda y: self.gyroscopic(q, y, twist), v)
+        else:
+            M, changes = self._inertia_and_slopes(q)
+            by_twist = complex_step(lambda y: self._gyroscopic_of(M, changes, v, y), twist)
+            by_v = complex_step(lambda y: self._gyroscopic_of(M, changes, y, twist), v)
+        by_v[6:] -= complex_step(lambda y: self.passive_efforts(q, y), v)
+        return by_q, by_v, by_twist
 
     def _rate_slopes(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
         """Return the derivatives of ``h - [0; passive]`` by v and the twist by differences: h is quadratic, so exactly."""
@@ -371,6 +399,11 @@ class PortRef:
 
     def __repr__(self) -> str:
         return f"PortRef({self})"
+
+
+def overrides_method(block: Block, name: str) -> bool:
+    """Tell whether a block has a form of its own of a method that `Block` derives."""
+    return getattr(type(block), name) is not getattr(Block, name) or name in vars(block)
 
 
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
