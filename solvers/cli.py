@@ -1,4 +1,4 @@
-"""The command line: ``titop check``, ``info``, ``draw`` and ``sim`` on a model file or URDF.
+"""The command line: ``titop check``, ``info``, ``draw`` and ``sim`` on a model file or URDF, and ``titop compile``.
 
 Exit codes: 0 when all is well, 1 when the model is refused or a simulation fails, 2 for unusable arguments, 130 after
 Ctrl-C.
@@ -20,6 +20,7 @@ from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.text import constraint_count
 from titop.graph.urdf import from_urdf
+from titop.solvers.compile_ahead import compile_ahead
 from titop.solvers.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
 
@@ -45,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments; those of the process by default.
     """
     arguments = _parser().parse_args(argv)
+    if arguments.run is compile_kernels:
+        return _compile(arguments)
     try:
         with warnings.catch_warnings(record=True) as caught:
             arguments.warnings = caught
@@ -159,6 +162,23 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     print(f"written to {output}")
 
 
+def compile_kernels(workers: int | None) -> None:
+    """Compile everything ahead, so that no later process waits for it."""
+    found = compile_ahead(workers)
+    print(f"{found} functions compiled" if found else "everything was compiled already")
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    try:
+        compile_kernels(arguments.workers)
+    except ModelError as error:
+        print(f"titop: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
 def _given(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
     """Return the coordinates that were given values, or their joints where entries of quaternions were."""
     return [name if name in model.coordinate_names else name.partition(".")[0] for name, _ in assignments]
@@ -184,6 +204,9 @@ def _assignment(text: str) -> tuple[str, float]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="titop", description="Check, describe, draw and simulate multibody models.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
+    ahead = verbs.add_parser("compile", help=(compile_kernels.__doc__ or "").splitlines()[0])
+    ahead.add_argument("--workers", type=int, help="number of processes; as many as there are processors by default")
+    ahead.set_defaults(run=compile_kernels)
     for run in (check, info, draw, sim):
         verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])
         verb.add_argument("model", help="a model file (.toml) or a robot description (.urdf)")

@@ -1,6 +1,6 @@
 """The laws of general blocks for the kernels: which kinds are compiled, and the numbers and addresses that passes need.
 
-A kind of titop's own is one line in `_KINDS`. Blocks of other classes, and of classes that redefine parts of a kind, answer
+A kind of titop's own is one line in `KINDS`. Blocks of other classes, and of classes that redefine parts of a kind, answer
 through Python.
 """
 
@@ -22,7 +22,7 @@ from titop.solvers.kernels.user_laws import stages_of
 from titop.solvers.python_law import PythonLaw
 
 #: The kinds of blocks whose laws titop has compiled.
-_KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal.LAW}
+KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal.LAW}
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
 _LEFT_TO_LAWS = (
@@ -85,7 +85,7 @@ def compiled_law(block: Block) -> CompiledLaw | None:
     """Return the compiled law of a block, or None if it answers through Python."""
     if block.compiled_law is not None:
         return stages_of(block.compiled_law) if _is_plain(block) else None
-    kind = next((law for cls, law in _KINDS.items() if isinstance(block, cls)), None)
+    kind = next((law for cls, law in KINDS.items() if isinstance(block, cls)), None)
     return None if kind is None or overrides(block) else kind
 
 

@@ -64,13 +64,18 @@ class Unit:
         """Return machine code: read from the cache, or compiled and, if it may be kept, put there."""
         code = cache.read(self.name) if self.kept else None
         if code is None:
-            code = self._compile(self.kept and cache.cache_folder() is not None)
+            with _Announcement(self.title, self.kept and cache.cache_folder() is not None):
+                code = self._compile()
             if self.kept and (reason := cache.write(self.name, code)):
                 _say_once(f"titop: kernels cannot be kept, so that every process compiles them: {reason}; {_ADVICE}")
         return code
 
-    def _compile(self, kept: bool) -> bytes:
-        with _Announcement(self.title, kept), collection_paused():
+    def compile_quietly(self) -> None:
+        """Put machine code into the cache, whoever else says so."""
+        cache.write(self.name, self._compile())
+
+    def _compile(self) -> bytes:
+        with collection_paused():
             from titop.solvers.kernels.compilation import machine_code  # loads numba
 
             return machine_code(self.name, self.function, self.signature, self.caller)

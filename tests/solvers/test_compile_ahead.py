@@ -1,0 +1,49 @@
+"""Compiling ahead: everything, once, by several processes."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+import titop as tt
+from titop.solvers import kernels
+from titop.solvers.cli import main
+from titop.solvers.compile_ahead import compile_ahead, units
+from titop.solvers.kernels import cache
+from titop.solvers.kernels.kernel import Kernel, Pair
+
+
+def test_every_kernel_is_among_the_units() -> None:
+    modules = [importlib.import_module(f"{kernels.__name__}.{info.name}") for info in pkgutil.iter_modules(kernels.__path__)]
+    things = [thing for module in modules for thing in vars(module).values()]
+    found = [thing for thing in things if isinstance(thing, Kernel)]
+    found += [kernel for thing in things if isinstance(thing, Pair) for kernel in thing]
+    assert len(found) > 20
+    assert {kernel.name for kernel in found} < units().keys()  # and the stages of kinds
+
+
+def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {name: unit for name, unit in units().items() if name in ("entries_jacobian", "entries_mass_matrix")}
+    assert len(few) == 2
+    monkeypatch.setattr("titop.solvers.compile_ahead.units", lambda: few)
+    compile_ahead(2, progress=False)
+    assert all(cache.read(name) for name in few)
+    read = cache.read
+    monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_jacobian" else read(name))
+    assert main(["compile", "--workers", "1"]) == 0
+    assert capsys.readouterr().out == "1 functions compiled\n"
+    monkeypatch.undo()
+    monkeypatch.setattr("titop.solvers.compile_ahead.units", lambda: few)
+    assert main(["compile"]) == 0
+    assert capsys.readouterr().out == "everything was compiled already\n"
+
+
+def test_without_a_folder_it_says_why(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(cache, "obstacle", lambda: "/nowhere: Read-only file system")
+    with pytest.raises(tt.ModelError, match="Read-only file system"):
+        compile_ahead()
+    assert main(["compile"]) == 1
+    assert "TITOP_CACHE_DIR" in capsys.readouterr().err
