@@ -100,13 +100,21 @@ def add_at_port(ints, law, i, p, a, b, c, bias):
         bias[4] + gained[4],
         bias[5] + gained[5],
     )
+    s = ints[i, PORT] + PORT_S
     for j in range(n):
         column = subspace_column(ints, law, i, p, j)
         law[0, h + 6 + j] += dot(column, bias)
-        force = inertia_times(a, b, c, column)
+        f0, f1, f2, f3, f4, f5 = force = inertia_times(a, b, c, column)
+        row = o + (6 + j) * size + 6
         for r in range(n):
-            other = subspace_column(ints, law, i, p, r)
-            law[0, o + (6 + r) * size + 6 + j] += dot(other, force)
+            law[0, row + r] += (
+                law[0, s + r] * f0
+                + law[0, s + n + r] * f1
+                + law[0, s + 2 * n + r] * f2
+                + law[0, s + 3 * n + r] * f3
+                + law[0, s + 4 * n + r] * f4
+                + law[0, s + 5 * n + r] * f5
+            )
         at_parent = carry_wrench(law, 0, ints[i, PORT], force)
         for r in range(6):
             law[0, o + r * size + 6 + j] += at_parent[r]
@@ -203,13 +211,14 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - law[0, h + 6 + j]
-        for r in range(size):
+        left = 6 + j if imposed is None else size
+        for r in range(left):
             if _gone(r, j, k, imposed):
                 continue
             scaled = law[0, row + r] * inverse
             law[0, h + r] += scaled * rest
-            for c in range(size):
-                if not _gone(c, j, k, imposed):
+            for c in range(left):
+                if imposed is None or not _gone(c, j, k, imposed):
                     law[0, o + r * size + c] -= scaled * law[0, row + c]
         law[0, row + 6 + j] = inverse
         law[0, h + 6 + j] = rest
@@ -240,7 +249,7 @@ def restore_own(ints, law, i, x, a, effort, imposed):
             continue
         row = o + (6 + j) * size
         rest = law[0, h + 6 + j] - dot(six(law, 0, row), x)
-        for r in range(n):
+        for r in range(j if imposed is None else n):
             if not _gone(6 + r, j, k, imposed):
                 rest -= law[0, row + 6 + r] * a[k + r]
         a[k + j] = rest * law[0, row + 6 + j]

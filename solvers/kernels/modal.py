@@ -138,13 +138,14 @@ def _write_body(modes, n, q, v, x, passive, law):
         put_six(law, 0, row, (y0, y1, y2, modes[0, p + 3] + a0, modes[0, p + 4] + a1, modes[0, p + 5] + a2))
         for r in range(6):
             law[0, r * size + 6 + j] = law[0, row + r]
-        total = y0 * g0 + y1 * g1 + y2 * g2
+        law[0, h + 6 + j] = y0 * g0 + y1 * g1 + y2 * g2
         for r in range(n):
-            k = mass_q + j * n + r
-            law[0, row + 6 + r] = modes[0, k]
-            if passive:
-                total += modes[0, k + n * n] * q[r] + modes[0, k + 2 * n * n] * v[r]
-        law[0, h + 6 + j] = total
+            law[0, row + 6 + r] = modes[0, mass_q + j * n + r]
+    if passive:  # stiffness and damping are symmetric: row by row, so that the entries of h are added side by side
+        for r in range(n):
+            k, y, z = mass_q + n * n + r * n, q[r], v[r]
+            for j in range(n):
+                law[0, h + 6 + j] += modes[0, k + j] * y + modes[0, k + n * n + j] * z
 
 
 @helper

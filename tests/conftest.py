@@ -1,0 +1,13 @@
+"""What happens before any test."""
+
+from __future__ import annotations
+
+import pytest
+
+from titop.solvers.compile_ahead import compile_ahead
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before tests are spread over processes, compile all that several of them would compile at the same time."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        compile_ahead()
