@@ -290,8 +290,10 @@ class ReferenceModel(SteppedSlopes):
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         rest = np.zeros(self.nv)
-        columns = [self.resolve(q, rest, rest, column, mask, (), bare=True, weightless=True)[0] for column in efforts.T]
-        return np.array(columns).reshape(efforts.shape[1], self.nv).T
+        columns = [
+            self.resolve(q, rest, rest, column, mask, (), bare=True, weightless=True)[0] for column in (rest, *efforts.T)
+        ]
+        return np.array(columns[1:]).reshape(efforts.shape[1], self.nv).T - columns[0][:, None]
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         states = self.outward_kinematics(q, v)
@@ -340,8 +342,9 @@ class ReferenceModel(SteppedSlopes):
     def mass_matrix(self, q: Any) -> Array:
         q = self._read_q(q)
         rest, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
-        columns = [self.resolve(q, rest, unit, rest, imposed, (), bare=True, weightless=True)[1] for unit in np.eye(self.nv)]
-        return np.array(columns).reshape(self.nv, self.nv).T
+        units = (rest, *np.eye(self.nv))
+        columns = [self.resolve(q, rest, unit, rest, imposed, (), bare=True, weightless=True)[1] for unit in units]
+        return np.array(columns[1:]).reshape(self.nv, self.nv).T - columns[0][:, None]
 
     def jacobian(self, port: str, q: Any) -> Array:
         port, q = self._read_port(port), self._read_q(q)

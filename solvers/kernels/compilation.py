@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
 
-from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, check_layout, stage_function
+from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, check_layout, python_function, stage_function
 from titop.solvers.kernels.loading import WITH_NUMBA
 from titop.solvers.kernels.signatures import Signature
 
@@ -58,7 +58,7 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
     )
 
 
-def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: Caller) -> bytes:
+def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: Caller = python_function) -> bytes:
     """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
     It needs only Python and the C library. Stages may need more, which numba has: they begin with `loading.WITH_NUMBA`.

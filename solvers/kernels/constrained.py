@@ -16,7 +16,7 @@ from titop.solvers.kernels.layout import HELD, NV, OK, RANK, ROWS, SINGULAR
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
-_TIE = 1e-6
+_TIE = 1e-9
 #: As in `titop.solvers.loops.branch` and `consistency`: what counts as open, as rounding and as consistent.
 _OPEN = 1e-7
 _ROUNDING = 1e-9

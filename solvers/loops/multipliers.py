@@ -23,7 +23,7 @@ from titop.solvers.loops.coupling import coupled_blocks
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.
 _DEPENDENT = 1e-12
 #: Rows of which as much is left but for this part are taken in their order: rounding decides nothing. The kernels hold it too.
-_TIE = 1e-6
+_TIE = 1e-9
 
 
 def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
@@ -148,7 +148,7 @@ def _independent_blocks(matrix: Array, rank: int | None) -> Iterator[tuple[NDArr
 
 
 def share_efforts(
-    jacobian: Array, weights: Array, efforts: Array, unknown: Array, rank: int | None
+    jacobian: Array, weights: Array, efforts: Array, unknown: Array, rank: int | None, by_passive: bool = False
 ) -> tuple[Array, Array, float]:
     """Split efforts between actuators and closures: ``efforts = tau + J^T lambda``.
 
@@ -163,6 +163,9 @@ def share_efforts(
         Where tau may be other than zero.
     rank : int or None
         Number of independent rows of the Jacobian at most.
+    by_passive : bool
+        Whether these are chosen, where enough are, by what is left of them on the coordinates without unknown efforts: as the
+        accelerations of hybrid dynamics choose them.
 
     Returns
     -------
@@ -175,6 +178,8 @@ def share_efforts(
     """
     weighted, passive = weights[:, None] * jacobian, ~unknown
     rows = independent_rows(weighted, rank)
+    if by_passive and len(chosen := independent_rows(weighted[:, passive], rank)) == len(rows):
+        rows = chosen
     if len(rows) == len(jacobian):  # the two usual cases, in which the multipliers follow from one small system
         if unknown.all():  # tau is what is left beside the span of the constraints' rows
             carried = weights * np.linalg.solve(weighted @ weighted.T, weighted @ efforts)
