@@ -160,21 +160,18 @@ class Block:
         if self.nv == 0:
             return np.zeros((6, 0))
         rotation, _ = self.pose(port, q)
-        return np.array([self._relative_twist(port, q, direction, rotation) for direction in np.eye(self.nv)]).T
-
-    def _relative_twist(self, port: str, q: Array, v: Array, rotation: Array) -> Array:
-        """Return ``S v`` of a child port from its pose alone."""
-        change = self.along(lambda x: np.vstack(self.pose(port, x)), q, v)
-        spin = rotation.T @ change[:3]
-        return np.array([*(rotation.T @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]])
+        columns = []
+        for direction in np.eye(self.nv):
+            change = self.along(lambda x: np.vstack(self.pose(port, x)), q, direction)
+            spin = rotation.T @ change[:3]
+            columns.append([*(rotation.T @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]])
+        return np.array(columns).T
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6) of a child port."""
         if self.nv == 0:
             return np.zeros(6)
-        if overrides_method(self, "motion_subspace"):
-            return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
-        return self.along(lambda x: self._relative_twist(port, x, v, self.pose(port, x)[0]), q, v)
+        return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n) at the parent port's `twist` (6).

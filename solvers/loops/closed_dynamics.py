@@ -122,7 +122,8 @@ def hybrid(
     elif held_rank is None:
         refuse_opening(model, rows, v, a, alone, rank)
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, rank if held_rank is None else None, True)
+    most = rank if held_rank is None else None
+    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, by_passive=True)
     return a, np.where(imposed, own, tau)
 
 
