@@ -22,6 +22,8 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     ModelError
         If it is not numbers, has another length, or holds a NaN or infinity (the message names the coordinate).
     """
+    if _is_ready(value, len(names)):
+        return value
     try:
         if np.ma.is_masked(value):
             raise TypeError
@@ -38,12 +40,22 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
         raise ModelError(
             Finding("wrong-length", name, f"shape {array.shape}", expected, f"its entries are {shorten(names) or 'none'}")
         )
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        entry = tuple(int(k) for k in bad[0])
+    if not np.isfinite(array).all():
+        entry = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f"{name}[{', '.join(map(str, entry))}]"
         raise ModelError(Finding("not-finite", where, array[entry], "finite numbers", f"it is the entry of {names[entry[-1]]}"))
     return array
+
+
+def _is_ready(value: Any, length: int) -> bool:
+    """Whether a value is a finite array that the kernels take as it is: most are, and integrators ask often."""
+    return (
+        type(value) is np.ndarray
+        and value.dtype == float
+        and value.shape == (length,)
+        and value.flags.carray
+        and bool(np.isfinite(value).all())
+    )
 
 
 def store(result: Array, out: Array | None) -> Array:
@@ -88,14 +100,12 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -
     ModelError
         Naming the joint and the norm.
     """
-    first = np.fromiter(starts, dtype=int)
-    if not first.size:
-        return
-    norms = np.sqrt((q[..., first[:, None] + np.arange(4)] ** 2).sum(axis=-1))
-    wrong = np.argwhere(np.abs(np.real(norms) - 1) > QUATERNION_TOLERANCE)
-    if wrong.size:
-        entry = tuple(int(k) for k in wrong[0])
-        start = int(first[entry[-1]])
+    for start in starts:
+        norms = np.sqrt((q[..., start : start + 4] ** 2).sum(axis=-1))
+        wrong = np.abs(np.real(norms) - 1) > QUATERNION_TOLERANCE
+        if not wrong.any():
+            continue
+        entry = tuple(int(k) for k in np.argwhere(wrong)[0])
         where, advice = f"q[{start}:{start + 4}]", f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}"
         norm = f"norm {np.real(norms[entry]):.9g}"
         raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
