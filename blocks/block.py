@@ -1,27 +1,4 @@
-"""The block contract: what a body, a joint or a body model of your own has to say about itself.
-
-To write a block, subclass `Block` and
-
-1. set ``coordinates`` (names of the own coordinates q, dimension n) and ``ports`` (names of the child ports);
-2. define ``pose(port, q)``: where each child port stands in the parent port's frame;
-3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
-4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any.
-
-A law written as one function that numba can compile (see `titop.blocks.law`) takes the place of the first two and makes the
-block as fast as titop's own.
-
-Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these
-functions (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of
-them may be overridden by a faster form.
-
-Differences, which second derivatives need as well, take steps that suit the functions, found by comparing some. A block that
-sets ``coordinate_scales``, how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
-spring, a radian for an angle), saves the search; its random configurations are of that size.
-
-The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
-
-    [W_P; tau + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
-"""
+"""The block contract: what a body, a joint or a body model of your own has to say about itself."""
 
 from __future__ import annotations
 
@@ -47,6 +24,28 @@ REAL_STEP = 1e-2
 
 class Block:
     """A port block with one parent port, child ports, and own coordinates.
+
+    To write a block, subclass `Block` and
+
+    1. set ``coordinates`` (names of the own coordinates q, dimension n) and ``ports`` (names of the child ports);
+    2. define ``pose(port, q)``: where each child port stands in the parent port's frame;
+    3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
+    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any.
+
+    A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3 and makes the
+    block as fast as titop's own.
+
+    Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
+    (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of them
+    may be overridden by a faster form.
+
+    Differences, which second derivatives need as well, take steps that suit the functions, found by comparing some. A block
+    that sets ``coordinate_scales``, how far each coordinate goes until the functions bend (a millimetre for the deflection of a
+    small spring, a radian for an angle), saves the search; its random configurations are of that size.
+
+    The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
+
+        [W_P; tau + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ class Block:
     complex_safe: bool = True
     #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
     complex_parameters: ClassVar[bool] = True
-    #: A law that titop compiles, in place of evaluating the functions below in Python; see `titop.blocks.law`.
+    #: A law that titop compiles, in place of evaluating the functions below in Python; see `titop.Law`.
     compiled_law: ClassVar[Law | None] = None
     #: Units of the block's parameters by dotted name, for those that it wants to be known by.
     parameter_units: ClassVar[dict[str, str]] = {}

@@ -59,7 +59,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
             yield _failure(where, error, f"numbers of shape {shape}")
             continue
         if value.shape != shape:
-            advice = "see the block contract in titop.blocks.block"
+            advice = "see help(titop.Block)"
             yield Finding("wrong-shape", where, f"shape {value.shape}", f"shape {shape}", advice)
         elif not np.isfinite(value).all():
             yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")

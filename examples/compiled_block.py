@@ -25,7 +25,7 @@ def cross(a, b):
 
 
 def telescope_law(numbers, q, v, twist, terms):
-    """Fill in the law of a telescope; see `titop.blocks.law`."""
+    """Fill in the law of a telescope; see `titop.Law`."""
     length, outer, inner, slosh, spring, slosh_spring, damping, slosh_damping = numbers
     masses, turning = (outer, inner, slosh), (outer * length**2 / 12, inner * length**2 / 12, 0.0 * slosh)
     w = twist[3:]

@@ -77,7 +77,7 @@ class Stages:
 def _not_compiled(block: Block, error: Exception) -> Finding:
     lines = (line.strip() for line in str(error).splitlines())
     reason = next((line for line in lines if line and not line.startswith(_ON_THE_WAY)), type(error).__name__)
-    advice = "see titop.blocks.law for what laws may do; the cause above has numba's whole message"
+    advice = "see help(titop.Law) for what laws may do; the cause above has numba's whole message"
     return Finding("law-not-compiled", f"{block.name}.compiled_law", reason, "a function that numba compiles", advice)
 
 
