@@ -47,7 +47,8 @@ class CompiledSlopes(PackedModel):
         if wrenches is None and u is None and actuated is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                status = self._inverse_slopes(*self._arrays, self._tables.paths, q, v, a, result)
+                paths = self._tables.paths
+                status = self._inverse_slopes(self._ints, self._floats, self._numbers, self._stages, paths, q, v, a, result)
                 if status == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -67,8 +68,9 @@ class CompiledSlopes(PackedModel):
         if wrenches is None and u is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                tables = self._tables
-                status = self._forward_slopes(*self._arrays, tables.tree, tables.paths, q, v, tau, result)
+                ints, floats, numbers, stages = self._ints, self._floats, self._numbers, self._stages
+                tree, paths = self._tables.tree, self._tables.paths
+                status = self._forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, result)
                 if status == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
