@@ -32,8 +32,7 @@ class Block:
     3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
     4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any.
 
-    A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3 and makes the
-    block as fast as titop's own.
+    A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 
     Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
     (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of them
@@ -179,6 +178,13 @@ class Block:
         """
         return self._gyroscopic_of(*self._inertia_and_slopes(q), v, twist)
 
+    def _inertia_and_gyroscopic(self, q: Array) -> tuple[Array, Callable[[Array, Array], Array]]:
+        """Return M, and h as a function of v and the parent port's twist."""
+        if overrides_method(self, "gyroscopic"):
+            return self.mass_matrix(q), lambda v, twist: self.gyroscopic(q, v, twist)
+        M, changes = self._inertia_and_slopes(q)
+        return M, lambda v, twist: self._gyroscopic_of(M, changes, v, twist)
+
     def _inertia_and_slopes(self, q: Array) -> tuple[Array, Array]:
         """Return M, and its derivatives along the coordinates (n x 6 + n x 6 + n)."""
         if self.nv and self.complex_safe and not np.iscomplexobj(q):  # M is the real part of any of its complex steps
@@ -203,20 +209,10 @@ class Block:
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, the parent port moving with `twist` (6): all that the compiled resolver asks for."""
-        parts = []
-        for port in self.ports:
-            (rotation, position), subspace = self.pose(port, q), self.motion_subspace(port, q)
-            relative = subspace @ v
-            at_port = twist_transport(rotation, position) @ twist + relative
-            bias = self.subspace_rate(port, q, v) + twist_cross(at_port) @ relative
-            parts.append((rotation, position, subspace, bias))
+        parts = [port_terms(self, port, q, v, twist) for port in self.ports]
         stacked = [np.stack(part) for part in zip(*parts, strict=True)] or [np.zeros(0)] * 4
-        if overrides_method(self, "gyroscopic"):
-            M, h = self.mass_matrix(q), self.gyroscopic(q, v, twist)
-        else:
-            M, changes = self._inertia_and_slopes(q)
-            h = self._gyroscopic_of(M, changes, v, twist)
-        return LawTerms(M, h, self.passive_efforts(q, v), *stacked)
+        M, gyroscopic = self._inertia_and_gyroscopic(q)
+        return LawTerms(M, gyroscopic(v, twist), self.passive_efforts(q, v), *stacked)
 
     def law_numbers(self) -> Array:
         """Return the numbers from which the block's compiled law is computed; none without such a law."""
@@ -232,21 +228,14 @@ class Block:
 
         def law(q: Array) -> Array:
             passive = np.concatenate([np.zeros(6), self.passive_efforts(q, v)])
-            if overrides_method(self, "gyroscopic"):
-                return self.mass_matrix(q) @ x + self.gyroscopic(q, v, twist) - passive
-            M, changes = self._inertia_and_slopes(q)
-            return M @ x + self._gyroscopic_of(M, changes, v, twist) - passive
+            M, gyroscopic = self._inertia_and_gyroscopic(q)
+            return M @ x + gyroscopic(v, twist) - passive
 
         by_q = self.slopes(law, q)
         if not self.complex_safe:
             return by_q, *self._rate_slopes(q, v, twist)
-        if overrides_method(self, "gyroscopic"):
-            by_twist = complex_step(lambda y: self.gyroscopic(q, v, y), twist)
-            by_v = complex_step(lambda y: self.gyroscopic(q, y, twist), v)
-        else:
-            M, changes = self._inertia_and_slopes(q)
-            by_twist = complex_step(lambda y: self._gyroscopic_of(M, changes, v, y), twist)
-            by_v = complex_step(lambda y: self._gyroscopic_of(M, changes, y, twist), v)
+        _, gyroscopic = self._inertia_and_gyroscopic(q)
+        by_twist, by_v = complex_step(lambda y: gyroscopic(v, y), twist), complex_step(lambda y: gyroscopic(y, twist), v)
         by_v[6:] -= complex_step(lambda y: self.passive_efforts(q, y), v)
         return by_q, by_v, by_twist
 
@@ -428,8 +417,14 @@ def _stacked(columns: list[Array], function: Callable[[Array], Any], x: Array) -
     return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(x)), 0))
 
 
+def port_terms(block: Block, port: str, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
+    """Return rotation, position, motion subspace and acceleration bias of a child port."""
+    (rotation, position), subspace = block.pose(port, q), block.motion_subspace(port, q)
+    relative = subspace @ v
+    at_child = twist_transport(rotation, position) @ twist + relative
+    return rotation, position, subspace, block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative
+
+
 def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:
     """Return ``gamma = dS/dt v + ad(V_C) S v`` (6) of a child port, ``V_C = Ad(g)^-1 V_P + S v``."""
-    relative = block.motion_subspace(port, q) @ v
-    at_child = twist_transport(*block.pose(port, q)) @ twist + relative
-    return block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative
+    return port_terms(block, port, q, v, twist)[3]

@@ -45,22 +45,22 @@ class LawTerms(NamedTuple):
 class Law:
     """A law that titop compiles.
 
-    To let a block of your own run as fast as titop's, write its law as one function that numba can compile, and
+    To have the law of a block of your own compiled, write it as one function that numba can compile, and
 
     1. write ``law(numbers, q, v, twist, terms)``: fill in the arrays of `terms` (a `LawTerms`, all zeros before; in place, as
-    in ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q` and their rates `v` (n each), and the
-    `twist` (6) of its parent port; 2. give it to the class: ``compiled_law = tt.Law(law)``; 3. define ``law_numbers()``: the
-    array that the function receives as `numbers`; 4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are
-    any.
+       in ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q` and their rates `v` (n each), and the
+       `twist` (6) of its parent port;
+    2. give it to the class: ``compiled_law = tt.Law(law)``;
+    3. define ``law_numbers()``: the array that the function receives as `numbers`;
+    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any.
 
     Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
-    function says of the rest with that.
+    function says of the rest with that. A subclass that redefines part of such a block answers through Python.
 
     What the function may do: loops, arithmetic, arrays and slices, calls of plain functions of your own that do no more, and
-    what numba knows of NumPy (for much of this, numba is loaded in every process, which takes 0.3 s). It runs with complex
-    numbers as well, for exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no ``abs``, no
-    conjugates, arrays of the type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain numbers
-    (``integrate`` adds).
+    what numba knows of NumPy (for much of this, numba is loaded in every process). It runs with complex numbers as well, for
+    exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no ``abs``, no conjugates, arrays of the
+    type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain numbers (``integrate`` adds).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A compiled block of your own: a spring-loaded telescope with a slosh mass, as fast as titop's own bodies.
+"""A compiled block of your own: a spring-loaded telescope with a slosh mass.
 
 An outer tube is fixed to port ``P``; an inner tube slides out of it along z against a spring and carries port ``C`` at its
 end; a mass on a spring sloshes across the inner tube, along x. The law is one function that numba compiles: each of the three

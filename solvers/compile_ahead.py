@@ -35,7 +35,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     Raises
     ------
     ModelError
-        If there is no folder to keep machine code in, or a process dies.
+        If there is no folder to keep machine code in, if it does not keep it, or if a process dies.
     """
     from tqdm import tqdm
 
@@ -46,6 +46,9 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     done = spread(missing, _compiling, (), workers or os.cpu_count() or 1, _died)
     for _ in tqdm(done, total=len(missing), desc="compiling", disable=None if progress else True, leave=False):
         pass
+    if lost := [name for name in missing if cache.read(name) is None]:
+        advice = "make room there, or set TITOP_CACHE_DIR to another folder"
+        raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
     return len(missing)
 
 

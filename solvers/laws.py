@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from titop.blocks.block import Block
+from titop.blocks.block import Block, overrides_method
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.overrides import overrides
@@ -29,6 +29,9 @@ _LEFT_TO_LAWS = (
     *("integrate", "difference", "bracket", "nv", "nq", "configuration_names"),
     *("law", "law_slopes", "gyroscopic", "passive_efforts", "motion_subspace", "subspace_rate", "subspace_slopes"),
 )
+
+#: What its class may define beside the law, as its twins, but no subclass anew.
+_TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
@@ -91,7 +94,11 @@ def compiled_law(block: Block) -> CompiledLaw | None:
 
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
-    return all(getattr(type(block), name) is getattr(Block, name) for name in _LEFT_TO_LAWS)
+    if any(overrides_method(block, name) for name in _LEFT_TO_LAWS):
+        return False
+    classes = type(block).__mro__
+    owner = next(k for k, cls in enumerate(classes) if "compiled_law" in vars(cls))
+    return not any(name in vars(later) for later in (block, *classes[:owner]) for name in _TWINS)
 
 
 def law_numbers(generals: Sequence[GeneralBlock], ints: Ints) -> Array:

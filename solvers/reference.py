@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.block import Block, acceleration_bias
+from titop.blocks.block import Block, port_terms
 from titop.blocks.closure import relative_pose
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array, twist_transport
@@ -435,10 +435,9 @@ def _port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: 
     """Return rotation, position, motion subspace and acceleration bias of a port in its block's parent port."""
     if port not in block.ports:
         return np.eye(3), np.zeros(3), np.zeros((6, block.nv)), np.zeros(6)
-    rotation, position = block.pose(port, q)
     if not block.nv:
-        return rotation, position, np.zeros((6, 0)), np.zeros(6)
-    return rotation, position, block.motion_subspace(port, q), acceleration_bias(block, port, q, v, twist)
+        return *block.pose(port, q), np.zeros((6, 0)), np.zeros(6)
+    return port_terms(block, port, q, v, twist)
 
 
 def _split(imposed: Array) -> tuple[Array, Array]:

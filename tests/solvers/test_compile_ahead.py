@@ -32,6 +32,17 @@ def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str]
     assert all(cache.read(name) for name in few)
     read = cache.read
     monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_jacobian" else read(name))
+    with pytest.raises(tt.ModelError, match="not-kept"):
+        compile_ahead(1, progress=False)
+    missing = {"entries_jacobian"}
+
+    def read_later(name: str) -> bytes | None:
+        if name in missing:
+            missing.remove(name)
+            return None
+        return read(name)
+
+    monkeypatch.setattr(cache, "read", read_later)
     assert main(["compile", "--workers", "1"]) == 0
     assert capsys.readouterr().out == "1 functions compiled\n"
     monkeypatch.undo()

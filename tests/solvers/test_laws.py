@@ -190,6 +190,20 @@ def test_a_class_that_changes_more_than_its_law_answers_in_python() -> None:
     np.testing.assert_allclose(change, -7.0, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_a_subclass_that_changes_a_twin_of_the_law_is_followed() -> None:
+    class Heavy(Telescope):
+        def mass_matrix(self, q: Array) -> Array:
+            """Three times the inertia, of which the law does not know."""
+            return 3.0 * super().mass_matrix(q)
+
+    heavy, plain = tt.System("one"), tt.System("two")
+    heavy.connect("world", Heavy("boom"), tt.Weld("w"))
+    plain.connect("world", Telescope("boom"), tt.Weld("w"))
+    q = np.array([0.1, 0.2])
+    np.testing.assert_allclose(heavy.resolve().mass_matrix(q), 3.0 * plain.resolve().mass_matrix(q), rtol=1e-12)
+
+
 def test_check_block_compares_the_law_with_what_follows_from_it() -> None:
     tt.check_block(Telescope("boom", damping=0.3, slosh_damping=0.2))
 
