@@ -13,6 +13,7 @@ from numba.core.registry import cpu_target
 
 from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, check_layout, python_function, stage_function
 from titop.solvers.kernels.loading import WITH_NUMBA
+from titop.solvers.kernels.parts import PartCompiler, linked, optimise
 from titop.solvers.kernels.signatures import Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
@@ -22,8 +23,9 @@ Caller = Callable[[str, str, Signature], str]
 _KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
 
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_PART = {**_ENTRY, "pipeline_class": PartCompiler}
 _HELPER: dict[str, Any] = {
-    **_ENTRY,
+    **_PART,
     "forceinline": True,
     "_nrt": False,  # no counting of references: helpers may not allocate, entries pass them their arrays
 }
@@ -64,26 +66,26 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature, 
     It needs only Python and the C library. Stages may need more, which numba has: they begin with `loading.WITH_NUMBA`.
     """
     check_layout()
-    dispatcher = njit(**_ENTRY)(function)
+    dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
     dispatcher.compile(str(signature))
     (compiled,) = dispatcher.overloads.values()
-    text, native = compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name
-    module = _linked(text, caller(name, native, signature))
+    module = _callable(compiled, caller(name, compiled.fndesc.llvm_func_name, signature))
     if not (missing := _missing(module)):
         return _target().emit_object(module)
     if caller is not stage_function:
         raise RuntimeError(f"{name} needs {missing}, found in numba only; write the kernel without it")
-    return WITH_NUMBA + _target().emit_object(_linked(text, stage_function(name, native, signature, memory="")))
+    text = stage_function(name, compiled.fndesc.llvm_func_name, signature, memory="")
+    return WITH_NUMBA + _target().emit_object(_callable(compiled, text))
 
 
-def _linked(text: str, calling: str) -> llvm.ModuleRef:
-    """Return a module of both texts in LLVM's language, optimised."""
-    module = llvm.parse_assembly(text)
-    module.link_in(llvm.parse_assembly(calling))
-    passes = llvm.create_pass_builder(_target(), llvm.create_pipeline_tuning_options(speed_level=3))
-    passes.getModulePassManager().run(module, passes)
+def _callable(compiled: Any, calling: str) -> llvm.ModuleRef:
+    """Return a module of what numba compiled and of the text that calls it, optimised."""
+    module = linked(compiled.library, compiled.fndesc.llvm_func_name)
+    from_python = llvm.parse_assembly(calling)
+    optimise(from_python, _target())
+    module.link_in(from_python)
     return module
 
 

@@ -1,0 +1,123 @@
+"""Helpers as parts of kernels: numba turns each into LLVM's language once, and LLVM optimises only the whole kernels.
+
+By itself numba optimises every function that a kernel calls, turns it into machine code that nobody runs, and does so again
+in each function that calls it. Here a function's library keeps its text and what it calls; `linked` puts a kernel together.
+Of numba's passes only those are run that kernels need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba import _dynfunc
+from numba.core import cgutils, typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, _LowerResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager, register_pass
+
+#: A place for the address of machine code that is never made.
+_NOWHERE = 0
+
+
+class Part(JITCodeLibrary):
+    """One function in LLVM's language, and the libraries of those that it calls."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        self.text = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
+        self._optimize_functions(self.text)
+
+    def add_linking_library(self, library: Any) -> None:
+        self._linking_libraries.append(library)
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Writing(typed_passes.NativeLowering):
+    """Numba's translation into LLVM's language, without machine code."""
+
+    _name = "titop_writing"
+
+    def run_pass(self, state: Any) -> bool:
+        state.flags.no_compile = True
+        super().run_pass(state)
+        written = state["cr"]
+        name = written.fndesc.qualname
+        key = _dynfunc.make_function(written.fndesc.lookup_module(), name, "", _NOWHERE, written.env, (state.library,))
+        state.targetctx.insert_user_function(key, written.fndesc, [state.library])
+        state["cr"] = _LowerResult(written.fndesc, written.call_helper, cfunc=key, env=written.env)
+        return True
+
+
+class PartCompiler(CompilerBase):
+    """Numba's compiler with the passes that kernels need, and a `Part` for its result."""
+
+    _PASSES = (
+        untyped_passes.TranslateByteCode,
+        untyped_passes.FixupArgs,
+        untyped_passes.IRProcessing,
+        untyped_passes.DeadBranchPrune,
+        untyped_passes.GenericRewrites,
+        untyped_passes.ReconstructSSA,
+        untyped_passes.DeadBranchPrune,
+        typed_passes.NopythonTypeInference,
+        typed_passes.PreLowerStripPhis,
+        typed_passes.NoPythonSupportedFeatureValidation,
+        typed_passes.IRLegalization,
+        Writing,
+        typed_passes.NoPythonBackend,
+    )
+
+    def define_pipelines(self) -> list[PassManager]:
+        self.state.library = Part(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        passes = PassManager("kernel")
+        for step in self._PASSES:
+            passes.add_pass(step, step.__name__)
+        passes.finalize()
+        return [passes]
+
+
+@global_compiler_lock
+def linked(part: Part, name: str) -> llvm.ModuleRef:
+    """Return a module of all that a part calls, optimised, in which it alone can be seen, as `name`."""
+    library = part._codegen.create_library(name)
+    module = library._final_module
+    for text in (part.text, *(_text(needed) for needed in _needed(part))):
+        module.link_in(text, preserve=True)
+    for function in module.functions:
+        if not function.is_declaration and function.name != name:
+            function.linkage = llvm.Linkage.internal
+    optimise(module, part._codegen._tm)
+    return module
+
+
+def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+    """Let LLVM inline and simplify all, then make the simple whole fast: in one go it gets lost."""
+    for level in (1, 3):
+        thorough = level == 3
+        tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+        tuning.loop_vectorization = tuning.slp_vectorization = thorough
+        builder = llvm.create_pass_builder(target, tuning)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()
+        passes.run(module, builder)
+
+
+def _needed(part: Part) -> Iterator[Any]:
+    """Yield the libraries that a part calls, and those that they call, each once."""
+    waiting, seen = [part], {part}
+    while waiting:
+        for library in waiting.pop()._linking_libraries:
+            if library not in seen:
+                seen.add(library)
+                yield library
+                if isinstance(library, Part):
+                    waiting.append(library)
+
+
+def _text(library: Any) -> llvm.ModuleRef:
+    return library.text if isinstance(library, Part) else library._get_module_for_linking()
