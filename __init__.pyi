@@ -12,6 +12,7 @@ from .blocks.block import Block as Block
 from .blocks.block import PortRef as PortRef
 from .blocks.block_check import check_block as check_block
 from .blocks.compliant_closure import CompliantClosure as CompliantClosure
+from .blocks.contact import Contact as Contact
 from .blocks.errors import ConvergenceError as ConvergenceError
 from .blocks.errors import Finding as Finding
 from .blocks.errors import ModelError as ModelError
@@ -19,6 +20,7 @@ from .blocks.errors import ModelWarning as ModelWarning
 from .blocks.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.friction import Friction as Friction
 from .blocks.gear import Gear as Gear
+from .blocks.interaction import Interaction as Interaction
 from .blocks.joint import Joint as Joint
 from .blocks.joints import Cylindrical as Cylindrical
 from .blocks.joints import Planar as Planar
@@ -44,6 +46,7 @@ from .blocks.sensors import PoseSensor as PoseSensor
 from .blocks.sensors import ReactionSensor as ReactionSensor
 from .blocks.sensors import Tachometer as Tachometer
 from .blocks.sensors import WheelMomentum as WheelMomentum
+from .blocks.spring_damper import SpringDamper as SpringDamper
 from .graph.block_types import register_block as register_block
 from .graph.files import load as load
 from .graph.system import System as System

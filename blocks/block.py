@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from titop.blocks.spatial import Array, twist_cross, twist_transport
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
 
+#: Differences and right complex steps agree to this part.
+_TRUST = 1e-5
 _COMPLEX_STEP = 1e-30
 #: Real steps over the coordinates' scales.
 REAL_STEP = 1e-2
@@ -395,6 +398,30 @@ def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
     """Return the derivatives of ``function(x)`` by the entries of x, stacked along the last axis: exact to rounding."""
     steps = 1j * _COMPLEX_STEP * np.eye(len(x))
     return _stacked([np.imag(np.asarray(function(x + step))) / _COMPLEX_STEP for step in steps], function, x)
+
+
+def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the derivatives of ``function(x)`` as `complex_step` does, or by differences if imaginary parts get lost.
+
+    Both are compared along one direction.
+    """
+    direction = np.linspace(0.6, 1.0, len(x))
+    start = REAL_STEP * (float(np.abs(x).max(initial=0.0)) or 1.0)
+
+    def moved(s: float) -> Any:
+        return function(x + s * direction)
+
+    expected = derivative(moved, settled_step(lambda s: (moved(s),), start) or start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        try:
+            found = complex_step(function, x)
+        except TypeError:
+            return _differences(function, x)
+    size = np.abs(found) @ np.abs(direction) + np.abs(expected)
+    return (
+        found if np.all(np.abs(found @ direction - expected) <= _TRUST * size.max(initial=0.0)) else _differences(function, x)
+    )
 
 
 def _differences(function: Callable[[Array], Any], x: Array) -> Array:

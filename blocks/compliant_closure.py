@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.block import Block
-from titop.blocks.closure import DISPLACEMENT, Closure, displacement, displacement_jacobians
+from titop.blocks.closure import DISPLACEMENT, displacement, displacement_jacobians
 from titop.blocks.errors import Finding
+from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, replaced
 
 
-class CompliantClosure(Closure):
+class CompliantClosure(Interaction):
     """A loop closed by stiffness and damping between two ports (key A, section 3.4).
 
     Parameters
@@ -52,6 +53,10 @@ class CompliantClosure(Closure):
         """Return ``K delta + D d delta/dt`` (6), to which the wrenches belong."""
         J1, J2 = displacement_jacobians(R, r)
         return self.stiffness @ displacement(R, r) + self.damping @ (J1 @ V1 + J2 @ V2)
+
+    def law_numbers(self) -> Array:
+        """Return stiffness and damping, row by row."""
+        return np.concatenate([self.stiffness.ravel(), self.damping.ravel()])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the closure and what is suspicious."""

@@ -21,6 +21,7 @@ from titop.blocks.beam import Beam
 from titop.blocks.block import Block
 from titop.blocks.closure import Closure
 from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.contact import Contact
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.gear import Gear
@@ -32,6 +33,7 @@ from titop.blocks.pose import Pose
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.rigid_closure import RigidClosure
+from titop.blocks.spring_damper import SpringDamper
 from titop.graph.fields import BLOCK_NAME, NUMBER, NUMBERS, PORT, SYMMETRIC, TEXT, TEXTS, UNLIMITED, Field, Kind
 from titop.graph.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
 
@@ -210,6 +212,23 @@ register_block(
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
 _register_joints((Screw,), pitch=Field(NUMBER, 0.0))
 register_block(CompliantClosure, "compliant", {"stiffness": Field(SYMMETRIC, 0.0), "damping": Field(SYMMETRIC, 0.0)})
+register_block(
+    SpringDamper,
+    "spring",
+    {"stiffness": Field(NUMBER, 0.0), "damping": Field(NUMBER, 0.0), "length": Field(NUMBER, 0.0)},
+)
+register_block(
+    Contact,
+    "contact",
+    {
+        "radius": NUMBER,
+        "stiffness": NUMBER,
+        "normal": Field(NUMBERS, (0.0, 0.0, 1.0)),
+        "dissipation": Field(NUMBER, 0.0),
+        "friction": Field(NUMBER, 0.0),
+        "slip_velocity": Field(NUMBER, 1e-3),
+    },
+)
 register_block(
     RigidClosure,
     "rigid",

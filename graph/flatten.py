@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from titop.blocks.block import Block, PortRef
-from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.interaction import Interaction
 from titop.blocks.joint import CHILD_PORT, Link, is_elementary
 from titop.blocks.rigid_body import is_rigid
 from titop.blocks.rigid_closure import RigidClosure
@@ -74,6 +74,7 @@ class Tables:
     parameter_names : tuple of str
         In the order of the vector of parameters.
     general : tuple of GeneralBlock
+    interactions : tuple of ActingBlock
     law_size : int
     joints : tuple of str
         Name of the joint to which each element belongs, for messages.
@@ -94,6 +95,7 @@ class Tables:
     carriers: dict[str, int]
     parameter_names: tuple[str, ...]
     general: tuple[GeneralBlock, ...]
+    interactions: tuple[ActingBlock, ...]
     law_size: int
     joints: tuple[str, ...]
     tree: Ints
@@ -104,6 +106,13 @@ class Tables:
     def general_names(self) -> frozenset[str]:
         """Names of the general blocks."""
         return frozenset(general.block.name for general in self.general)
+
+
+class ActingBlock(NamedTuple):
+    """An interaction, and the first of its two rows."""
+
+    block: Interaction
+    element: int
 
 
 class _Mount(Block):
@@ -181,7 +190,7 @@ class _Flattening:
         count = len(self.ints.rows)
         springs = self._springs()
         constraint_rows = self._rigid_closures() | self._gears()
-        closures = self._compliant_closures()
+        interactions = self._interactions()
         first_load = len(self.ints.rows)
         self._loads()
         header = self.ints.rows[WORLD]
@@ -197,7 +206,7 @@ class _Flattening:
             (layout.NQ, len(self.assembly.configuration_names)),
             (layout.NV, len(self.assembly.coordinate_names)),
             (layout.LAW_SIZE, self.law_size),
-            (layout.CLOSURES, closures),
+            (layout.INTERACTIONS, len(interactions)),
             (layout.PASSIVE, 1),
             (layout.SLOPES_SIZE, self.slopes_size),
             (layout.ALL_PORTS, self.port_count),
@@ -215,6 +224,7 @@ class _Flattening:
             carriers=self.elements | self.carriers,
             parameter_names=self.names,
             general=tuple(self.general.values()),
+            interactions=interactions,
             law_size=self.law_size,
             joints=tuple(self.joints),
             tree=self._tree(count),
@@ -409,18 +419,15 @@ class _Flattening:
             self.sources.add()
         return rows
 
-    def _compliant_closures(self) -> int:
-        """Add rows for every compliant closure; return their number."""
-        count = 0
+    def _interactions(self) -> tuple[ActingBlock, ...]:
+        """Add two rows for every interaction, for its ports."""
+        found = []
         for loop in self.assembly.loops:
-            if isinstance(loop.closure, CompliantClosure):
-                row = self.sources.rows[self._acting(loop.first)]
-                for column, field in ((self.pack.CLOSURE_K, "stiffness"), (self.pack.CLOSURE_D, "damping")):
-                    row[column] = self.index[f"{loop.closure.name}.{field}.x.x"]
+            if isinstance(loop.closure, Interaction):
+                found.append(ActingBlock(loop.closure, self._acting(loop.first, LAW=self.law_size)))
                 self._acting(loop.second)
-                self._more_rows(self.layout.COMPLIANT_ROWS - 2)
-                count += 1
-        return count
+                self.law_size += self.layout.INTERACTION_SIZE
+        return tuple(found)
 
     def _more_rows(self, count: int) -> None:
         for _ in range(count):

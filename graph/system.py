@@ -13,9 +13,9 @@ from titop.blocks.actuators import Actuator, Motor, PortActuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.closure import Closure
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.gear import Gear
+from titop.blocks.interaction import Interaction
 from titop.blocks.joint import CHILD_PORT, Joint
 from titop.blocks.loads import Load
 from titop.blocks.pose import Pose, read_pose
@@ -58,7 +58,7 @@ class Loop:
     Attributes
     ----------
     first, second : PortRef
-    closure : RigidClosure or CompliantClosure
+    closure : RigidClosure or Interaction
     """
 
     first: PortRef
@@ -162,13 +162,13 @@ class System:
         )
 
     def close_loop(self, first: Block | PortRef | str, second: Block | PortRef | str, closure: Closure) -> None:
-        """Close a loop: join two ports that the tree of joints already connects.
+        """Close a loop: join two ports that the tree of joints already connects, rigidly or by what acts between them.
 
         Parameters
         ----------
         first, second : Block, PortRef or "world"
             A block stands for its reference frame. A closure's reaction is the wrench on the second port.
-        closure : CompliantClosure or RigidClosure
+        closure : RigidClosure, or CompliantClosure, SpringDamper, Contact or another Interaction
 
         Notes
         -----
@@ -176,9 +176,9 @@ class System:
         """
         reader = FieldReader(str(getattr(closure, "name", "close_loop")))
         first_ref, second_ref = self._port_ref(first, reader, "first"), self._port_ref(second, reader, "second")
-        if not isinstance(closure, RigidClosure | CompliantClosure):
-            advice = "use tt.RigidClosure or tt.CompliantClosure"
-            reader.report("not-a-closure", "closure", closure, "a rigid or a compliant closure", advice)
+        if not isinstance(closure, RigidClosure | Interaction):
+            advice = "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact"
+            reader.report("not-a-closure", "closure", closure, "a rigid closure or an interaction", advice)
         for role, ref in (("first", first_ref), ("second", second_ref)):
             if ref is not None and isinstance(ref.block, Joint | Gear | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")

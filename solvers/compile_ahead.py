@@ -8,7 +8,7 @@ from collections.abc import Callable
 from titop.blocks.errors import Finding, ModelError
 from titop.solvers.kernels import cache, closure_entries, derivative_entries, entries
 from titop.solvers.kernels.kernel import Kernel, Pair, Unit
-from titop.solvers.laws import KINDS
+from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.workers import spread
 
 
@@ -19,6 +19,7 @@ def units() -> dict[str, Unit]:
         for thing in vars(module).values():
             found += [thing] if isinstance(thing, Kernel) else thing if isinstance(thing, Pair) else []
     found += [stage for law in KINDS.values() for stage in (law.terms, law.linear_terms)]
+    found += [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
     return {unit.name: unit for unit in found}
 
 

@@ -19,11 +19,11 @@ from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
-from titop.solvers.packed import real
+from titop.solvers.packed import BOUND, real
 from titop.solvers.python_law import raise_pending
 
 #: Attributes that keep compiled functions.
-_FUNCTIONS = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised", "_law_stages", "_stages")
+_FUNCTIONS = (*BOUND, "_law_stages", "_stages")
 
 
 class CompiledModel(CompiledSlopes):
@@ -39,7 +39,7 @@ class CompiledModel(CompiledSlopes):
     def _forward(self) -> Any:
         if self.is_constrained:
             return self._constrained(self._expected_rank)
-        return self._kernel(entries.forward_dynamics).compiled
+        return self._bound(entries.forward_dynamics)
 
     @cached_property
     def _expected_rank(self) -> int:
@@ -49,11 +49,11 @@ class CompiledModel(CompiledSlopes):
     def _constrained(self, rank: int, held: bool = False) -> Any:
         """Return compiled forward dynamics in which `rank` constraints act."""
         kernel = self._kernel(closure_entries.constrained_forward).compiled
-        return partial(kernel, self._tables.tree, self._loops(rank, held))
+        return partial(kernel, self._tables.tree, self._loops(rank, held), *self._arrays)
 
     @cached_property
     def _inverse(self) -> Any:
-        return self._kernel(entries.inverse_dynamics).compiled
+        return self._bound(entries.inverse_dynamics)
 
     def forward_dynamics(
         self,
@@ -67,7 +67,7 @@ class CompiledModel(CompiledSlopes):
         a = np.empty(self.nv) if out is None else out
         if wrenches is None and u is None:
             try:
-                if self._forward(self._ints, self._floats, self._numbers, self._stages, q, v, tau, a) == layout.OK:
+                if self._forward(q, v, tau, a) == layout.OK:
                     return a
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -88,7 +88,7 @@ class CompiledModel(CompiledSlopes):
         tau = np.empty(self.nv) if out is None else out
         if wrenches is None and u is None and actuated is None and not self.is_constrained:
             try:
-                if self._inverse(self._ints, self._floats, self._numbers, self._stages, q, v, a, tau) == layout.OK:
+                if self._inverse(q, v, a, tau) == layout.OK:
                     return tau
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -132,7 +132,7 @@ class CompiledModel(CompiledSlopes):
         if self.is_constrained:
             self._closed_forward(model, q, v, tau, a)
         else:
-            self.raise_for(self._forward(*model._arrays, q, v, tau, a))
+            self.raise_for(model._forward(q, v, tau, a))
 
     def _closed_forward(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
         """Write forward dynamics with constraints into `a`: with as many as acted last, or else as many as act here."""
@@ -150,7 +150,7 @@ class CompiledModel(CompiledSlopes):
         self.raise_for(status)
 
     def _constrained_stage(self, model: CompiledModel, rank: int, held: bool, q: Array, v: Array, tau: Array, a: Array) -> int:
-        return int(self._constrained(rank, held)(*model._arrays, q, v, tau, a))
+        return int(model._constrained(rank, held)(q, v, tau, a))
 
     def held_dynamics(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
         q, v, tau = (np.ascontiguousarray(real(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
@@ -164,7 +164,7 @@ class CompiledModel(CompiledSlopes):
         return a
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-        self.raise_for(self._inverse(*model._arrays, q, v, a, tau))
+        self.raise_for(model._inverse(q, v, a, tau))
 
     def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> Self:
         """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
@@ -217,17 +217,17 @@ class CompiledModel(CompiledSlopes):
 
     @cached_property
     def _mass(self) -> Any:
-        return self._kernel(entries.whole_mass_matrix).compiled
+        return self._bound(entries.whole_mass_matrix)
 
     def mass_matrix(self, q: Any) -> Array:
         matrix = np.empty((self.nv, self.nv))
         try:
-            if self._mass(self._ints, self._floats, self._numbers, self._stages, q, matrix) == layout.OK:
+            if self._mass(q, matrix) == layout.OK:
                 return matrix
         except (TypeError, ValueError):
             pass
         raise_pending()
-        self.raise_for(self._mass(*self._arrays, real(self._read_q(q), "q"), matrix))
+        self.raise_for(self._mass(real(self._read_q(q), "q"), matrix))
         return matrix
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
@@ -281,7 +281,7 @@ class CompiledModel(CompiledSlopes):
     def _observe(self, q: Array, v: Array) -> Array:
         law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
         result = np.zeros(13)
-        entries.energy_momentum(self._ints, self._floats, law, q, v, work, np.empty((len(work), 12)), result)
+        entries.energy_momentum(*self._all_tables, law, q, v, work, np.empty((len(work), 12)), result)
         return result
 
     def _armature_energy(self, v: Array) -> float:
@@ -299,7 +299,7 @@ class CompiledModel(CompiledSlopes):
         block, name = self.ports[port]
         element = self._tables.elements[block]
         world = np.empty((len(work), 12))
-        entries.energy_momentum(self._bare._ints, self._floats, law, q, v, work, world, np.zeros(13))
+        entries.energy_momentum(*self._bare._all_tables, law, q, v, work, world, np.zeros(13))
         base, origin = world[element, :9].reshape(3, 3), world[element, 9:]
         twist, acceleration = work[element, layout.TWIST : layout.TWIST + 6], work[element, layout.ACC : layout.ACC + 6]
         rotation, position, subspace, where = self._port_in_element(port, q)

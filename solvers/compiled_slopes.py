@@ -24,7 +24,7 @@ class CompiledSlopes(PackedModel):
     def _slopes_kernel(self, pair: Pair) -> Any:
         """Return the compiled kernel of a pair, which asks for linearised laws."""
         self._law_stages.prepare_slopes()
-        return self._kernel(pair).compiled
+        return self._bound(pair)
 
     @cached_property
     def _inverse_slopes(self) -> Any:
@@ -48,8 +48,7 @@ class CompiledSlopes(PackedModel):
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
                 paths = self._tables.paths
-                status = self._inverse_slopes(self._ints, self._floats, self._numbers, self._stages, paths, q, v, a, result)
-                if status == layout.OK:
+                if self._inverse_slopes(paths, q, v, a, result) == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -68,10 +67,8 @@ class CompiledSlopes(PackedModel):
         if wrenches is None and u is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                ints, floats, numbers, stages = self._ints, self._floats, self._numbers, self._stages
                 tree, paths = self._tables.tree, self._tables.paths
-                status = self._forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, result)
-                if status == layout.OK:
+                if self._forward_slopes(tree, paths, q, v, tau, result) == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -88,7 +85,7 @@ class CompiledSlopes(PackedModel):
             numbers = np.empty(6 * n * n + n)
             A, B, a = numbers[: 4 * n * n].reshape(2 * n, 2 * n), numbers[4 * n * n : -n].reshape(2 * n, n), numbers[-n:]
             try:
-                if self._linearised(*self._arrays, tables.tree, tables.paths, q, v, tau, a, A, B) == layout.OK:
+                if self._linearised(tables.tree, tables.paths, q, v, tau, a, A, B) == layout.OK:
                     return a, A, B
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
                 pass
@@ -98,7 +95,7 @@ class CompiledSlopes(PackedModel):
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
         model, result = self._open._pushed(pushes), np.empty((3, self.nv, self.nv))
-        self.raise_for(self._inverse_slopes(*model._arrays, self._tables.paths, q, v, a, result))
+        self.raise_for(model._inverse_slopes(self._tables.paths, q, v, a, result))
         for block in self._group_springs:
             where = self._v(block)
             result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
@@ -111,7 +108,7 @@ class CompiledSlopes(PackedModel):
         work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.FULL_COLUMNS))
         columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
         self._law_stages.prepare_slopes()
-        self.raise_for(derivative_entries.motion_columns(*self._bare._arrays, paths, q, v, a, work, sums, columns))
+        self.raise_for(derivative_entries.motion_columns(*self._bare._all_tables, paths, q, v, a, work, sums, columns))
         results = []
         for port in ports:
             result = np.zeros((4, 6, self.nv))
@@ -145,7 +142,7 @@ class CompiledSlopes(PackedModel):
         if self._all_compiled_slopes:
             q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
             model, tables, result = self._pushed(pushes), self._tables, np.empty((3, self.nv, self.nv))
-            self.raise_for(self._forward_slopes(*model._arrays, tables.tree, tables.paths, q, v, tau, result))
+            self.raise_for(model._forward_slopes(tables.tree, tables.paths, q, v, tau, result))
             return result
         return super()._forward_derivatives(q, v, tau, pushes)
 

@@ -215,10 +215,10 @@ class Dynamics(ClosedLoops, ABC):
         return 0.5 * coriolis
 
     def passive_efforts(self, q: Any, v: Any) -> Array:
-        """Return the efforts (nv) of springs, dampers, elasticity and compliant closures."""
+        """Return the efforts (nv) of springs, dampers, elasticity and interactions."""
         q, v = self._read_q(q), self._read_v("v", v)
         efforts = self._own_passive_efforts(q, v)
-        for port, _, wrench in self.compliant_pushes(q, v):
+        for port, _, wrench in self.interaction_pushes(q, v):
             efforts = efforts + self.jacobian(port, q).T @ wrench
         return efforts
 
@@ -296,10 +296,10 @@ class Dynamics(ClosedLoops, ABC):
         one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
         return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
 
-    def compliant_pushes(self, q: Array, v: Array) -> list[Push]:
-        """Return what the compliant closures do to their ports at a state."""
+    def interaction_pushes(self, q: Array, v: Array) -> list[Push]:
+        """Return what the interactions do to their ports at a state."""
         pushes = []
-        for loop in self.compliant_loops:
+        for loop in self.interactions:
             at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
             pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
         return pushes

@@ -1,7 +1,7 @@
-"""The laws of general blocks for the kernels: which kinds are compiled, and the numbers and addresses that passes need.
+"""The laws of general blocks and interactions for the kernels: which kinds are compiled, their numbers and addresses.
 
-A kind of titop's own is one line in `KINDS`. Blocks of other classes, and of classes that redefine parts of a kind, answer
-through Python.
+A kind of titop's own is one line in `KINDS` or `INTERACTIONS`. Blocks of other classes, and of classes that redefine parts of a
+kind, answer through Python.
 """
 
 from __future__ import annotations
@@ -11,18 +11,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from titop.blocks.block import Block, overrides_method
+from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.contact import Contact
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
+from titop.blocks.interaction import Interaction
 from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array
-from titop.graph.flatten import GeneralBlock, Ints
-from titop.solvers.kernels import layout, modal
+from titop.blocks.spring_damper import SpringDamper
+from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
+from titop.solvers.kernels import interaction_kinds, layout, modal
 from titop.solvers.kernels.compiled_laws import CompiledLaw
+from titop.solvers.kernels.interaction_kinds import CompiledInteraction
 from titop.solvers.kernels.user_laws import stages_of
-from titop.solvers.python_law import PythonLaw
+from titop.solvers.python_law import PythonInteraction, PythonLaw
 
 #: The kinds of blocks whose laws titop has compiled.
 KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal.LAW}
+
+#: The kinds of interactions of which titop has compiled what they do.
+INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
+    CompliantClosure: interaction_kinds.COMPLIANT,
+    SpringDamper: interaction_kinds.SPRING,
+    Contact: interaction_kinds.CONTACT,
+}
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
 _LEFT_TO_LAWS = (
@@ -38,11 +50,11 @@ _ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
 
 
 class Stages:
-    """The compiled functions of all general blocks, in this process.
+    """The compiled functions of all general blocks and interactions, in this process.
 
     Attributes
     ----------
-    addresses : (blocks, stages) array of int64
+    addresses : (blocks and interactions, stages) array of int64
         As the kernels take them. Those of the linearised laws are zero until `prepare_slopes`.
 
     Raises
@@ -51,19 +63,23 @@ class Stages:
         If numba cannot compile a law of a user's.
     """
 
-    def __init__(self, generals: Sequence[GeneralBlock]) -> None:
+    def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
         self._blocks = [general.block for general in generals]
         self._laws = [compiled_law(block) or PythonLaw(block) for block in self._blocks]
         self._slopes: list[CompiledLaw | PythonLaw] = []
-        self.addresses = np.zeros((len(self._laws), layout.STAGE_COLUMNS), dtype=np.int64)
-        self.addresses[:, layout.TERMS] = self._addresses("terms", self._laws)
+        self._interactions = [compiled_interaction(acting.block) or PythonInteraction(acting.block) for acting in interactions]
+        count = len(self._laws)
+        self.addresses = np.zeros((count + len(self._interactions), layout.STAGE_COLUMNS), dtype=np.int64)
+        self.addresses[:count, layout.TERMS] = self._addresses("terms", self._laws)
+        for row, interaction in enumerate(self._interactions, start=count):
+            self.addresses[row, [layout.ACT, layout.STORED]] = interaction.act.address, interaction.stored.address
 
     def prepare_slopes(self) -> None:
         """Let the linearised laws be called too: compile them if need be."""
         if not self._slopes:
-            pairs = zip(self._blocks, self._laws, strict=True)
+            pairs = list(zip(self._blocks, self._laws, strict=True))
             self._slopes = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
-            self.addresses[:, layout.LINEAR_TERMS] = self._addresses("linear_terms", self._slopes)
+            self.addresses[: len(pairs), layout.LINEAR_TERMS] = self._addresses("linear_terms", self._slopes)
 
     def _addresses(self, stage: str, laws: Sequence[CompiledLaw | PythonLaw]) -> list[int]:
         found = []
@@ -92,6 +108,12 @@ def compiled_law(block: Block) -> CompiledLaw | None:
     return None if kind is None or overrides(block) else kind
 
 
+def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
+    """Return the compiled kind of an interaction, or None if it answers through Python."""
+    kind = next((kind for cls, kind in INTERACTIONS.items() if isinstance(interaction, cls)), None)
+    return None if kind is None or overrides(interaction) else kind
+
+
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
     if any(overrides_method(block, name) for name in _LEFT_TO_LAWS):
@@ -101,12 +123,12 @@ def _is_plain(block: Block) -> bool:
     return not any(name in vars(later) for later in (block, *classes[:owner]) for name in _TWINS)
 
 
-def law_numbers(generals: Sequence[GeneralBlock], ints: Ints) -> Array:
+def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Array:
     """Return the numbers (1, all) from which laws are computed; write where each block's are into its row of `ints`."""
     numbers, offset = [np.zeros(0)], 0
-    for row, general in enumerate(generals):
-        own = np.asarray(general.block.law_numbers(), dtype=float)
-        entries = ints[general.element]
+    for row, placed in enumerate(blocks):
+        own = np.asarray(placed.block.law_numbers(), dtype=float)
+        entries = ints[placed.element]
         entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
         numbers.append(own)
         offset += len(own)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Energy(NamedTuple):
-    """Energy of a system (J); `elastic` is that of springs, compliant closures and deformable bodies."""
+    """Energy of a system (J); `elastic` is that of springs, interactions and deformable bodies."""
 
     kinetic: float
     gravity: float
@@ -217,7 +217,7 @@ class Model(Differentiable):
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""
-        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.compliant_loops)}
+        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions)}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
             known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
             raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +22,15 @@ from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.kernels.kernel import Kernel, Pair
-from titop.solvers.laws import Stages, compiled_law, law_numbers
+from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
 from titop.solvers.model import Model
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
 from titop.solvers.python_law import raise_pending
+
+#: Attributes that keep compiled functions with the system's tables ...
+BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
+#: ... and what else is found from tables and parameters.
+_DERIVED = (*BOUND, "_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly", "interactions")
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
@@ -43,7 +48,7 @@ class PackedModel(Model):
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
-        self._check_interactions()
+        self._check_closures()
         described = assembly_parameters(assembly)
         self._tables = flatten(assembly, tuple(described), layout, pack)
         self._units = tuple(unit for _, unit in described.values())
@@ -51,7 +56,7 @@ class PackedModel(Model):
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
         self._added: tuple[Self, list[Push]] | None = None
-        self._numbers = law_numbers(self._tables.general, self._ints)
+        self._numbers = law_numbers((*self._tables.general, *self._tables.interactions), self._ints)
         self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
         self._frames = np.empty((len(self._tables.constants), 12))
         self._ports = np.empty((len(self._tables.port_table), 12))
@@ -60,17 +65,17 @@ class PackedModel(Model):
             self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self._pack()
 
-    def _check_interactions(self) -> None:
-        """Refuse closures and loads with laws of their own, which the kernels would not hear of."""
+    def _check_closures(self) -> None:
+        """Refuse rigid closures and loads with laws of their own, which the kernels would not hear of."""
         findings = [
             Finding(
                 "own-law",
                 f"{block.name}.{', '.join(own)}",
                 f"{type(block).__name__}'s own",
                 f"that of tt.{built_in(type(block)).__name__}, which the compiled engine has by heart",
-                "resolve(engine='reference') follows it; or write what acts as a tt.Block between two bodies",
+                "resolve(engine='reference') follows it; or write what acts as a tt.Interaction between two ports",
             )
-            for block in (*(loop.closure for loop in self._assembly.loops), *self._assembly.loads)
+            for block in (*(loop.closure for loop in self.rigid_loops), *self._assembly.loads)
             if (own := overrides(block))
         ]
         if findings:
@@ -83,14 +88,24 @@ class PackedModel(Model):
         return bool(status == layout.OK)
 
     @property
-    def _arrays(self) -> tuple[Array, Array, Array, Array]:
-        """The tables that whole-system kernels take."""
+    def _all_tables(self) -> tuple[Array, Array, Array, Array]:
+        """The tables that kernels for all systems take."""
         return self._ints, self._floats, self._numbers, self._stages
+
+    @property
+    def _arrays(self) -> tuple[Array, ...]:
+        """The tables that the kernels of a pair take (see `_kernel`)."""
+        return self._all_tables if self._has_laws else self._all_tables[:2]
+
+    @cached_property
+    def _has_laws(self) -> bool:
+        """Whether there are general blocks or interactions."""
+        return bool(self._tables.general or self._tables.interactions)
 
     @cached_property
     def _law_stages(self) -> Stages:
-        """The compiled functions of this process for the general blocks' laws."""
-        return Stages(self._tables.general)
+        """The compiled functions of this process for the laws of general blocks and interactions."""
+        return Stages(self._tables.general, self._tables.interactions)
 
     @cached_property
     def _stages(self) -> Array:
@@ -98,12 +113,17 @@ class PackedModel(Model):
 
     def _kernel(self, pair: Pair) -> Kernel:
         """Return the kernel of a pair that suits the system."""
-        return pair.mixed if self._tables.general else pair.rigid
+        return pair.mixed if self._has_laws else pair.rigid
+
+    def _bound(self, pair: Pair) -> Callable[..., int]:
+        """Return the compiled function of a pair that suits the system, its first arguments the system's tables."""
+        return partial(self._kernel(pair).compiled, *self._arrays)
 
     @cached_property
     def is_compiled(self) -> bool:
-        """Whether the law of every block is compiled: of rigid and flexible bodies and built-in joints."""
-        return all(compiled_law(general.block) for general in self._tables.general)
+        """Whether the law of every block and interaction is compiled: of rigid and flexible bodies and built-in joints."""
+        generals = all(compiled_law(general.block) for general in self._tables.general)
+        return generals and all(compiled_interaction(acting.block) for acting in self._tables.interactions)
 
     def _constraint_coefficients(self) -> list[tuple[int, Array]]:
         """Return first row and weighted coefficients of the constraints of every rigid closure and gear."""
@@ -159,7 +179,7 @@ class PackedModel(Model):
     def _variant(self) -> Self:
         """Return a shallow copy whose tables may be replaced."""
         attributes = self.__dict__.copy()
-        for derived in ("_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly", "compliant_loops"):
+        for derived in _DERIVED:
             attributes.pop(derived, None)
         model = object.__new__(type(self))
         model.__dict__ = attributes
@@ -170,17 +190,17 @@ class PackedModel(Model):
         """The model without passive efforts and loads."""
         bare = self._variant()
         bare._ints = self._ints.copy()
-        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.CLOSURES, layout.PASSIVE]] = 0
+        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
         return bare
 
     @cached_property
     def _open(self) -> Self:
-        """The model without compliant closures."""
-        if not self._ints[0, layout.CLOSURES]:
+        """The model without interactions."""
+        if not self._ints[0, layout.INTERACTIONS]:
             return self
         model = self._variant()
         model._ints = self._ints.copy()
-        model._ints[0, layout.CLOSURES] = 0
+        model._ints[0, layout.INTERACTIONS] = 0
         return model
 
     # -- laws of general blocks ----------------------------------------------------------------------------------------
@@ -188,7 +208,7 @@ class PackedModel(Model):
     def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
         """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
         law, work = np.empty((1, self._tables.law_size)), np.empty((len(self._tables.constants), columns))
-        self.raise_for(entries.outward(*self._arrays, q, v, law, work))
+        self.raise_for(entries.outward(*self._all_tables, q, v, law, work))
         return law, work
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
@@ -226,7 +246,7 @@ class PackedModel(Model):
         floats = self._floats.copy()
         floats[1 : len(self._tables.constants), layout.ROUNDING] = part
         forward, (q, v, tau), a = self._kernel(entries.forward_dynamics), self._at_rest, np.empty(self.nv)
-        tables = self._ints, floats, self._numbers, self._stages
+        tables = self._ints, floats, *self._arrays[2:]
         moves = all(forward(*tables, at, v, tau, a) == layout.OK for at in (q, self._elsewhere))
         raise_pending()
         return moves
@@ -337,7 +357,7 @@ class PackedModel(Model):
         """Position of the parameters that packing alone brings into effect; shared by all variants."""
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = self._tables.general_names | {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
-        general |= {loop.closure.name for loop in self.rigid_loops} | {gear.name for gear in self._assembly.gears}
+        general |= {loop.closure.name for loop in self._assembly.loops} | {gear.name for gear in self._assembly.gears}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)

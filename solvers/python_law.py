@@ -1,4 +1,4 @@
-"""Blocks whose law is plain Python, among compiled ones: kernels call them by address, like compiled stages.
+"""Blocks and interactions whose law is plain Python, among compiled ones: kernels call them by address, like compiled stages.
 
 An exception in a block's function cannot pass through compiled code: the kernel gives up with the status `layout.RAISED`, and
 `raise_pending` raises it where Python goes on.
@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from titop.blocks.block import Block
+from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.solvers.kernels import layout
 
@@ -73,6 +74,23 @@ class PythonLaw:
         for port in self.block.ports:
             parts += _port_slopes(self.block, port, own_q, own_v, own_a, at_parent, rate)
         record[:] = np.concatenate([np.ravel(part) for part in parts])
+
+
+class PythonInteraction:
+    """The stages of an interaction that answers through Python; see `kernels.stages`."""
+
+    def __init__(self, interaction: Interaction) -> None:
+        self.interaction = interaction
+        self.act, self.stored = Callback(self._act, 4), Callback(self._stored, 4)
+
+    def _act(self, _count: int, _numbers: int, motion: int, wrenches: int) -> None:
+        given = _array(motion, layout.ACTING).copy()
+        on_both = self.interaction.wrenches(given[:9].reshape(3, 3), given[9:12], given[12:18], given[18:])
+        _array(wrenches, 12)[:] = np.concatenate(on_both)
+
+    def _stored(self, _count: int, _numbers: int, motion: int, energy: int) -> None:
+        given = _array(motion, 12).copy()
+        _array(energy, 1)[0] = self.interaction.energy(given[:9].reshape(3, 3), given[9:])
 
 
 def raise_pending() -> None:

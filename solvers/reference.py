@@ -142,9 +142,9 @@ class ReferenceModel(SteppedSlopes):
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             self._subtract(states, q, *self.ports[port], wrench)
 
-    def add_compliant_closures(self, states: list[State], q: Array, v: Array) -> None:
-        """Subtract the compliant closures' wrenches from the laws of the blocks on which they act."""
-        for loop in self.compliant_loops:
+    def add_interactions(self, states: list[State], q: Array, v: Array) -> None:
+        """Subtract the interactions' wrenches from the laws of the blocks on which they act."""
+        for loop in self.interactions:
             ports = (loop.first, loop.second)
             one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
             twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
@@ -239,7 +239,7 @@ class ReferenceModel(SteppedSlopes):
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         if not bare:
-            self.add_compliant_closures(states, q, v)
+            self.add_interactions(states, q, v)
         self.check_pivots(states, imposed)
         hats = self.inward_elimination(states, v, a, effort, imposed)
         self.outward_accelerations(states, hats, a, effort, imposed, np.zeros(3) if weightless else self.gravity)
@@ -363,7 +363,7 @@ class ReferenceModel(SteppedSlopes):
         gravity: Any = 0.0
         elastic: Any = 0.0
         states = self.outward_kinematics(q, v)
-        for loop in self.compliant_loops:
+        for loop in self.interactions:
             poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
             elastic = elastic + loop.closure.energy(*relative_pose(*poses))
         for node, state in zip(self.nodes[1:], states[1:], strict=True):

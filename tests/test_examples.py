@@ -338,3 +338,19 @@ def test_four_bar_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.cos(family.q[-1]) == pytest.approx(np.cos(family.q[0]), abs=1e-6)  # assembled in the same way after a turn
     assert family.tau[:-1, 0].mean() == pytest.approx(0, abs=1e-6)  # a smooth periodic function's mean, N m of 50
     assert np.abs(family.eigenvalues[30] - found["system"].poles()).min() < 1e-6
+
+
+def test_lander(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lander = script("lander")
+    trajectory = lander["main"](["--output", str(tmp_path / "lander.png")])
+    assert (tmp_path / "lander.png").read_bytes().startswith(b"\x89PNG")
+    assert "at rest the hub stands" in capsys.readouterr().out
+    model = trajectory.model
+    energy = trajectory.energy().sum(axis=1)
+    assert np.diff(energy).max() < 1e-5 * np.ptp(energy)  # struts and feet only take; 1e-7 a step, some hundred steps
+    assert np.abs(trajectory.v[-1]).max() < 0.02  # the slip velocity is 0.01 m/s
+    feet = [model.pose(f"{name}_leg.foot", trajectory.q[-1])[1][2] for name in lander["LEGS"]]
+    pushes = [4e5 * max(lander["FOOT"] - z, 0.0) ** 1.5 for z in feet]
+    weight = (lander["HUB"] + 4 * lander["LEG"]) * lander["GRAVITY"]
+    assert sum(pushes) == pytest.approx(weight, rel=0.02)  # what still rocks after 3 s
+    assert min(pushes) > 0.1 * weight

@@ -149,17 +149,20 @@ def python_function(name: str, native: str, signature: Signature) -> str:
     Its ``self`` is NumPy's class of arrays. It lets other threads run meanwhile. A `TypeError` says that arguments are not
     those of the kernel, a `MemoryError` that it stopped; what the conversion of a number raises goes on to the caller.
     """
-    refusal = f"expected {name}({', '.join(map(str, signature.arguments))}), arrays writeable"
+    given = [kind for kind in signature.arguments if kind.given]
+    refusal = f"expected {name}({', '.join(map(str, given))}), arrays writeable"
     stop = f"{name}: no memory, or an index out of bounds where numba checks them"
-    arguments = list(enumerate(signature.arguments))
+    arguments = list(enumerate(given))
     numbers = [(k, kind) for k, kind in arguments if not kind.ndim]
     arrays = [(k, kind) for k, kind in arguments if kind.ndim]
-    given = ["ptr %result", "ptr %fault", *(part for k, kind in arguments for part in _given(k, kind))]
+    places = iter(range(len(given)))
+    passed = (part for kind in signature.arguments for part in (_passed(next(places), kind) if kind.given else _nothing(kind)))
+    native_arguments = ["ptr %result", "ptr %fault", *passed]
     return f"""{_COMMON}{_MEMORY}
 {_string("refusal", refusal)}
 {_string("stop", stop)}
 {_string("none", "")}
-declare i32 @"{native}"({", ".join(part.split()[0] for part in given)})
+declare i32 @"{native}"({", ".join(part.split()[0] for part in native_arguments)})
 
 define ptr @{name}(ptr %ndarray, ptr %arguments, i64 %count) {{
   %result = alloca {_LLVM[signature.result.dtype]}
@@ -175,7 +178,7 @@ look:
 read:
 {_lines(line for k, kind in arrays for line in _read(k, kind))}
   %thread = call ptr @PyEval_SaveThread()
-  %status = call i32 @"{native}"({", ".join(given)})
+  %status = call i32 @"{native}"({", ".join(native_arguments)})
   call void @PyEval_RestoreThread(ptr %thread)
   %worked = icmp eq i32 %status, 0
   br i1 %worked, label %answer, label %stopped
@@ -253,7 +256,7 @@ def _read(k: int, kind: Type) -> Iterator[str]:
         yield f"%stride{k}.{axis} = mul i64 %size{k}.{axis + 1}, {_NUMPY[kind.dtype].itemsize}"
 
 
-def _given(k: int, kind: Type) -> Iterator[str]:
+def _passed(k: int, kind: Type) -> Iterator[str]:
     """Yield what numba's convention passes for the argument `k`; for an array: owners, size, itemsize, data, shape, strides."""
     if not kind.ndim:
         yield f"{_LLVM[kind.dtype]} %number{k}"
@@ -261,6 +264,11 @@ def _given(k: int, kind: Type) -> Iterator[str]:
     yield from ("ptr null", "ptr null", f"i64 %size{k}.0", f"i64 {_NUMPY[kind.dtype].itemsize}", f"ptr %data{k}")
     yield from (f"i64 %extent{k}.{axis}" for axis in range(kind.ndim))
     yield from (f"i64 %stride{k}.{axis}" for axis in range(kind.ndim))
+
+
+def _nothing(kind: Type) -> Iterator[str]:
+    """Yield what numba's convention passes for an array without numbers."""
+    yield from ("ptr null", "ptr null", "i64 0", "i64 8", "ptr null", *["i64 0"] * (2 * kind.ndim))
 
 
 def _answer(result: Type) -> Iterator[str]:

@@ -57,7 +57,7 @@ def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix,
     return status_of(a)
 
 
-#: Whether the system has general blocks: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
 
 

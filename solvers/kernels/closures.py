@@ -1,4 +1,4 @@
-"""Loop closures and gears: forces of the compliant closures, constraints of the others.
+"""The constraints of rigid closures and gears.
 
 Symbols as in `titop.blocks.closure`: 1 and 2 are the ports, ``(R, r)`` the pose of port 2 in port 1, phi its rotation vector,
 w the relative angular velocity in the frame of port 2.
@@ -6,8 +6,8 @@ w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import carry_wrench, dot, matrix_of, plus, rotate, six, transport
-from titop.solvers.kernels.general import port_effort, port_gamma, port_twist, subspace_column
+from titop.solvers.kernels.algebra import carry_wrench, dot, plus, six, transport
+from titop.solvers.kernels.general import port_effort, port_gamma
 from titop.solvers.kernels.joints import along_joint
 from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
@@ -16,11 +16,7 @@ from titop.solvers.kernels.layout import (
     ALIGNED1,
     ALIGNED2,
     ALONG,
-    BIAS,
-    CLOSURES,
-    COMPLIANT_ROWS,
     CONSTRAINTS,
-    DRAG,
     DRIVEN,
     DRIVEN_Q,
     DRIVEN_V,
@@ -29,60 +25,19 @@ from titop.solvers.kernels.layout import (
     DRIVER_V,
     ELEMENT,
     FIRST_GEAR,
-    FIRST_LOAD,
     FIRST_RIGID,
     GEARS,
-    LAW,
     OFFSET,
-    OWN,
     PARENT,
     PORT,
-    PULL,
     RIGIDS,
     TURNS,
-    TWIST,
     R,
     V,
 )
-from titop.solvers.kernels.observe import product
 from titop.solvers.kernels.pack import times, transposed
-from titop.solvers.kernels.rotations import cross3, dot3, log_rate, log_rate_bias, log_rate_transposed, rotation_log
-
-# -- poses and motions of ports ----------------------------------------------------------------------------------------
-
-
-@helper
-def port_pose(ints, floats, law, world, row):
-    """Return rotation (9) and position (3) of the port at `row` in the inertial frame."""
-    i = ints[row, ELEMENT]
-    base = matrix_of(world, i, 0)
-    x, y, z = rotate(world, i, 0, floats[row, 9], floats[row, 10], floats[row, 11])
-    rotation = product(base, matrix_of(floats, row, 0))
-    if law is not None:
-        if ints[row, PORT] >= 0:
-            o = ints[row, PORT]
-            x, y, z = rotate(world, i, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
-            rotation = product(base, matrix_of(law, 0, o))
-    return rotation, (world[i, 9] + x, world[i, 10] + y, world[i, 11] + z)
-
-
-@helper
-def relative_pose(ints, floats, law, world, row):
-    """Return R and r of the closure at `row`."""
-    rotation1, p1 = port_pose(ints, floats, law, world, row)
-    rotation2, p2 = port_pose(ints, floats, law, world, row + 1)
-    back = transposed(rotation1)
-    return product(back, rotation2), times(back, (p2[0] - p1[0], p2[1] - p1[1], p2[2] - p1[2]))
-
-
-@helper
-def _port_twist(ints, floats, law, work, row, v):
-    """Return the twist of the port at `row`, in its frame."""
-    i = ints[row, ELEMENT]
-    if law is not None:
-        if ints[row, PORT] >= 0:
-            return port_twist(ints, law, row, i, six(work, i, TWIST), v)
-    return transport(floats, row, 0, six(work, i, TWIST))
+from titop.solvers.kernels.ports import relative_pose, twist_of_port
+from titop.solvers.kernels.rotations import cross3, dot3, log_rate_bias, log_rate_transposed, rotation_log
 
 
 @helper
@@ -95,104 +50,6 @@ def _port_acceleration(ints, floats, law, work, row):
     return transport(floats, row, 0, six(work, i, ACC))
 
 
-# -- compliant closures --------------------------------------------------------------------------------------------------
-
-
-@helper
-def apply_compliance(ints, floats, law, v, work, world, general):
-    """Subtract the compliant closures' wrenches from the laws of general blocks, or else from the biases of rigid bodies.
-
-    `world` holds the poses of all elements.
-    """
-    row = ints[0, FIRST_LOAD] - COMPLIANT_ROWS * ints[0, CLOSURES]
-    for _ in range(ints[0, CLOSURES]):
-        at_1, at_2 = compliant_wrenches(ints, floats, law, v, work, world, row)
-        _subtract(ints, floats, law, work, row, at_1, general)
-        _subtract(ints, floats, law, work, row + 1, at_2, general)
-        row += COMPLIANT_ROWS
-
-
-@helper
-def compliant_wrenches(ints, floats, law, v, work, world, row):
-    """Return the wrenches on both ports of the compliant closure at `row`, each in its port's frame."""
-    turn, r = relative_pose(ints, floats, law, world, row)
-    phi = rotation_log(turn)
-    V1, V2 = _port_twist(ints, floats, law, work, row, v), _port_twist(ints, floats, law, work, row + 1, v)
-    delta = r[0], r[1], r[2], phi[0], phi[1], phi[2]
-    ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, (V1[3], V1[4], V1[5]))
-    spin = times(transposed(turn), (V1[3], V1[4], V1[5]))
-    about = log_rate(phi, (V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]))
-    rate = (
-        ahead[0] - V1[0] + orbit[0],
-        ahead[1] - V1[1] + orbit[1],
-        ahead[2] - V1[2] + orbit[2],
-        about[0],
-        about[1],
-        about[2],
-    )
-    force = (
-        _pull(floats, row, delta, rate),
-        _pull(floats, row + 1, delta, rate),
-        _pull(floats, row + 2, delta, rate),
-    )
-    torque = log_rate_transposed(
-        phi,
-        (
-            _pull(floats, row + 3, delta, rate),
-            _pull(floats, row + 4, delta, rate),
-            _pull(floats, row + 5, delta, rate),
-        ),
-    )
-    back, turned, arm = times(transposed(turn), force), times(turn, torque), cross3(r, force)
-    at_1 = force[0], force[1], force[2], arm[0] + turned[0], arm[1] + turned[1], arm[2] + turned[2]
-    return at_1, (-back[0], -back[1], -back[2], -torque[0], -torque[1], -torque[2])
-
-
-@helper
-def _pull(floats, row, delta, rate):
-    return dot(six(floats, row, PULL), delta) + dot(six(floats, row, DRAG), rate)
-
-
-@helper
-def _subtract(ints, floats, law, work, row, wrench, general):
-    """Subtract a wrench on the port at `row` from its block's law or bias, if the block is general as asked."""
-    i = ints[row, ELEMENT]
-    if i == 0 or (ints[i, LAW] >= 0) != general:
-        return
-    if law is not None:
-        if general:
-            size = 6 + ints[i, OWN]
-            h = ints[i, LAW] + size * size
-            if ints[row, PORT] >= 0:
-                for j in range(ints[i, OWN]):
-                    law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
-                wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
-            for k in range(6):
-                law[0, h + k] -= wrench[k]
-            return
-    wrench = carry_wrench(floats, row, R, wrench)
-    for k in range(6):
-        work[i, BIAS + k] -= wrench[k]
-
-
-@helper
-def compliant_energy(ints, floats, law, world):
-    """Return the energy stored in all compliant closures (J)."""
-    energy = 0.0
-    row = ints[0, FIRST_LOAD] - COMPLIANT_ROWS * ints[0, CLOSURES]
-    for _ in range(ints[0, CLOSURES]):
-        turn, r = relative_pose(ints, floats, law, world, row)
-        phi = rotation_log(turn)
-        delta = r[0], r[1], r[2], phi[0], phi[1], phi[2]
-        for i in range(6):
-            energy += 0.5 * delta[i] * dot(six(floats, row + i, PULL), delta)
-        row += COMPLIANT_ROWS
-    return energy
-
-
-# -- rigid closures ------------------------------------------------------------------------------------------------------
-
-
 @helper
 def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias):
     """Write the values, the Jacobian (k x nv) and the bias of all constraints: of the rigid closures, then of the gears.
@@ -203,7 +60,7 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
     for _ in range(loops[0, RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
         phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
-        V1, V2 = _port_twist(ints, floats, law, work, row, v), _port_twist(ints, floats, law, work, row + 1, v)
+        V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = _port_acceleration(ints, floats, law, work, row), _port_acceleration(ints, floats, law, work, row + 1)
         n = ints[row, CONSTRAINTS]
         for c in range(n):

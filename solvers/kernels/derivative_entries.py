@@ -35,7 +35,7 @@ from titop.solvers.kernels.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHIN
 from titop.solvers.kernels.stages import write_slopes
 from titop.solvers.kernels.whole import forward_from_twists, outward_whole, sizes_fit, status_of_slopes, world_rows
 
-#: Whether the system has general blocks: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
 
 

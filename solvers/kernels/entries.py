@@ -1,16 +1,16 @@
 """The entry points: what Python calls. Each returns a status (see `layout`).
 
-Whole functions are pairs of kernels: for systems of rigid bodies and joints alone, and for all. The others begin with known
-twists and laws, which `outward` writes.
+Whole functions are pairs of kernels: for trees of rigid bodies and joints alone, and for all systems. The others begin with
+known twists and laws, which `outward` writes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures import compliant_energy
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
+from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.kernel import entry, pair
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
@@ -42,7 +42,7 @@ from titop.solvers.kernels.whole import (
     world_rows,
 )
 
-#: Whether the system has general blocks: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
 
 
@@ -165,7 +165,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
     rigid_laws(ints, floats, law, work)
-    apply_wrenches(ints, floats, law, v, work, np.empty((world_rows(ints), 12)), False)
+    apply_wrenches(ints, floats, law, work, np.empty((world_rows(ints), 12)), False)
     multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
     if status != OK:
@@ -190,12 +190,12 @@ def passive_efforts(ints, floats, q, v, tau):
     add_passive_efforts(ints, floats, q, v, tau)
 
 
-@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR, result=NOTHING)
-def energy_momentum(ints, floats, law, q, v, work, world, result):
+@entry(INTS, FLOATS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR, result=NOTHING)
+def energy_momentum(ints, floats, numbers, stages, law, q, v, work, world, result):
     """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
     world_poses(ints, law, work, world)
     add_energy(ints, floats, law, v, work, world, result)
-    result[2] += elastic_energy(ints, floats, q) + compliant_energy(ints, floats, law, world)
+    result[2] += elastic_energy(ints, floats, q) + stored_energy(ints, floats, numbers, stages, law, world)
     add_momentum(ints, floats, law, v, work, world, result[3:9])
     add_mass(ints, floats, law, world, result[9:13])
 

@@ -4,7 +4,7 @@ A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordina
 ``W = M A + p`` leaves ``M - U U^T / D`` and ``p + U e / D`` with ``U = M S``, ``D = S^T U + armature`` and
 ``e = tau - S^T p``; one whose motion is imposed leaves M and ``p + U a``.
 
-`imposed` is None in forward dynamics (every effort imposed), `law` is None without general blocks: numba then drops the
+`imposed` is None in forward dynamics (every effort imposed), `law` is None in trees of rigid bodies: numba then drops the
 branches for the others.
 
 Rounding is told from inertia by what a coordinate carries with all other joints held: along or about its axis at most the

@@ -1,8 +1,8 @@
 """The tables that describe a system to the kernels: names of their columns.
 
 ``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid closures, one
-per gear, those of the compliant closures, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what
-they compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports.
+per gear, two per interaction, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they compute
+in rows of a ``work`` array of the call. The first two rows of a closure, and those of an interaction, stand for its ports.
 
 ``loops`` (1 x 6) says where the rigid closures and gears stand, for the functions that know of them.
 
@@ -13,10 +13,11 @@ and dS/dq (n matrices 6 x n), all in the port's frame.
 
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
 each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); last, for each
-coordinate, what it carries with all joints held.
+coordinate, what it carries with all joints held. Behind them, for each interaction, at the offset of its first row: the pose of
+its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on them (12).
 
-``numbers`` (one row) holds what the general blocks' laws are computed from, block after block; ``stages`` a row for each of
-these blocks with the addresses of the compiled functions that compute them (see `stages`).
+``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other; ``stages``
+a row for each of these with the addresses of the compiled functions that compute them (see `stages`).
 
 Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
@@ -55,14 +56,14 @@ INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
 NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
-CLOSURES = 9  # number of compliant closures, which end before the first load
+INTERACTIONS = 9  # number of interactions, which end before the first load
 PASSIVE = 10  # whether the general blocks' elasticity and damping act
 SLOPES_SIZE = 11  # length of `slopes`
 ALL_PORTS = 12  # number of the general blocks' ports
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
-ELEMENT = 0  # on which a load acts, or that has a port; -1 in a closure's other rows
+ELEMENT = 0  # on which a load acts, or that has a port; -1 in a rigid closure's other rows
 CONSTRAINTS = 1  # number of constraints of a rigid closure
 INERTIAL = 2  # whether a load's components are inertial
 TURNS = 2  # whether a rigid closure constrains components of log R
@@ -81,9 +82,6 @@ RANK = 3  # how many of these act
 FIRST_GEAR = 4  # row of the first gear
 GEARS = 5  # number of gears
 HELD = 6  # whether their number is held where more are independent, or the redundant ones contradict the others
-
-#: Rows of a compliant closure.
-COMPLIANT_ROWS = 6
 
 # -- kinds of elementary joints
 WELD = 0
@@ -116,8 +114,6 @@ FORCE = np.int64(12)  # of a load (3); its port's pose stands as an element's tr
 TORQUE = np.int64(15)  # (3)
 
 # -- floats: rows of closures, beside the ports' poses
-PULL = np.int64(12)  # row of a compliant closure's stiffness (6)
-DRAG = np.int64(18)  # and damping (6)
 ALONG = np.int64(12)  # coefficients of r in a constraint (3); see `titop.blocks.rigid_closure.Rows`
 ABOUT = np.int64(15)  # of log R (3)
 ALIGNED1 = np.int64(18)  # c (3)
@@ -172,9 +168,16 @@ PORT_P = 9
 PORT_GAMMA = 12
 PORT_S = 18
 
+# -- law: of an interaction
+PORT_TWISTS = 12
+ACTING = 24
+INTERACTION_SIZE = 36
+
 # -- stages
 TERMS = 0  # the law: see `stages.write_terms`
 LINEAR_TERMS = 1  # its derivatives: see `stages.write_slopes`
+ACT = 0  # of interactions: their wrenches
+STORED = 1  # and their energy
 STAGE_COLUMNS = 2
 
 # -- status codes; a positive status is the row of an element whose joint moves no inertia

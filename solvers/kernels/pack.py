@@ -16,7 +16,6 @@ from titop.solvers.kernels.layout import (
     ARMATURE,
     AXIAL,
     DAMPING,
-    DRAG,
     ELEMENT,
     ELEMENTS,
     FIRST_LOAD,
@@ -32,7 +31,6 @@ from titop.solvers.kernels.layout import (
     MOMENT,
     PARENT,
     PORT,
-    PULL,
     R_TREE,
     REST,
     SIZE,
@@ -56,11 +54,8 @@ SPRING_K = 0  # upper triangles of stiffness and damping, rest configuration
 SPRING_D = 1
 SPRING_REST = 2
 SPRING_FRICTION = 3  # four entries a coordinate
-LOAD_PORT = 0  # pose of the port (6)
+LOAD_PORT = 0  # pose of the port (6), as for the ports of closures and interactions
 LOAD_WRENCH = 1  # force and torque (6)
-# -- sources: rows of closures' ports, the pose as for loads
-CLOSURE_K = 2  # upper triangles of stiffness and damping, in the first row of a compliant closure
-CLOSURE_D = 3
 SOURCE_COLUMNS = 7
 
 # -- constants
@@ -95,8 +90,6 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
     while row < ints[0, FIRST_LOAD]:
         if ints[row, ELEMENT] >= 0:
             _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
-        if sources[row, CLOSURE_K] >= 0:
-            _pack_compliance(sources, row, params, floats)
         row += 1
     for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
         _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
@@ -277,18 +270,6 @@ def _pack_spring(ints, sources, row, params, floats):
     for i in range(rest):
         floats[row, REST + i] = params[sources[row, SPRING_REST] + i]
     return bad
-
-
-@helper
-def _pack_compliance(sources, row, params, floats):
-    """Write stiffness and damping of a compliant closure."""
-    entry = 0
-    for i in range(6):
-        for j in range(i, 6):
-            k, d = params[sources[row, CLOSURE_K] + entry], params[sources[row, CLOSURE_D] + entry]
-            floats[row + i, PULL + j] = floats[row + j, PULL + i] = k
-            floats[row + i, DRAG + j] = floats[row + j, DRAG + i] = d
-            entry += 1
 
 
 @helper

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import cgutils, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult

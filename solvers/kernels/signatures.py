@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A number, or with `ndim` a C-contiguous array of numbers."""
+    """A number, or with `ndim` a C-contiguous array of numbers; one that is not `given` the kernel gets without numbers."""
 
     dtype: str
     ndim: int = 0
+    given: bool = True
 
     def __str__(self) -> str:
         """The type in numba's notation."""

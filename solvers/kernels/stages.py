@@ -11,6 +11,13 @@ new kind, and kinds mix in one system. Addresses are passed as integers; n is th
     writes the derivatives of ``M x + h``, ``x = [acceleration; a]``, and of the ports' motions into the block's part of
     `slopes`.
 
+Interactions have two stages of their own, for the motion of their ports and the wrenches on them (see `layout`):
+
+``act(count, numbers, motion, wrenches)``
+    writes the wrenches on both ports, each in its port's frame.
+``stored(count, numbers, motion, energy)``
+    writes the stored energy.
+
 Each returns a status.
 """
 
@@ -21,6 +28,7 @@ from typing import Any
 from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACC,
+    ACTING,
     BLOCK,
     LAW,
     LINEAR_TERMS,
@@ -90,3 +98,15 @@ def write_slopes(ints, numbers, stages, i, q, v, a, work, slopes):
         address_of(slopes, ints[i, SLOPES]),
     )
     return call_at(stages[ints[i, BLOCK], LINEAR_TERMS], arguments)
+
+
+@helper
+def call_interaction(ints, numbers, stages, law, row, stage):
+    """Let the interaction at `row` write its wrenches or its energy; return a status."""
+    arguments = (
+        ints[row, NUMBER_COUNT],
+        address_of(numbers, ints[row, NUMBERS]),
+        address_of(law, ints[row, LAW]),
+        address_of(law, ints[row, LAW] + ACTING),
+    )
+    return call_at(stages[ints[row, BLOCK], stage], arguments)

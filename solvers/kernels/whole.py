@@ -1,16 +1,16 @@
 """Whole passes: from a state to efforts or accelerations.
 
-`law` is None for systems without general blocks; of others `numbers` and `stages` describe them (see `layout`).
+`law` is None for systems without general blocks and interactions; `numbers` and `stages` describe these (see `layout`).
 """
 
 from __future__ import annotations
 
-from titop.solvers.kernels.closures import apply_compliance
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
+from titop.solvers.kernels.interactions import apply_interactions, write_interactions
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import CLOSURES, ELEMENTS, INERTIAL_LOADS, LOADS, NOT_FINITE, NQ, NV, OK
+from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
 
@@ -24,17 +24,16 @@ def sizes_fit(ints, q, v, x, out):
 @helper
 def world_rows(ints):
     """Return the number of rows that `apply_wrenches` needs in `world`."""
-    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] or ints[0, CLOSURES] else 0
+    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] or ints[0, INTERACTIONS] else 0
 
 
 @helper
-def apply_wrenches(ints, floats, law, v, work, world, general):
-    """Subtract loads and compliant closures from the laws of general blocks, or else from the biases of rigid bodies."""
+def apply_wrenches(ints, floats, law, work, world, general):
+    """Subtract loads and interactions from the laws of general blocks, or else from the biases of rigid bodies."""
     if ints[0, LOADS] > 0:
         apply_loads(ints, floats, law, work, world, general)
-    if ints[0, CLOSURES] > 0:
-        world_poses(ints, law, work, world)
-        apply_compliance(ints, floats, law, v, work, world, general)
+    if law is not None:
+        apply_interactions(ints, floats, law, work, general)
 
 
 @helper
@@ -71,17 +70,20 @@ def inverse_from_twists(ints, floats, law, q, v, a, work, world, tau):
     for k in range(tau.size):
         tau[k] = -tau[k]
     outward_wrenches(ints, floats, law, v, a, work, tau)
-    apply_wrenches(ints, floats, law, v, work, world, False)
+    apply_wrenches(ints, floats, law, work, world, False)
     inward_wrenches(ints, floats, law, a, work, tau)
 
 
 @helper
 def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
-    """From a state to twists and the laws of general blocks, what acts on them subtracted; return a status."""
+    """From a state to twists, what interactions do, and the laws of general blocks less what acts on them; return a status."""
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if law is not None:
+        if status == OK and ints[0, INTERACTIONS] > 0:
+            world_poses(ints, law, work, world)
+            status = write_interactions(ints, floats, numbers, stages, law, v, work, world)
         if status == OK:
-            apply_wrenches(ints, floats, law, v, work, world, True)
+            apply_wrenches(ints, floats, law, work, world, True)
     return status
 
 
@@ -111,7 +113,7 @@ def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
     rigid_laws(ints, floats, law, work)
-    apply_wrenches(ints, floats, law, v, work, world, False)
+    apply_wrenches(ints, floats, law, work, world, False)
     status = inward_elimination(ints, floats, law, v, a, a, None, work, multi)
     if status != OK:
         return status

@@ -108,7 +108,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
         carried = at.model._carried(at.q, at.v, at.residual, pushes, at.u, at.tau)
         pushes += closure_pushes(at.model, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
-    pushes += at.model.compliant_pushes(at.q, at.v)  # the resolver knows their wrenches, the ports do not
+    pushes += at.model.interaction_pushes(at.q, at.v)  # the resolver knows their wrenches, the ports do not
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.interaction import Interaction
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
@@ -51,7 +51,7 @@ def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraint
 
 
 class ClosedLoops(Configurations):
-    """The rigid closures and gears of a model. Closures that are compliant are forces, and nothing to solve for.
+    """The rigid closures and gears of a model. Interactions are forces, and nothing to solve for.
 
     Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
     of joints and blocks for all of theirs.
@@ -63,9 +63,9 @@ class ClosedLoops(Configurations):
         return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
 
     @cached_property
-    def compliant_loops(self) -> tuple[Loop, ...]:
-        """The loops with compliant closures, with the parameters' current values."""
-        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, CompliantClosure))
+    def interactions(self) -> tuple[Loop, ...]:
+        """The loops with interactions, with the parameters' current values."""
+        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
 
     @cached_property
     def gear_constraints(self) -> tuple[GearConstraint, ...]:
@@ -74,7 +74,7 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether nothing joins the branches of the tree of joints: no closures, rigid or compliant, and no gears."""
+        """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
         return not self._assembly.loops and not self._assembly.gears
 
     @cached_property

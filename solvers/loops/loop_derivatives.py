@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import complex_step
+from titop.blocks.block import complex_step, trusted_step
 from titop.blocks.closure import displacement_jacobians, relative_pose
 from titop.blocks.compliant_closure import CompliantClosure
+from titop.blocks.interaction import Interaction
+from titop.blocks.overrides import is_titops_own
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array, rotation_exp, twist_transport
 from titop.graph.system import Loop
@@ -27,6 +29,10 @@ from titop.solvers.loops.multipliers import independent_rows
 
 if TYPE_CHECKING:
     from titop.solvers.differentiable import Differentiable
+
+
+#: From a function and where, to its derivatives there.
+Step = Callable[[Callable[[Array], Any], Array], Array]
 
 
 class PortPair(NamedTuple):
@@ -57,21 +63,23 @@ def port_pairs(model: Differentiable, q: Array, v: Array, a: Array) -> list[Port
     return pairs
 
 
-def by_small_twists(pair: PortPair, function: Callable[[Array, Array], Array]) -> Array:
+def by_small_twists(pair: PortPair, function: Callable[[Array, Array], Array], step: Step = complex_step) -> Array:
     """Return the derivatives of ``function(R, r)`` by small twists of both ports (12), stacked along the last axis."""
 
     def at(twist: Array) -> Array:
         return function(pair.rotation @ rotation_exp(twist[3:]), pair.position + pair.rotation @ twist[:3])
 
     # a twist of the first port moves the second in it as the opposite one of the second port does
-    by_second = complex_step(at, np.zeros(6))
+    by_second = step(at, np.zeros(6))
     return np.concatenate([-by_second @ twist_transport(pair.rotation, pair.position), by_second], axis=-1)
 
 
-def by_motion(pair: PortPair, function: Callable[[Array, Array, Array], Array]) -> tuple[Array, Array]:
+def by_motion(
+    pair: PortPair, function: Callable[[Array, Array, Array], Array], step: Step = complex_step
+) -> tuple[Array, Array]:
     """Return the derivatives of ``function(R, r, V)`` by small twists of both ports, and by both twists V (12 each)."""
-    by_pose = by_small_twists(pair, lambda R, r: function(R, r, pair.twists))
-    return by_pose, complex_step(lambda V: function(pair.rotation, pair.position, V), pair.twists)
+    by_pose = by_small_twists(pair, lambda R, r: function(R, r, pair.twists), step)
+    return by_pose, step(lambda V: function(pair.rotation, pair.position, V), pair.twists)
 
 
 def inverse_derivatives(
@@ -94,9 +102,14 @@ def inverse_derivatives(
     row, held = 0, None if forces is None else iter(forces)
     for pair in pairs:
         closure = pair.loop.closure
-        if isinstance(closure, CompliantClosure):
+        if isinstance(closure, Interaction) and (held is None or not isinstance(closure, CompliantClosure)):
+            wrenches, (by_pose, by_twist) = _acting(closure, pair)
+            change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
+            change_v += pair.S.T @ by_twist @ pair.S
+        elif isinstance(closure, CompliantClosure):
             law = _force(closure, pair.twists)
-            force = law(pair.rotation, pair.position) if held is None else next(held)
+            assert held is not None
+            force = next(held)
             rates = np.hstack(displacement_jacobians(pair.rotation, pair.position))
             wrenches = -rates.T @ force
             by_pose = by_small_twists(pair, _wrenches(force)) - rates.T @ by_small_twists(pair, law)
@@ -126,6 +139,16 @@ def compliant_forces(model: Differentiable, q: Array, v: Array) -> list[Array]:
             pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
             forces.append(loop.closure.force(*pose, one.twist, two.twist))
     return forces
+
+
+def _acting(interaction: Interaction, pair: PortPair) -> tuple[Array, tuple[Array, Array]]:
+    """Return the wrenches (12) of an interaction, and their derivatives by small twists and by twists of both ports."""
+
+    def wrenches(R: Array, r: Array, V: Array) -> Array:
+        return np.concatenate(interaction.wrenches(R, r, V[:6], V[6:]))
+
+    step = complex_step if is_titops_own(interaction) else trusted_step
+    return wrenches(pair.rotation, pair.position, pair.twists), by_motion(pair, wrenches, step)
 
 
 def _force(closure: CompliantClosure, twists: Array) -> Callable[[Array, Array], Array]:
