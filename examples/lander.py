@@ -38,7 +38,9 @@ def build() -> tt.System:
         turn = Rotation.from_rotvec([0, 0, k * np.pi / 2]).as_matrix()
         hub.add_port(f"{name}_hinge", turn @ [RIM, 0, 0], turn)
         hub.add_port(f"{name}_top", turn @ [RIM, 0, HEIGHT], turn)
-        leg = tt.RigidBody(f"{name}_leg", LEG, com=middle, inertia=[2.5, 2.5, 0.1], ports={"middle": middle, "foot": 2 * middle})
+        leg = tt.RigidBody(
+            f"{name}_leg", LEG, com=middle, inertia=[2.5, 2.5, 0.1], ports={"middle": middle, "foot": 2 * middle}
+        )
         s.connect(hub.port(f"{name}_hinge"), leg, tt.Revolute(name, axis=[0, 1, 0]))
         spring = tt.SpringDamper(f"{name}_strut", stiffness=1.2e4, damping=1.5e3, length=strut)
         s.close_loop(hub.port(f"{name}_top"), leg.port("middle"), spring)
