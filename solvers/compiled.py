@@ -49,7 +49,7 @@ class CompiledModel(CompiledSlopes):
     def _constrained(self, rank: int, held: bool = False) -> Any:
         """Return compiled forward dynamics in which `rank` constraints act."""
         kernel = self._kernel(closure_entries.constrained_forward).compiled
-        return partial(kernel, self._tables.tree, self._loops(rank, held), *self._arrays)
+        return partial(kernel, self._constraint_tables[1], self._loops(rank, held), *self._arrays)
 
     @cached_property
     def _inverse(self) -> Any:

@@ -17,6 +17,7 @@ from titop.graph.check import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.solvers.arguments import overflow, read_mapping
 from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
+from titop.solvers.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import Push
@@ -61,7 +62,7 @@ class PackedModel(Model):
         self._frames = np.empty((len(self._tables.constants), 12))
         self._ports = np.empty((len(self._tables.port_table), 12))
         self._floats[1 : len(self._tables.constants), layout.ROUNDING] = NO_INERTIA
-        for row, coefficients in self._constraint_coefficients():
+        for row, coefficients in constraint_coefficients(self, self._tables.constraint_rows):
             self._floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self._pack()
 
@@ -125,29 +126,15 @@ class PackedModel(Model):
         generals = all(compiled_law(general.block) for general in self._tables.general)
         return generals and all(compiled_interaction(acting.block) for acting in self._tables.interactions)
 
-    def _constraint_coefficients(self) -> list[tuple[int, Array]]:
-        """Return first row and weighted coefficients of the constraints of every rigid closure and gear."""
-        result, start = [], 0
-        for loop in self.rigid_loops:
-            rows = loop.closure.rows
-            table = np.column_stack([rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset])
-            weights = self.closure_weights[start : start + len(table), None]
-            weighted = table * weights
-            weighted[:, 9:12] = rows.aligned2
-            result.append((self._tables.constraint_rows[loop.closure.name], weighted))
-            start += len(table)
-        for constraint, weight in zip(self.gear_constraints, self.closure_weights[start:], strict=True):
-            gear, coefficients = constraint.gear, np.zeros((1, 13))
-            columns = np.array([layout.DRIVEN, layout.DRIVER, layout.OFFSET]) - layout.ALONG
-            coefficients[0, columns] = weight, -weight * gear.ratio, weight * gear.offset
-            result.append((self._tables.constraint_rows[gear.name], coefficients))
-        return result
+    @cached_property
+    def _constraint_tables(self) -> tuple[Array, Array]:
+        return constraint_tables(self, self._tables)
 
     def _loops(self, rank: int, held: bool = False) -> Array:
         """Return the table that tells kernels of the rigid closures and gears, and how many constraints act."""
-        rows = [*self._tables.constraint_rows.values(), 0]
-        closures, gears = len(self.rigid_loops), len(self.gear_constraints)
-        return np.array([[rows[0], closures, len(self.constraint_names), rank, rows[closures], gears, held]], dtype=np.int64)
+        loops = self._constraint_tables[0].copy()
+        loops[0, [layout.RANK, layout.HELD]] = rank, held
+        return loops
 
     # -- variants ------------------------------------------------------------------------------------------------------
 

@@ -74,7 +74,9 @@ class Sensitivities:
             if not model.is_constrained:
                 return efforts
             J, weights = model.closure_jacobian(q), model.closure_weights
-            parts = [share_efforts(J, weights, part, everywhere, rank)[0] for part in np.atleast_2d(efforts.T)]
+            parts = [
+                share_efforts(J, weights, part, everywhere, rank, model.gear_count)[0] for part in np.atleast_2d(efforts.T)
+            ]
             return np.array(parts).T.reshape(efforts.shape)
 
         return {

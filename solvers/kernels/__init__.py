@@ -16,7 +16,8 @@ Read in this order:
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `passive`: springs, dampers, loads (`rotations`: rotation vectors);
-- `factor`, `closures`, `constrained`: the mass matrix along the tree; loop closures; forward dynamics with rigid ones;
+- `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
+  dynamics with rigid closures;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;

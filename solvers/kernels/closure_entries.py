@@ -1,6 +1,6 @@
 """The entry points of systems with rigid closures.
 
-As in `entries`, each returns a status or nothing; `loops` says where the closures stand (see `layout`).
+As in `entries`, each returns a status or nothing; `loops` says where the closures stand and what gears take out (see `layout`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,18 @@ import numpy as np
 
 from titop.solvers.kernels.closures import constraints
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
-from titop.solvers.kernels.constrained import choose_rows, constrained_accelerations, contradicted, rows_to_choose
+from titop.solvers.kernels.constrained import (
+    choose_rows,
+    constrained_accelerations,
+    contradicted,
+    longest_row,
+    rows_to_choose,
+)
+from titop.solvers.kernels.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
 from titop.solvers.kernels.kernel import entry, helper, pair
 from titop.solvers.kernels.layout import (
     ELEMENTS,
+    FOLLOWERS,
     FORWARD_COLUMNS,
     HELD,
     INCONSISTENT,
@@ -29,31 +37,46 @@ from titop.solvers.kernels.whole import inverse_from_twists, outward_whole, size
 
 
 @helper
-def _constrained(tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, sides, chosen, columns, gram, a):
+def _constrained(
+    tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, lengths, sides, chosen, columns, gram, a
+):
     """Turn known twists (in `work`) and efforts into the accelerations of a system with rigid closures; return a status.
 
-    `room` (2 k x nv) holds the Jacobian of the constraints, and below it what `choose_rows` leaves of it; `sides` (3 x k) their
-    values, their biases, and the squares of what is left.
+    Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
+    `room` (k + 2 m x nv) holds the Jacobian of the constraints, below it that of the remaining ones by the leaders, and what
+    `choose_rows` leaves of it; `sides` (3 x k) the constraints' values, their biases (none of gears, which come last), and the
+    squares of what is left.
     """
-    k, error, bias = loops[0, ROWS], sides[0], sides[1]
+    k, m, error, bias = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], sides[0], sides[1]
+    jacobian, folded = room[:k], room[k : k + m]
     for j in range(a.size):
         a[j] = 0.0
     inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])
     world_poses(ints, law, work, world)
-    constraints(ints, floats, law, loops, q, v, work, world, error, room[:k], bias)
-    r = choose_rows(room[:k], room[k:], sides[2], chosen)
-    if r != loops[0, RANK] and not loops[0, HELD]:
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)
+    fold_rows(loops, floats, jacobian, folded)
+    leaders_lengths(loops, floats, lengths)
+    r = choose_rows(folded, lengths, longest_row(jacobian), room[k + m :], sides[2], chosen)
+    if r + loops[0, FOLLOWERS] != loops[0, RANK] and not loops[0, HELD]:
         return SINGULAR
     for j in range(a.size):
         a[j] = tau[j] - matrix[0, j]
     matrix[:] = 0.0
     composite_inertias(ints, floats, law, work)
     fill_mass_matrix(ints, floats, law, work, matrix)
-    status = constrained_accelerations(ints, tree, matrix, room[:k], bias, chosen[:r], columns, gram, a)
+    fold_mass_matrix(loops, floats, matrix)
+    fold_vector(loops, floats, a)
+    status = constrained_accelerations(ints, tree, matrix, folded, bias, chosen[:r], columns, gram, a)
     if status != OK:
         return status
-    if r < k and not loops[0, HELD] and contradicted(room[:k], error, bias, v, a, columns):
-        return INCONSISTENT
+    unfold_vector(loops, floats, a)
+    if r < m and not loops[0, HELD]:
+        alone = matrix[0]
+        for j in range(a.size):
+            alone[j] = columns[j, r]
+        unfold_vector(loops, floats, alone)
+        if contradicted(jacobian, error, bias, v, a, alone):
+            return INCONSISTENT
     return status_of(a)
 
 
@@ -63,7 +86,7 @@ LAWS = True
 
 @pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
 def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
-    """Forward dynamics of a system with rigid closures into `a`."""
+    """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):
         return WRONG_SIZE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
@@ -71,15 +94,11 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != OK:
         return status
-    n, k, r = a.size, loops[0, ROWS], loops[0, RANK]
-    space = np.empty((2 * k + n + 1, n))
-    sides, chosen, columns, gram = (
-        np.empty((3, k)),
-        np.empty(rows_to_choose(loops, n), np.int64),
-        np.empty((n, r + 1)),
-        np.empty((r, r + 1)),
-    )
-    result = space[2 * k + n]
+    n, k, m, r = a.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], loops[0, RANK] - loops[0, FOLLOWERS]
+    space, sides = np.empty((k + 2 * m + n + 2, n)), np.empty((3, k))
+    chosen = np.empty(rows_to_choose(loops, n), np.int64)
+    columns, gram = np.empty((n, max(r, 0) + 1)), np.empty((max(r, 0), max(r, 0) + 1))
+    result = space[k + 2 * m + n]
     status = _constrained(
         tree,
         loops,
@@ -91,8 +110,9 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
         tau,
         work,
         world,
-        space[2 * k : 2 * k + n],
-        space[: 2 * k],
+        space[k + 2 * m : k + 2 * m + n],
+        space[: k + 2 * m],
+        space[k + 2 * m + n + 1],
         sides,
         chosen,
         columns,

@@ -2,7 +2,7 @@
 
 ``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
 ``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them act is
-given (see `titop.solvers.loops.branch`).
+given (see `titop.solvers.loops.branch`). Gears have been eliminated before, as far as they take a coordinate out (`following`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import HELD, NV, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.layout import FOLLOWERS, HELD, NV, OK, RANK, ROWS, SINGULAR
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12
@@ -24,19 +24,19 @@ _CONSISTENT = 1e-6
 
 
 @helper
-def choose_rows(jacobian, rest, squares, chosen):
+def choose_rows(jacobian, lengths, largest, rest, squares, chosen):
     """Write the indices of independent rows into `chosen`, as many as it has room for; return how many there are.
 
     Each turn takes the row of which most is left when its projections on those before are removed; `rest` and `squares` (k)
-    are room for that. Rows that have nothing in common with the one taken, such as those of other gears, are left as they are.
+    are room for that. Rows that have nothing in common with the one taken are left as they are. Entries are over the `lengths`
+    of their columns; `largest` is the square of a row beside which all count.
     """
     k, n = jacobian.shape
     for i in range(k):
         squares[i] = 0.0
         for j in range(n):
-            rest[i, j] = jacobian[i, j]
+            rest[i, j] = jacobian[i, j] / lengths[j]
             squares[i] += rest[i, j] * rest[i, j]
-    largest = 0.0
     for turn in range(chosen.size):
         most, p = 0.0, 0
         for i in range(k):
@@ -68,6 +68,18 @@ def choose_rows(jacobian, rest, squares, chosen):
 
 
 @helper
+def longest_row(matrix):
+    """Return the largest square of a row."""
+    largest = 0.0
+    for i in range(matrix.shape[0]):
+        square = 0.0
+        for j in range(matrix.shape[1]):
+            square += matrix[i, j] * matrix[i, j]
+        largest = max(largest, square)
+    return largest
+
+
+@helper
 def span_of(matrix, row):
     """Return where the entries of a row that are not zero begin and end."""
     start, end = 0, matrix.shape[1]
@@ -80,28 +92,31 @@ def span_of(matrix, row):
 
 @helper
 def rows_to_choose(loops, n):
-    """Return how many rows to look for: those that act, and unless their number is held one more, which there should not be."""
+    """Return how many rows to look for beside those of gears with followers.
+
+    They are those that act, and unless their number is held one more, which there should not be.
+    """
     more = 0 if loops[0, HELD] else 1
-    return min(loops[0, RANK] + more, loops[0, ROWS], n)
+    return max(0, min(loops[0, RANK] + more, loops[0, ROWS], n) - loops[0, FOLLOWERS])
 
 
 @helper
-def contradicted(jacobian, error, bias, v, a, columns):
+def contradicted(jacobian, error, bias, v, a, alone):
     """Return whether accelerations leave more than rounding of the constraints' second derivatives, the loops being closed.
 
-    The last of the `columns` are the accelerations of the tree.
+    `alone` are the accelerations without closures.
     """
     rest, terms, rounded, rate = 0.0, 0.0, 0.0, 0.0
     for i in range(error.size):
         if abs(error[i]) > _OPEN:
             return False
-        left, scale, alone, speed = bias[i], abs(bias[i]), 0.0, 0.0
+        left, scale, before, speed = bias[i], abs(bias[i]), 0.0, 0.0
         for j in range(a.size):
             left += jacobian[i, j] * a[j]
             scale += abs(jacobian[i, j] * a[j])
-            alone += abs(jacobian[i, j] * columns[j, columns.shape[1] - 1])
+            before += abs(jacobian[i, j] * alone[j])
             speed += abs(jacobian[i, j] * v[j])
-        rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, alone), max(rate, speed)
+        rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, before), max(rate, speed)
     return rest > _ROUNDING * rounded + _CONSISTENT * (terms + rate * rate)
 
 

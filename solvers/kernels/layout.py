@@ -82,6 +82,15 @@ RANK = 3  # how many of these act
 FIRST_GEAR = 4  # row of the first gear
 GEARS = 5  # number of gears
 HELD = 6  # whether their number is held where more are independent, or the redundant ones contradict the others
+FOLLOWERS = 7  # number of gears that take a coordinate out
+
+# -- loops: a row for each gear, those that take a coordinate out first, in the order in which they do
+FOLLOWER = 0  # the coordinate
+LEADER = 1  # the one that it follows, -1 if it stands still
+GEAR = 2  # row of the gear
+SIDE = 3  # column of the follower's coefficient: `DRIVEN` or `DRIVER`
+CONSTRAINT = 4  # number of the gear among the constraints
+LOOPS_COLUMNS = 8
 
 # -- kinds of elementary joints
 WELD = 0

@@ -64,7 +64,9 @@ def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
 def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
     """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
     step, weights, sizes = np.zeros(model.nv), model.closure_weights, model.coordinate_weights[free]
-    step[free] = sizes * least_step(weights[:, None] * rows.jacobian[:, free] * sizes, -weights * rows.error, _CUT)
+    step[free] = sizes * least_step(
+        weights[:, None] * rows.jacobian[:, free] * sizes, -weights * rows.error, _CUT, model.gear_count
+    )
     return step
 
 
@@ -85,7 +87,7 @@ def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int,
             break
         least = worst
         step = np.zeros(model.nv)
-        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank)
+        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank, model.gear_count)
         q = model.integrate(q, step)
     raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
 
@@ -119,7 +121,7 @@ def _project(
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
     x, sizes = x.copy(), model.coordinate_weights[~fixed]
     for _ in range(2):  # the second time for rounding
-        x[~fixed] += sizes * least_solution(weighted[:, ~fixed] * sizes, target - weighted @ x, rank)
+        x[~fixed] += sizes * least_solution(weighted[:, ~fixed] * sizes, target - weighted @ x, rank, model.gear_count)
     rest = np.abs(target - weighted @ x)
     scale += np.abs(weighted) @ np.abs(x)
     if (rest > CONSISTENT * scale.max(initial=0.0)).any():
@@ -184,7 +186,7 @@ def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array, rank:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
     rows: Any = model.constraints(q, np.zeros(model.nv)).jacobian
     jacobian = model.closure_weights[:, None] * rows * model.coordinate_weights
-    columns = jacobian[independent_rows(jacobian, rank)][:, candidates].T
+    columns = jacobian[independent_rows(jacobian, rank, model.gear_count)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
     first = driven[independent_rows(columns[driven])] if len(driven) else driven
     span = np.linalg.qr(columns[first].T)[0]

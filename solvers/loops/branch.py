@@ -33,6 +33,11 @@ def weighted_jacobian(model: ClosedLoops, q: Array) -> Array:
     return model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
 
 
+def independent_count(model: ClosedLoops, q: Array) -> int:
+    """Return how many constraints are independent at a configuration, which is taken as it is."""
+    return len(independent_rows(weighted_jacobian(model, q), gears=model.gear_count))
+
+
 def closed_near(model: ClosedLoops, q: Array) -> Array:
     """Return a configuration itself if it is closed, else the closed one next to it.
 
@@ -58,7 +63,7 @@ def rank_near(model: ClosedLoops, q: Array) -> int:
     ConvergenceError
         If the loops cannot be closed from there.
     """
-    return len(independent_rows(weighted_jacobian(model, closed_near(model, q))))
+    return independent_count(model, closed_near(model, q))
 
 
 def rank_on_branch(model: ClosedLoops, q: Array) -> int:
@@ -75,11 +80,11 @@ def rank_on_branch(model: ClosedLoops, q: Array) -> int:
     """
     q = closed_near(model, q)
     weighted = weighted_jacobian(model, q)
-    rank = len(independent_rows(weighted))
+    rank = len(independent_rows(weighted, gears=model.gear_count))
     if rank == len(weighted):
         return rank
     aside = moved_aside(model, q, weighted, rank)
-    if aside is not None and len(independent_rows(weighted_jacobian(model, aside))) > rank:
+    if aside is not None and independent_count(model, aside) > rank:
         raise singular(model, q, rank, aside)
     return rank
 
@@ -90,7 +95,7 @@ def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int) -> Arr
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
     size = model.coordinate_sizes(weighted)
-    motion = size * allowed_part(weighted * size, np.random.default_rng(0).normal(size=model.nv), rank)
+    motion = size * allowed_part(weighted * size, np.random.default_rng(0).normal(size=model.nv), rank, model.gear_count)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
@@ -109,7 +114,7 @@ def singular(model: ClosedLoops, q: Array, rank: int, aside: Array) -> ModelErro
             "singular-closure",
             ", ".join(_loops_that_lose_rank(model, q, aside)),
             f"{rank} independent constraints at {state}",
-            f"more, such as {len(independent_rows(weighted_jacobian(model, aside)))} around it",
+            f"more, such as {independent_count(model, aside)} around it",
             "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
         )
     )

@@ -18,7 +18,7 @@ from titop.solvers.inputs import Push
 from titop.solvers.loops.branch import is_open, rank_near
 from titop.solvers.loops.closed_loops import Constraints
 from titop.solvers.loops.consistency import refuse_inconsistent, refuse_opening
-from titop.solvers.loops.multipliers import independent_rows, share_efforts
+from titop.solvers.loops.multipliers import dependent_columns, independent_rows, share_efforts
 
 if TYPE_CHECKING:
     from titop.solvers.dynamics import Dynamics
@@ -33,11 +33,13 @@ def accelerations(
     """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most, and those of the tree."""
     alone, _ = model.tree_hybrid(q, v, tau, a, imposed, pushes)
     weighted = model.closure_weights[:, None] * rows.jacobian
-    chosen = independent_rows(weighted[:, ~imposed], rank)
-    jacobian, weights = weighted[chosen], model.closure_weights[chosen]
+    chosen = independent_rows(weighted[:, ~imposed], rank, model.gear_count)
+    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], chosen, model.gear_count)]
+    sides = np.column_stack([weighted[chosen], (model.closure_weights * rows.bias)[chosen]])
+    solved = np.linalg.solve(weighted[np.ix_(chosen, dependent)], sides)  # for dependent motions: rows of like size and angle
+    jacobian, bias = solved[:, :-1], solved[:, -1]
     response = model.tree_response(q, jacobian.T, imposed)
-    missing = -(weights * rows.bias[chosen] + jacobian @ alone)
-    return alone + response @ np.linalg.solve(jacobian @ response, missing), alone
+    return alone + response @ np.linalg.solve(jacobian @ response, -(bias + jacobian @ alone)), alone
 
 
 def acting(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
@@ -51,13 +53,13 @@ def counted(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
     rows = model.constraints(q, v)
     if is_open(model, rows.error):
         return rows, rank_near(model, q)
-    return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian))
+    return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian, gears=model.gear_count))
 
 
 def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
     """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
     rows, rank = acting(model, q, np.zeros(model.nv))
-    return len(independent_rows((model.closure_weights[:, None] * rows.jacobian)[:, ~imposed], rank))
+    return len(independent_rows((model.closure_weights[:, None] * rows.jacobian)[:, ~imposed], rank, model.gear_count))
 
 
 def refuse_overdriven(model: Dynamics, q: Array, imposed: Array) -> None:
@@ -123,7 +125,7 @@ def hybrid(
         refuse_opening(model, rows, v, a, alone, rank)
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     most = rank if held_rank is None else None
-    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, by_passive=True)
+    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, model.gear_count, by_passive=True)
     return a, np.where(imposed, own, tau)
 
 
@@ -160,7 +162,7 @@ def balanced(
 ) -> tuple[Array, float]:
     """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced."""
     needed = model.tree_inverse(q, v, a, pushes) - motors
-    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank)
+    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank, model.gear_count)
     return tau, unbalanced
 
 
@@ -176,7 +178,7 @@ def multipliers(
     unknown = np.full(model.nv, applied is None)
     if applied is not None:
         needed = needed - applied
-    _, carried, _ = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank)
+    _, carried, _ = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank, model.gear_count)
     return carried, rows
 
 

@@ -73,6 +73,11 @@ class ClosedLoops(Configurations):
         return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
 
     @cached_property
+    def gear_count(self) -> int:
+        """How many of the constraints, the last ones, are gears."""
+        return len(self._assembly.gears)
+
+    @cached_property
     def is_tree(self) -> bool:
         """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
         return not self._assembly.loops and not self._assembly.gears
@@ -176,7 +181,7 @@ class ClosedLoops(Configurations):
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
         """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; a rank met before is not examined."""
-        rank = len(independent_rows(self.closure_weights[:, None] * jacobian))
+        rank = len(independent_rows(self.closure_weights[:, None] * jacobian, gears=self.gear_count))
         if rank not in self._ranks_met:
             rank = rank_on_branch(self, q)
             self._ranks_met.add(rank)
@@ -197,7 +202,7 @@ class ClosedLoops(Configurations):
         try:
             q = some_closed_configuration(self)
             weighted = weighted_jacobian(self, q)
-            rank = len(independent_rows(weighted))
+            rank = len(independent_rows(weighted, gears=self.gear_count))
             if rank == len(weighted):
                 return
             aside = moved_aside(self, q, weighted, rank)

@@ -25,7 +25,7 @@ from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array, rotation_exp, twist_transport
 from titop.graph.system import Loop
 from titop.solvers.inputs import Push
-from titop.solvers.loops.multipliers import independent_rows
+from titop.solvers.loops.multipliers import dependent_columns, independent_rows
 
 if TYPE_CHECKING:
     from titop.solvers.differentiable import Differentiable
@@ -200,12 +200,17 @@ def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
 
 
 class ClosedSlopes(NamedTuple):
-    """Derivatives at a resolved state: of the tree's efforts by q, v, a with multipliers held, and of ``J a + bias``."""
+    """Derivatives at a resolved state: of the tree's efforts by q, v, a with multipliers held, and of ``J a + bias``.
+
+    The constraints are solved for as many accelerations as there are: J is ``J_rows`` over its `pivots`, the columns of these.
+    """
 
     efforts: Array
     jacobian: Array
     by_q: Array
     by_v: Array
+    rows: Array
+    pivots: Array
 
 
 def closed_slopes(
@@ -217,12 +222,15 @@ def closed_slopes(
     """
     jacobian, by_q, by_v = constraint_derivatives(model, q, v, a)
     weighted = model.closure_weights[:, None] * jacobian
-    rows = independent_rows(weighted[:, ~imposed], model.acting_rank(q, jacobian))
+    rows = independent_rows(weighted[:, ~imposed], model.acting_rank(q, jacobian), model.gear_count)
+    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], rows, model.gear_count)]
     missing = model.tree_inverse(q, v, a, pushes) - efforts
     multipliers = np.zeros(len(jacobian))
     multipliers[rows] = np.linalg.lstsq(jacobian[np.ix_(rows, ~imposed)].T, missing[~imposed], rcond=None)[0]
     changes = inverse_derivatives(model, q, v, a, pushes, multipliers)
-    return ClosedSlopes(changes, jacobian[rows], by_q[rows], by_v[rows])
+    pivots = jacobian[np.ix_(rows, dependent)]
+    jacobian, by_q, by_v = (np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v))
+    return ClosedSlopes(changes, jacobian, by_q, by_v, rows, pivots)
 
 
 def actuated_derivatives(
@@ -238,9 +246,7 @@ def actuated_derivatives(
     matrix = np.block([[np.diag(actuated.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
     needed = model.tree_inverse(q, v, a, pushes) - motors
     w = np.linalg.lstsq(matrix, np.concatenate([needed, np.zeros(len(J))]), rcond=None)[0][:n]
-    jacobian = model.closure_jacobian(q)
-    rows = independent_rows(model.closure_weights[:, None] * jacobian, model.acting_rank(q, jacobian))
-    turning = rate_derivatives(model, q, w)[rows]
+    turning = np.linalg.solve(slopes.pivots, rate_derivatives(model, q, w)[slopes.rows])
     right = np.zeros((3, n + len(J), n))
     right[:, :n] = slopes.efforts
     right[0, n:] = -turning

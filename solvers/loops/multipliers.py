@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from titop.blocks.spatial import Array
 from titop.solvers.loops.coupling import coupled_blocks
+from titop.solvers.loops.following import Following, following
 
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.
 _DEPENDENT = 1e-12
@@ -26,11 +27,40 @@ _DEPENDENT = 1e-12
 _TIE = 1e-9
 
 
-def independent_rows(matrix: Array, rank: int | None = None) -> NDArray[np.intp]:
-    """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left."""
-    if (rank is None or rank >= len(matrix)) and _have_columns_of_their_own(matrix):
+def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0) -> NDArray[np.intp]:
+    """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left.
+
+    The last rows may be `gears` (see `following`): those that take a coordinate out come first, whatever is left of them.
+    """
+    taken, left = _split(matrix, gears)
+    largest = _longest(matrix) if gears else 0.0
+    more = None if rank is None else max(rank - len(taken.gears), 0)
+    if not gears and (rank is None or rank >= len(matrix)) and _have_columns_of_their_own(matrix):
         return np.arange(len(matrix))
-    return np.array([row for row, _ in _pivots(matrix, rank)], dtype=np.intp)
+    pivots = [left[row] for row, _ in _pivots(taken.folded(matrix[left]), more, largest)]
+    return np.concatenate([np.sort(len(matrix) - gears + taken.gears)[:rank], np.array(pivots, dtype=np.intp)])
+
+
+def dependent_columns(matrix: Array, rows: NDArray[np.intp], gears: int = 0) -> NDArray[np.intp]:
+    """Return as many columns as there are `rows`, independent ones of a matrix, that follow from all others.
+
+    Followers of gears, if the last rows are `gears`, then by pivoting.
+    """
+    taken, left = _split(matrix, gears)
+    others = taken.folded(matrix[np.intersect1d(rows, left)])
+    return np.concatenate([taken.followers, independent_rows(others.T, len(others))])
+
+
+def _split(matrix: Array, gears: int) -> tuple[Following, NDArray[np.intp]]:
+    """Return what the gears, the last rows of a matrix, take out, and all rows but these gears."""
+    first = len(matrix) - gears
+    taken = following(matrix[first:])
+    return taken, np.delete(np.arange(len(matrix)), first + taken.gears)
+
+
+def _longest(matrix: Array) -> float:
+    """Return the largest square of a row."""
+    return float((np.real(matrix) ** 2).sum(axis=1).max(initial=0.0))
 
 
 def _have_columns_of_their_own(matrix: Array) -> bool:
@@ -43,17 +73,24 @@ def _have_columns_of_their_own(matrix: Array) -> bool:
     return bool((own > _DEPENDENT * squares.sum(axis=1).max(initial=0.0)).all())
 
 
-def independence(matrix: Array, rank: int) -> float:
-    """Return what is left of the last of `rank` independent rows, relative to the largest; 0 if there are fewer, 1 for none."""
-    left = [square for _, square in _pivots(matrix, rank)]
-    return float(np.sqrt(left[-1] / max(left))) if 0 < len(left) == rank else float(rank == 0)
+def independence(matrix: Array, rank: int, gears: int = 0) -> float:
+    """Return what is left of the last of `rank` independent rows, relative to the largest; 0 if there are fewer, 1 for none.
+
+    Of the last rows, if they are `gears`, those count that take no coordinate out.
+    """
+    taken, rows = _split(matrix, gears)
+    more = rank - len(taken.gears)
+    left = [square for _, square in _pivots(taken.folded(matrix[rows]), more, 0.0)]
+    return float(np.sqrt(left[-1] / max(_longest(matrix), *left))) if 0 < len(left) == more else float(more == 0)
 
 
-def _pivots(matrix: Array, rank: int | None) -> Iterator[tuple[int, float]]:
-    """Yield independent rows, at most `rank`, each with what is left of it (squared) beside those before."""
+def _pivots(matrix: Array, rank: int | None, largest: float) -> Iterator[tuple[int, float]]:
+    """Yield independent rows, at most `rank`, each with what is left of it (squared) beside those before.
+
+    The `largest` square beside which it counts may be that of a row which is not among these.
+    """
     matrix = np.real(matrix)
     blocks = [_block_pivots(matrix[np.ix_(*block)], block.rows) for block in coupled_blocks(matrix)]
-    largest = 0.0
     for count, (row, most) in enumerate(heapq.merge(*blocks, key=lambda pivot: (-pivot[1], pivot[0]))):
         largest = max(largest, most)
         if count == rank or not most > _DEPENDENT * largest:
@@ -102,53 +139,76 @@ def _independent_of_those_above(block: Array, least: float) -> NDArray[np.bool_]
     return independent
 
 
-def least_solution(matrix: Array, right: Array, rank: int | None = None) -> Array:
-    """Return the x of least norm that solves independent rows of ``matrix x = right``, at most `rank` of them."""
+def least_solution(matrix: Array, right: Array, rank: int | None = None, gears: int = 0) -> Array:
+    """Return the x of least norm that solves independent rows of ``matrix x = right``, at most `rank` of them.
+
+    The last rows may be `gears`: they are solved first, the others by the coordinates that then lead.
+    """
+    taken, left = _split(matrix, gears)
+    meshing = taken.least_meshing(right[len(matrix) - gears :])
+    folded, right = taken.folded(matrix[left]), right[left] - matrix[left] @ meshing
     x = np.zeros((matrix.shape[1], *right.shape[1:]), dtype=np.result_type(matrix, right, float))
-    for rows, columns in _independent_blocks(matrix, rank):
-        kept = matrix[np.ix_(rows, columns)]
+    for rows, columns in _independent_blocks(folded, rank, taken, _longest(matrix)):
+        kept = folded[np.ix_(rows, columns)]
         x[columns] = kept.T @ np.linalg.solve(kept @ kept.T, right[rows])
-    return x
+    return meshing + taken.unfolded(x)
 
 
-def least_step(matrix: Array, right: Array, cut: float) -> Array:
+def least_step(matrix: Array, right: Array, cut: float, gears: int = 0) -> Array:
     """Return the x of least norm that solves ``matrix x = right`` by least squares.
 
-    Directions that count for less than the part `cut` of the largest are left alone.
+    Directions that count for less than the part `cut` of the largest are left alone. The last rows may be `gears`: those that
+    take a coordinate out are solved first.
     """
-    x, largest, parts = np.zeros(matrix.shape[1]), 0.0, []
-    for rows, columns in coupled_blocks(matrix):
-        left, sizes, directions = np.linalg.svd(matrix[np.ix_(rows, columns)], full_matrices=False)
+    taken, left = _split(matrix, gears)
+    meshing = taken.least_meshing(right[len(matrix) - gears :])
+    folded, right = taken.folded(matrix[left]), right[left] - matrix[left] @ meshing
+    x, parts = np.zeros(matrix.shape[1]), []
+    largest = float(np.sqrt(_longest(matrix))) if gears else 0.0
+    for rows, columns in coupled_blocks(folded):
+        along, sizes, directions = np.linalg.svd(folded[np.ix_(rows, columns)], full_matrices=False)
         largest = max(largest, sizes[0])
-        parts.append((columns, left.T @ right[rows], sizes, directions))
-    for columns, along, sizes, directions in parts:
+        parts.append((columns, along.T @ right[rows], sizes, directions))
+    for columns, wanted, sizes, directions in parts:
         counts = sizes > cut * largest
-        x[columns] = directions[counts].T @ (along[counts] / sizes[counts])
-    return x
+        x[columns] = directions[counts].T @ (wanted[counts] / sizes[counts])
+    return meshing + taken.unfolded(x)
 
 
-def allowed_part(matrix: Array, x: Array, rank: int) -> Array:
-    """Return the part of x beside `rank` independent rows of a matrix, ``matrix x = 0``; exact zeros where they leave none."""
-    x = x.copy()
-    for rows, columns in _independent_blocks(matrix, rank):
+def allowed_part(matrix: Array, x: Array, rank: int, gears: int = 0) -> Array:
+    """Return the part of x beside `rank` independent rows of a matrix, ``matrix x = 0``; exact zeros where they leave none.
+
+    The last rows may be `gears`.
+    """
+    taken, left = _split(matrix, gears)
+    folded, x = taken.folded(matrix[left]), taken.folded(x.copy())
+    for rows, columns in _independent_blocks(folded, rank, taken, _longest(matrix)):
         if len(rows) == len(columns):
             x[columns] = 0.0
-        span = np.linalg.qr(matrix[np.ix_(rows, columns)].T)[0]
+        span = np.linalg.qr(folded[np.ix_(rows, columns)].T)[0]
         for _ in range(2):  # the second time for rounding
             x[columns] -= span @ (span.T @ x[columns])
-    return x
+    return taken.unfolded(x)
 
 
-def _independent_blocks(matrix: Array, rank: int | None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the independent rows of each block, of all at most `rank`, and its columns."""
-    chosen = np.zeros(len(matrix), dtype=bool)
-    chosen[independent_rows(matrix, rank)] = True
-    for rows, columns in coupled_blocks(np.real(matrix)):
+def _independent_blocks(
+    folded: Array, rank: int | None, taken: Following, largest: float
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield of the constraints beside the gears that are `taken` out the independent ones of each block, and its columns."""
+    chosen, more = np.zeros(len(folded), dtype=bool), None if rank is None else rank - len(taken.gears)
+    chosen[[row for row, _ in _pivots(folded, more, largest)]] = True
+    for rows, columns in coupled_blocks(np.real(folded)):
         yield rows[chosen[rows]], columns
 
 
 def share_efforts(
-    jacobian: Array, weights: Array, efforts: Array, unknown: Array, rank: int | None, by_passive: bool = False
+    jacobian: Array,
+    weights: Array,
+    efforts: Array,
+    unknown: Array,
+    rank: int | None,
+    gears: int = 0,
+    by_passive: bool = False,
 ) -> tuple[Array, Array, float]:
     """Split efforts between actuators and closures: ``efforts = tau + J^T lambda``.
 
@@ -163,6 +223,8 @@ def share_efforts(
         Where tau may be other than zero.
     rank : int or None
         Number of independent rows of the Jacobian at most.
+    gears : int
+        How many of its rows, the last ones, are gears.
     by_passive : bool
         Whether these are chosen, where enough are, by what is left of them on the coordinates without unknown efforts: as the
         accelerations of hybrid dynamics choose them.
@@ -177,25 +239,27 @@ def share_efforts(
         The largest effort that neither can provide, relative to the largest of `efforts`.
     """
     weighted, passive = weights[:, None] * jacobian, ~unknown
-    rows = independent_rows(weighted, rank)
-    if by_passive and len(chosen := independent_rows(weighted[:, passive], rank)) == len(rows):
+    rows = independent_rows(weighted, rank, gears)
+    if by_passive and len(chosen := independent_rows(weighted[:, passive], rank, gears)) == len(rows):
         rows = chosen
     if len(rows) == len(jacobian):  # the two usual cases, in which the multipliers follow from one small system
         if unknown.all():  # tau is what is left beside the span of the constraints' rows
             carried = weights * np.linalg.solve(weighted @ weighted.T, weighted @ efforts)
             return efforts - jacobian.T @ carried, carried, 0.0
-        if passive.sum() == len(rows) == len(independent_rows(weighted[:, passive])):  # the closures carry the passive ones
+        if (
+            passive.sum() == len(rows) == len(independent_rows(weighted[:, passive], gears=gears))
+        ):  # the closures carry the passive ones
             carried = weights * np.linalg.solve(weighted[:, passive].T, efforts[passive])
             return np.where(unknown, efforts - jacobian.T @ carried, 0.0), carried, 0.0
-    return _share_in_general(jacobian, weighted, efforts, unknown, rows)
+    return _share_in_general(jacobian, weighted, efforts, unknown, rows, gears)
 
 
 def _share_in_general(
-    jacobian: Array, weighted: Array, efforts: Array, unknown: Array, rows: NDArray[np.intp]
+    jacobian: Array, weighted: Array, efforts: Array, unknown: Array, rows: NDArray[np.intp], gears: int
 ) -> tuple[Array, Array, float]:
     """Split efforts as `share_efforts` does, by the motions that the closures leave; `rows` are independent constraints."""
     n = len(efforts)
-    dependent = independent_rows(weighted[rows].T, len(rows))
+    dependent = dependent_columns(weighted, rows, gears)
     others = np.delete(np.arange(n), dependent)
     # columns of `free` are the motions that the closures leave
     free = np.zeros((n, len(others)), dtype=jacobian.dtype)

@@ -64,7 +64,7 @@ def follow_branch(plant: Plant, state: Array) -> None:
         return
     q = state[: model.nq]
     weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
-    if len(independent_rows(weighted[:, ~plant.motion.mask])) != plant.held_rank:
+    if len(independent_rows(weighted[:, ~plant.motion.mask], gears=model.gear_count)) != plant.held_rank:
         try:
             plant.held_rank = rank_of_free(model, q, plant.motion.mask)
         except ModelError:

@@ -71,4 +71,4 @@ class ImplicitDynamics:
 
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others.
         """
-        return independent_rows(jacobian[:, ~self.plant.motion.mask], self.plant.held_rank)
+        return independent_rows(jacobian[:, ~self.plant.motion.mask], self.plant.held_rank, self.model.gear_count)

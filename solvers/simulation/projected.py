@@ -154,7 +154,7 @@ class Projected(Stepping):
         """Return the distance from a singular configuration, relative to the largest so far."""
         model, free = self._plant.model, ~self._plant.motion.mask
         weighted = model.closure_weights[:, None] * model.closure_jacobian(y[: model.nq])
-        distance = independence(weighted[:, free], self._plant.held_rank)
+        distance = independence(weighted[:, free], self._plant.held_rank, model.gear_count)
         self._farthest = max(self._farthest, distance)
         return distance / self._farthest if self._farthest else 1.0
 

@@ -1,0 +1,56 @@
+"""Rigid closures and gears as tables for the kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titop.blocks.spatial import Array
+from titop.solvers.kernels import layout
+from titop.solvers.loops.following import following, leading_tree
+
+if TYPE_CHECKING:
+    from titop.graph.flatten import Tables
+    from titop.solvers.loops.closed_loops import ClosedLoops
+
+
+def constraint_coefficients(model: ClosedLoops, rows: dict[str, int]) -> list[tuple[int, Array]]:
+    """Return first row, from `rows` by name, and weighted coefficients of the constraints of every rigid closure and gear."""
+    result, start = [], 0
+    for loop in model.rigid_loops:
+        closure = loop.closure.rows
+        table = np.column_stack([closure.linear, closure.rotation, closure.aligned1, closure.aligned2, closure.offset])
+        weights = model.closure_weights[start : start + len(table), None]
+        weighted = table * weights
+        weighted[:, 9:12] = closure.aligned2
+        result.append((rows[loop.closure.name], weighted))
+        start += len(table)
+    for constraint, weight in zip(model.gear_constraints, model.closure_weights[start:], strict=True):
+        gear, coefficients = constraint.gear, np.zeros((1, 13))
+        columns = np.array([layout.DRIVEN, layout.DRIVER, layout.OFFSET]) - layout.ALONG
+        coefficients[0, columns] = weight, -weight * gear.ratio, weight * gear.offset
+        result.append((rows[gear.name], coefficients))
+    return result
+
+
+def constraint_tables(model: ClosedLoops, tables: Tables) -> tuple[Array, Array]:
+    """Return what kernels take of rigid closures and gears: their table `loops`, and the tree of the coordinates that lead."""
+    gears = model.gear_constraints
+    loops = np.zeros((1 + len(gears), layout.LOOPS_COLUMNS), dtype=np.int64)
+    first, closures = len(model.constraint_names) - len(gears), len(model.rigid_loops)
+    rows = [*tables.constraint_rows.values(), 0]
+    jacobian = np.vstack([np.zeros((0, model.nv)), *(gear.jacobian(model.nv) for gear in gears)])
+    taken = following(jacobian)
+    header = loops[0]
+    header[layout.FIRST_RIGID], header[layout.RIGIDS], header[layout.ROWS] = rows[0], closures, len(model.constraint_names)
+    header[layout.FIRST_GEAR], header[layout.GEARS], header[layout.FOLLOWERS] = rows[closures], len(gears), len(taken.gears)
+    order = [*taken.gears.tolist(), *taken.others.tolist()]
+    loops[1:, layout.GEAR] = [rows[closures + k] for k in order]
+    loops[1:, layout.CONSTRAINT] = [first + k for k in order]
+    own = loops[1 : 1 + len(taken.gears)]
+    own[:, layout.FOLLOWER], own[:, layout.LEADER] = taken.followers, taken.leaders
+    driven = np.array([gears[k].driven[1] for k in taken.gears])
+    own[:, layout.SIDE] = np.where(taken.followers == driven, layout.DRIVEN, layout.DRIVER)
+    leading, moves = taken.basis
+    return loops, leading_tree(tables.tree, leading, moves == 0.0)
