@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CLOSED = 1e-10
 #: Velocities and accelerations that contradict each other by less than this part count as consistent.
 CONSISTENT = 1e-8
+#: What rounding leaves of entries of the Jacobian that cancel, beside the largest.
+_ROUNDED = 1e-14
 
 #: Directions in which the errors change a million times less than in others are left alone: near a closed configuration
 #: redundant constraints show such directions, and steps along them lead nowhere.
@@ -110,7 +112,8 @@ def _project(
 ) -> Array:
     """Return the x (nv) nearest to the given one with ``J x = wanted``, entries where `fixed` held.
 
-    Contradictions are judged beside the terms of the equations, `size` among them: a bias may be a small difference.
+    Contradictions are judged beside the terms of the equations, `size` among them: a bias may be a small difference. Where the
+    closures leave no motion all terms are rounding, that of the Jacobian against the other coordinates.
 
     Raises
     ------
@@ -124,7 +127,9 @@ def _project(
         x[~fixed] += sizes * least_solution(weighted[:, ~fixed] * sizes, target - weighted @ x, rank, model.gear_count)
     rest = np.abs(target - weighted @ x)
     scale += np.abs(weighted) @ np.abs(x)
-    if (rest > CONSISTENT * scale.max(initial=0.0)).any():
+    every = model.coordinate_weights
+    rounded = _ROUNDED * (np.abs(weighted) * every).max(initial=0.0) * np.abs(x / every).max(initial=0.0)
+    if (rest > CONSISTENT * scale.max(initial=0.0) + rounded).any():
         name = model.constraint_names[int(rest.argmax())]
         raise ConvergenceError(
             f"the fixed {what} contradict the closures: {name} is left with "

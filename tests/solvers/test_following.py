@@ -185,3 +185,39 @@ def test_gears_beside_loops_agree_with_the_reference(seed: int) -> None:
     expected = reference.forward_dynamics(q, v, tau)
     # rounding times the condition of random mass matrices and constraints
     np.testing.assert_allclose(m.forward_dynamics(q, v, tau), expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_derivatives_of_efforts_beside_loops_are_those_of_differences(seed: int) -> None:
+    s, q = geared_closed_tree(seed)
+    m, rng = s.resolve(), np.random.default_rng(seed)
+    v = m.assemble_velocity(q, rng.normal(size=m.nv))
+    a = m.forward_dynamics(q, v, rng.normal(size=m.nv))
+    actuated = m.independent_coordinates(q)
+    by_q, by_v, by_a = m.inverse_dynamics_derivatives(q, v, a, actuated=actuated)
+    motion, step = m.assemble_velocity(q, rng.normal(size=m.nv)), 1e-5
+
+    def efforts(part: float) -> Array:
+        there = m.assemble(m.integrate(q, part * motion))
+        rate = m.assemble_velocity(there, v)
+        pushed = m.assemble_acceleration(there, rate, a)
+        change = np.concatenate([m.difference(q, there), rate - v, pushed - a])
+        return np.concatenate([m.inverse_dynamics(there, rate, pushed, actuated=actuated), change])
+
+    difference = (efforts(step) - efforts(-step)) / (2 * step)
+    change_q, change_v, change_a = np.split(difference[m.nv :], 3)
+    expected = difference[: m.nv]
+    found = by_q @ change_q + by_v @ change_v + by_a @ change_a
+    # central differences: 1e-10 of the third derivatives, rounding over the step
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * (1.0 + np.abs(expected).max()))
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_velocities_of_loops_that_leave_no_motion_are_assembled_again_and_again() -> None:
+    """The coordinates that are locked have rounding alone, against which nothing may be judged."""
+    s, q = geared_closed_tree(1)
+    m = s.resolve()
+    v = m.assemble_velocity(q, np.random.default_rng(1).normal(size=m.nv))
+    for _ in range(2):
+        np.testing.assert_allclose(m.assemble_velocity(q, v), v, atol=1e-14)  # rounding
