@@ -18,6 +18,9 @@ from titop.blocks.spatial import Array, twist_cross, twist_transport
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
 
+#: Attributes of which a snapshot has copies.
+_MUTABLE = (np.ndarray, dict, list)
+
 #: Differences and right complex steps agree to this part.
 _TRUST = 1e-5
 _COMPLEX_STEP = 1e-30
@@ -356,7 +359,7 @@ class Block:
         """Return a copy that later changes of the block do not reach."""
         copied = copy.copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, np.ndarray | dict | list):
+            if isinstance(value, _MUTABLE):
                 setattr(copied, name, value.copy())
         return copied
 

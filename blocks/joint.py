@@ -8,13 +8,15 @@ of your own sets ``coordinates``, ``units`` and ``pose``, and is resolved as any
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.block import Block
-from titop.blocks.checks import ORTHOGONALITY
+from titop.blocks.checks import ORTHOGONALITY, is_finite
 from titop.blocks.errors import Finding
 from titop.blocks.friction import FRICTION_ENTRIES, friction_efforts, read_friction
 from titop.blocks.limits import read_limits
@@ -103,7 +105,7 @@ class Joint(Block):
         self.limits = read_limits(reader, limits, self.nv)
         self.stiffness = reader.symmetric("stiffness", stiffness, self.nv)
         self.damping = reader.symmetric("damping", damping, self.nv)
-        self.armature = reader.array("armature", np.diag(reader.symmetric("armature", armature, self.nv)), (self.nv,))
+        self.armature = reader.array("armature", reader.symmetric("armature", armature, self.nv).diagonal(), (self.nv,))
         self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
 
     @property
@@ -160,28 +162,8 @@ class Joint(Block):
 
     def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
         """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
-        fields: dict[str, tuple[str, tuple[int, ...], str]]
-        fields = {f"{field}.{x}": (field, (i,), "1") for field in self.axis_fields for i, x in enumerate("xyz")}
-        single = self.nv == 1
-        names = self.coordinates
-        for field, per in (("stiffness", "/"), ("damping", " s/")):
-            for i in range(self.nv):
-                for j in range(i, self.nv):
-                    name = field if single else f"{field}.{names[i]}.{names[j]}"
-                    fields[name] = (field, (i, j), f"{_effort_unit(self.units[i])}{per}{self.units[j]}")
-        for i, name in enumerate(self.configuration_names):
-            fields["rest" if single else f"rest.{name}"] = ("rest", (i,), self.configuration_units[i])
-        for i, name in enumerate(names):
-            for k, entry in enumerate(FRICTION_ENTRIES):
-                unit = _effort_unit(self.units[i]) if k < 2 else f"{self.units[i]}/s"
-                fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
-        for i, name in enumerate(names):
-            fields["armature" if single else f"armature.{name}"] = (
-                "armature",
-                (i,),
-                "kg" if self.units[i] == "m" else "kg m^2",
-            )
-        return fields
+        configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=False))
+        return dict(_parameter_fields(tuple(self.axis_fields), tuple(self.coordinates), tuple(self.units), configuration))
 
     @property
     def configuration_units(self) -> tuple[str, ...]:
@@ -210,15 +192,15 @@ class Joint(Block):
         """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if matrix.any() and np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
+            if _is_indefinite(matrix):
                 expected, advice = "a positive semidefinite matrix", "check the sign: the joint feeds energy or is unstable"
                 warnings.append(Finding(f"negative-{field}", f"{self.name}.{field}", matrix.tolist(), expected, advice))
-        if (self.armature < 0).any():
+        if any(entry < 0 for entry in self.armature.tolist()):
             errors.append(
                 Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
             )
         friction = self.friction
-        if (friction[:, :2] < 0).any() or (friction[:, 2:] <= 0).any():
+        if any(min(coulomb, breakaway) < 0 or min(rest) <= 0 for coulomb, breakaway, *rest in friction.tolist()):
             expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"
             errors.append(Finding("bad-friction", f"{self.name}.friction", friction.tolist(), expected, "check the signs"))
         for field in self.axis_fields:
@@ -227,7 +209,7 @@ class Joint(Block):
                 advice = "give a direction such as [0, 0, 1]"
                 errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
         rest = self.rest[self.quaternion]
-        if rest.size and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
+        if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
             where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="
             errors.append(Finding("not-unit", where, rest.tolist(), "a unit quaternion (x, y, z, w)", advice))
         return errors, warnings
@@ -239,6 +221,37 @@ class ConstantSubspace(Joint):
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6): zero."""
         return np.zeros(6)
+
+
+@cache
+def _parameter_fields(
+    axis_fields: tuple[str, ...], names: tuple[str, ...], units: tuple[str, ...], configuration: tuple[tuple[str, str], ...]
+) -> dict[str, tuple[str, tuple[int, ...], str]]:
+    """Return the `Joint.parameter_fields` of joints with such coordinates, and such names and units of the configuration."""
+    fields: dict[str, tuple[str, tuple[int, ...], str]]
+    fields = {f"{field}.{x}": (field, (i,), "1") for field in axis_fields for i, x in enumerate("xyz")}
+    single = len(names) == 1
+    for field, per in (("stiffness", "/"), ("damping", " s/")):
+        for i in range(len(names)):
+            for j in range(i, len(names)):
+                name = field if single else f"{field}.{names[i]}.{names[j]}"
+                fields[name] = (field, (i, j), f"{_effort_unit(units[i])}{per}{units[j]}")
+    for i, (name, unit) in enumerate(configuration):
+        fields["rest" if single else f"rest.{name}"] = ("rest", (i,), unit)
+    for i, name in enumerate(names):
+        for k, entry in enumerate(FRICTION_ENTRIES):
+            unit = _effort_unit(units[i]) if k < 2 else f"{units[i]}/s"
+            fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
+    for i, name in enumerate(names):
+        fields["armature" if single else f"armature.{name}"] = ("armature", (i,), "kg" if units[i] == "m" else "kg m^2")
+    return fields
+
+
+def _is_indefinite(matrix: Array) -> bool:
+    """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue, rounding aside."""
+    if len(matrix) <= 1:
+        return any(-math.inf < entry < 0 for entry in matrix.ravel().tolist())
+    return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max())
 
 
 def _effort_unit(unit: str) -> str:

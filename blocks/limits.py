@@ -38,7 +38,8 @@ def read_limits(reader: FieldReader, value: Any, count: int) -> tuple[Limits, ..
         return (Limits(),) * count
     for item in limits:
         given = real_array([item.lower, item.upper, item.velocity, item.effort])
-        if given is None or given.shape != (4,) or not given[0] <= given[1] or not (given[2:] >= 0).all():
+        numbers = [] if given is None or given.shape != (4,) else given.tolist()
+        if not numbers or not numbers[0] <= numbers[1] or not all(x >= 0 for x in numbers[2:]):
             reader.report(
                 "bad-limits", "limits", item, "lower <= upper, and velocity and effort >= 0", "check the order and signs"
             )

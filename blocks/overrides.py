@@ -33,7 +33,8 @@ def overrides(block: Block) -> tuple[str, ...]:
     speak for itself.
     """
     cls: Any = type(block)
-    return (*_class_overrides(cls), *sorted(_methods(cls) & vars(block).keys()))
+    methods, own = _methods(cls), vars(block)
+    return _class_overrides(cls) if methods.isdisjoint(own) else (*_class_overrides(cls), *sorted(methods & own.keys()))
 
 
 def is_titops_own(block: Block) -> bool:

@@ -84,7 +84,7 @@ class Pose:
 
 def pose_suspicions(where: str, pose: Pose) -> list[Finding]:
     """Return what is suspicious about a pose: a rotation vector that may be in degrees."""
-    if not (np.abs(pose.rotation_vector) > _TURN).any():
+    if not max(map(abs, pose.rotation_vector.tolist())) > _TURN:
         return []
     expected, advice = "a rotation vector in radians, of one turn at most", "multiply by pi / 180 if these are degrees"
     return [Finding("degrees", f"{where}.rotation_vector", pose.rotation_vector.tolist(), expected, advice)]

@@ -60,23 +60,21 @@ class Assembly:
         acting = (*self.gears, *self.loads, *self.actuators, *self.sensors)
         return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
 
-    def blocks_with_coordinates(self) -> Iterator[Block]:
-        """Yield the blocks that have own coordinates, in the order of the coordinates."""
-        for index in self.connect_order:
-            connection = self.connections[index]
-            for block in (connection.joint, connection.child.block):
-                if block.nv:
-                    yield block
+    @cached_property
+    def blocks_with_coordinates(self) -> tuple[Block, ...]:
+        """The blocks that have own coordinates, in the order of the coordinates."""
+        connections = (self.connections[index] for index in self.connect_order)
+        return tuple(block for c in connections for block in (c.joint, c.child.block) if block.nv)
 
     @cached_property
     def q_slices(self) -> dict[str, slice]:
         """Where each block's coordinates stand in q."""
-        return _slices((block.name, block.nq) for block in self.blocks_with_coordinates())
+        return _slices((block.name, block.nq) for block in self.blocks_with_coordinates)
 
     @cached_property
     def v_slices(self) -> dict[str, slice]:
         """Where each block's coordinates stand in v, a and tau."""
-        return _slices((block.name, block.nv) for block in self.blocks_with_coordinates())
+        return _slices((block.name, block.nv) for block in self.blocks_with_coordinates)
 
     def place(self, coordinate: str) -> tuple[int, int]:
         """Return where a coordinate stands in q and in v; ``"joint.coordinate"``, or ``"joint"`` for an only one."""
@@ -87,13 +85,13 @@ class Assembly:
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of v, a and tau."""
-        return tuple(name for block in self.blocks_with_coordinates() for name in _names(block, block.coordinates))
+        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.coordinates))
 
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
         units: list[str] = []
-        for block in self.blocks_with_coordinates():
+        for block in self.blocks_with_coordinates:
             own = tuple(getattr(block, "units", ()))
             units += own if len(own) == block.nv else ("1",) * block.nv
         return tuple(units)
@@ -101,7 +99,7 @@ class Assembly:
     @cached_property
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        return tuple(name for block in self.blocks_with_coordinates() for name in _names(block, block.configuration_names))
+        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
 
 
 def assemble(system: System) -> Assembly:

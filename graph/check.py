@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import networkx as nx
@@ -41,7 +41,7 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    rules = (_unknown_ports, _foreign_targets, _loose_loops, _named_joints, _two_parents, _cycles, _unconnected)
+    rules = (_unknown_ports, _foreign_targets, _loose_loops, _named_joints, _no_tree)
     errors += itertools.islice(itertools.chain.from_iterable(rule(system) for rule in rules), MAX_FINDINGS)
     if not errors:
         for rigid, finding in _motionless_loops(system):
@@ -155,13 +155,28 @@ def _coordinate(joints: Mapping[str, Any], name: str) -> str:
 
 
 def _tree(system: System) -> nx.DiGraph:
+    """Return the system's graph without what acts on its bodies and joints."""
     closures = (loop.closure for loop in system.loops)
     acting = {block.name for block in (*closures, *system.attachments)}
-    return nx.subgraph_view(system.graph, filter_node=lambda name: name not in acting)
+    if not acting:
+        return system.graph
+    tree = nx.DiGraph()
+    tree.add_nodes_from((name, data) for name, data in system.graph.nodes(data=True) if name not in acting)
+    tree.add_edges_from(edge for edge in system.graph.edges if acting.isdisjoint(edge))
+    return tree
 
 
-def _two_parents(system: System) -> Iterator[Finding]:
+def _no_tree(system: System) -> Iterator[Finding]:
+    """Find what keeps bodies and joints from being one tree with the world as its root."""
     tree = _tree(system)
+    reached = nx.descendants(tree, "world") | {"world"}
+    if len(reached) < len(tree) or tree.number_of_edges() >= len(tree):
+        yield from _two_parents(tree)
+        yield from _cycles(tree)
+        yield from _unconnected(system, tree, reached)
+
+
+def _two_parents(tree: nx.DiGraph) -> Iterator[Finding]:
     for name, degree in tree.in_degree():
         if name == "world" and degree:
             yield Finding(
@@ -176,18 +191,16 @@ def _two_parents(system: System) -> Iterator[Finding]:
             yield Finding("two-parents", name, parents, "one parent joint a block", f"keep one of them and {CLOSURES}")
 
 
-def _cycles(system: System) -> Iterator[Finding]:
+def _cycles(tree: nx.DiGraph) -> Iterator[Finding]:
     try:
-        edges = nx.find_cycle(_tree(system))
+        edges = nx.find_cycle(tree)
     except nx.NetworkXNoCycle:
         return
     hops = " -> ".join([edge[0] for edge in edges] + [edges[0][0]])
     yield Finding("cycle", edges[0][0], hops, "a tree of connections", f"take one of the joints out and {CLOSURES}")
 
 
-def _unconnected(system: System) -> Iterator[Finding]:
-    tree = _tree(system)
-    reached = nx.descendants(tree, "world") | {"world"}
+def _unconnected(system: System, tree: nx.DiGraph, reached: Set[str]) -> Iterator[Finding]:
     closed = {ref.block.name: loop.closure.name for loop in system.loops for ref in (loop.second, loop.first)}
     for component in nx.weakly_connected_components(tree):
         lost = sorted(component - reached)
@@ -202,7 +215,7 @@ def _unconnected(system: System) -> Iterator[Finding]:
 def _motionless_loops(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield closures, rigid (True) or not, of ports that nothing lets move against each other."""
     parts: UnionFind = UnionFind()
-    for connection in system.connections:
+    for connection in system.connections if system.loops else ():
         if not connection.joint.nv:
             parts.union(_part(connection.parent), _part(connection.child))
     for loop in system.loops:
@@ -250,12 +263,12 @@ def _contradicting_gears(system: System) -> Iterator[Finding]:
 
 def _massless_leaves(system: System) -> Iterator[Finding]:
     """Find joints with coordinates whose whole subtree has no inertia at all."""
-    tree = _tree(system)
+    tree, blocks_of = _tree(system), dict(system.graph.nodes(data="block"))
     heavy: set[str] = set()
     motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
     driven = {motor.joint.partition(".")[0] for motor in motors if motor.rotor_inertia > 0}
-    for name in reversed(list(nx.topological_sort(tree))):
-        block = tree.nodes[name]["block"]
+    for name in reversed([name for level in nx.bfs_layers(tree, "world") for name in level]):
+        block = blocks_of[name]
         known = is_rigid(block) or is_elementary(block)
         inert = not known or (isinstance(block, RigidBody) and bool(block.mass > 0 or block.inertia.any()))
         if inert or any(child in heavy for child in tree.successors(name)):

@@ -33,7 +33,7 @@ def doubtful_units(system: System) -> Iterator[Finding]:
     places += [pose.position for block in blocks if isinstance(block, PortedBlock) for pose in block.port_poses.values()]
     places += [body.com for body in bodies]
     with np.errstate(over="ignore"):
-        reach = max((float(np.linalg.norm(place)) for place in places), default=0.0)
+        reach = float(np.linalg.norm(np.reshape(places, (-1, 3)), axis=1).max(initial=0.0))
     yield from _large_inertias(bodies, reach)
 
 
@@ -48,9 +48,10 @@ def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
 
 def _large_inertias(bodies: list[RigidBody | FlexibleBody], reach: float) -> Iterator[Finding]:
     """Compare radii of gyration with the largest distance in the system: a wheel's own ports tell nothing of its size."""
-    for body in bodies:
-        with np.errstate(all="ignore"):  # infinite for numbers out of range
-            radius = float(np.sqrt(np.abs(body.inertia).max() / body.mass))
+    largest = [max(map(abs, body.inertia.ravel().tolist())) for body in bodies]
+    with np.errstate(all="ignore"):  # infinite for numbers out of range
+        radii = np.sqrt(np.array(largest) / np.array([body.mass for body in bodies]))
+    for body, radius in zip(bodies, radii.tolist(), strict=True):
         if reach > 0 and radius > _GYRATION * reach:
             value = f"a radius of gyration of {radius:.3g} m, where everything is within {reach:.3g} m"
             advice = "divide by 1e6 if these are kg mm^2 (g mm^2: by 1e9)"

@@ -137,13 +137,13 @@ class _Rows:
     """Rows of integers under construction, by column name."""
 
     def __init__(self, columns: ModuleType, width: int, default: int) -> None:
-        self.columns, self.width, self.default = columns, width, default
+        self.columns, self.width, self.default = vars(columns), width, default
         self.rows: list[list[int]] = []
 
     def add(self, **values: int) -> int:
         row = [self.default] * self.width
         for name, value in values.items():
-            row[getattr(self.columns, name)] = value
+            row[self.columns[name]] = value
         self.rows.append(row)
         return len(self.rows) - 1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
 from titop.blocks.pose import Pose
 from titop.blocks.spatial import Array, quaternion_log
-from titop.graph.urdf_vocabulary import REFUSED, UNEXPANDED, VOCABULARY, Vocabulary
+from titop.graph.urdf_vocabulary import REFUSED, UNEXPANDED, VOCABULARY
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -91,23 +91,27 @@ class ElementReader:
     def check_vocabulary(self, element: Element, where: str) -> None:
         """Report attributes and children that are not in the element's vocabulary, and children given twice."""
         known = VOCABULARY[element.tag]
-        for name, value in element.attrib.items():
-            path = f"{where}.{name[:_SHOWN]}"
-            if name not in known.attributes and known.strict:
+        for name in element.attrib:
+            if name in known.attributes:
+                continue
+            if known.strict:
+                path, value = f"{where}.{name[:_SHOWN]}", repr(element.attrib[name])
                 advice = did_you_mean(name, known.attributes)
-                self.report.error("unknown-attribute", path, repr(value), "an attribute of URDF", advice)
-            elif name not in known.attributes:
+                self.report.error("unknown-attribute", path, value, "an attribute of URDF", advice)
+            else:
                 self.report.left_out(f"attribute {name[:_SHOWN]!r} of <{element.tag}>", where)
+        if not len(element):
+            return
+        tags = [child.tag for child in element]
         for child in element:
-            self._check_child(child, known, where)
-        counts = Counter(child.tag for child in element) if len(element) > 1 else {}
+            if child.tag not in known.children and child.tag not in known.silent:
+                self._unknown_child(child, where)
+        counts = Counter(tags) if len(set(tags)) < len(tags) and element.tag != "robot" else {}
         for tag, count in counts.items():
-            if count > 1 and tag in known.children and element.tag != "robot":
+            if count > 1 and tag in known.children:
                 self.report.error("duplicate-element", f"{where}.{tag}", f"<{tag}> {count} times", "it once", "keep one")
 
-    def _check_child(self, child: Element, known: Vocabulary, where: str) -> None:
-        if child.tag in known.children or child.tag in known.silent:
-            return
+    def _unknown_child(self, child: Element, where: str) -> None:
         path = f"{where}.{child.tag[:_SHOWN]}" if where else child.tag[:_SHOWN]
         if child.tag.startswith(UNEXPANDED):
             advice = "expand it first: xacro robot.urdf.xacro > robot.urdf"
@@ -142,7 +146,7 @@ class ElementReader:
 
     def number(self, element: Element, attribute: str, where: str, default: float | None = None) -> float:
         """Return one number; without a default it is required."""
-        return float(self.numbers(element, attribute, where, None if default is None else (default,), 1)[0])
+        return self._values(element, attribute, where, None if default is None else (default,), 1)[0]
 
     def non_negative(self, element: Element, attribute: str, where: str, default: float | None = None) -> float:
         """Return one number that must not be negative."""
@@ -155,40 +159,41 @@ class ElementReader:
         self, element: Element, attribute: str, where: str, default: tuple[float, ...] | None = None, count: int = 3
     ) -> Array:
         """Return `count` numbers separated by blanks; without a default they are required."""
-        text = element.get(attribute)
+        return np.array(self._values(element, attribute, where, default, count), dtype=float)
+
+    def _values(
+        self, element: Element, attribute: str, where: str, default: tuple[float, ...] | None, count: int
+    ) -> Sequence[float]:
+        text, infinite = element.get(attribute), element.tag == "limit"
+        words = text.split() if text else []
+        numbers = _read_numbers(words, infinite) if len(words) == count else None
+        if numbers and (infinite or max(map(abs, numbers)) <= LARGEST):
+            return numbers
         path, expected = f"{where}.{attribute}", f"{count} numbers separated by blanks" if count > 1 else "a number"
         if text is None:
             if default is None:
                 self.report.error("missing-attribute", path, "nothing", expected, f'write {attribute}="..."')
-            return np.array(default or np.zeros(count))
-        infinite = element.tag == "limit"
-        words = text.split()
-        numbers = [number for word in words[: count + 1] if (number := _read_number(word, infinite)) is not None]
-        if len(words) != count:
+        elif len(words) != count:
             self.report.error("wrong-shape", path, repr(text), f"{expected}, not {len(words)}", "check the attribute")
-        elif len(numbers) != count:
+        elif not numbers:
             advice = "expand it first with xacro" if "${" in text else "write decimal numbers such as -1.5e-3"
             self.report.error("not-a-number", path, repr(text), expected, advice)
-        elif not infinite and max(map(abs, numbers)) > LARGEST:
-            self.report.error("not-finite", path, repr(text), f"magnitudes up to {LARGEST:g}", "check the number and its unit")
         else:
-            return np.array(numbers)
-        return np.array(default or np.zeros(count))
+            self.report.error("not-finite", path, repr(text), f"magnitudes up to {LARGEST:g}", "check the number and its unit")
+        return default or (0.0,) * count
 
     def pose(self, element: Element | None, where: str) -> Pose:
         """Return the pose of an `origin` element: a position, and turns about fixed x, y and z axes or a quaternion."""
         if element is None:
             return Pose()
-        position = self.numbers(element, "xyz", where, (0.0, 0.0, 0.0))
+        position = self._values(element, "xyz", where, (0.0, 0.0, 0.0), 3)
         if "quat_xyzw" in element.attrib:
-            quaternion = self._quaternion(element, where)
-        else:
-            rpy = self.numbers(element, "rpy", where, (0.0, 0.0, 0.0))
-            if np.abs(rpy).max() > _FULL_TURN:
-                advice = "if they are degrees, multiply by pi/180"
-                self.report.suspect("beyond-a-turn", f"{where}.rpy", repr(element.get("rpy")), "angles in radians", advice)
-            quaternion = rpy_quaternion(rpy)
-        return Pose.from_rotation_vector(position, quaternion_log(quaternion))
+            return Pose.from_rotation_vector(position, quaternion_log(self._quaternion(element, where)))
+        rpy = self._values(element, "rpy", where, (0.0, 0.0, 0.0), 3)
+        if max(map(abs, rpy)) > _FULL_TURN:
+            advice = "if they are degrees, multiply by pi/180"
+            self.report.suspect("beyond-a-turn", f"{where}.rpy", repr(element.get("rpy")), "angles in radians", advice)
+        return Pose.from_rotation_vector(position, quaternion_log(rpy_quaternion(rpy))) if any(rpy) else Pose(position)
 
     def _quaternion(self, element: Element, where: str) -> Array:
         quaternion = self.numbers(element, "quat_xyzw", where, (0.0, 0.0, 0.0, 1.0), 4)
@@ -201,14 +206,16 @@ class ElementReader:
         return quaternion / norm
 
 
-def _read_number(word: str, infinite: bool) -> float | None:
-    """Return a decimal number, or None: no hexadecimals, no underscores, no digits of other scripts, no NaN."""
-    if len(word) <= _LONGEST_NUMBER and (_NUMBER.fullmatch(word) or (infinite and _INFINITE.fullmatch(word))):
-        return float(word)
+def _read_numbers(words: Sequence[str], infinite: bool) -> list[float] | None:
+    """Return decimal numbers, or None if one is none: no hexadecimals, no underscores, no digits of other scripts, no NaN."""
+    if max(map(len, words)) > _LONGEST_NUMBER:
+        return None
+    if all(map(_NUMBER.fullmatch, words)) or (infinite and all(_NUMBER.fullmatch(w) or _INFINITE.fullmatch(w) for w in words)):
+        return [*map(float, words)]
     return None
 
 
-def rpy_quaternion(rpy: Array) -> Array:
+def rpy_quaternion(rpy: Sequence[float]) -> Array:
     """Return the quaternion (x, y, z, w) of turns about fixed x, y and z axes, in this order (3, rad)."""
     (sr, cr), (sp, cp), (sy, cy) = ((math.sin(angle / 2), math.cos(angle / 2)) for angle in rpy)
     return np.array(

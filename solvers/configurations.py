@@ -159,7 +159,7 @@ class Configurations:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
         q = self._read_q(q)
         slopes = np.zeros((self.nq, self.nv))
-        for block in self._assembly.blocks_with_coordinates():
+        for block in self._assembly.blocks_with_coordinates:
             own = q[self._q(block)]
             slopes[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
         return slopes
@@ -168,14 +168,14 @@ class Configurations:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
         dq = self._read_v("dq", dq)
         slopes = np.eye(self.nv, dtype=dq.dtype)
-        for block in self._assembly.blocks_with_coordinates():
+        for block in self._assembly.blocks_with_coordinates:
             if isinstance(block, Joint):
                 slopes[self._v(block), self._v(block)] = block.difference_jacobian(dq[self._v(block)])
         return slopes
 
     def has_plain_coordinates(self, k: int) -> bool:
         """Tell whether entry `k` of v is the rate of a number in q (not of a free or spherical joint's)."""
-        block = next(b for b in self._assembly.blocks_with_coordinates() if self._v(b).start <= k < self._v(b).stop)
+        block = next(b for b in self._assembly.blocks_with_coordinates if self._v(b).start <= k < self._v(b).stop)
         return block.configuration_names == block.coordinates
 
     # -- for the model and its engines -------------------------------------------------------------------------------
@@ -187,12 +187,12 @@ class Configurations:
         return self._assembly.v_slices[block.name]
 
     def _blockwise(self, function: Any, size: int, dtype: Any = float) -> Array:
-        parts = [function(block) for block in self._assembly.blocks_with_coordinates()]
+        parts = [function(block) for block in self._assembly.blocks_with_coordinates]
         return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
 
     def _bracket(self, v: Array) -> Array:
         bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
-        for block in self._assembly.blocks_with_coordinates():
+        for block in self._assembly.blocks_with_coordinates:
             bracket[self._v(block), self._v(block)] = block.bracket(v[self._v(block)])
         return bracket
 

@@ -298,9 +298,10 @@ class Model(Differentiable):
     def _elsewhere(self) -> Array:
         """A configuration in no special position, displacements of joints in units of the system's size."""
         step = self.difference(self.neutral(), self.random_configuration(np.random.default_rng(0)))
+        of_joints = np.zeros(self.nv, dtype=bool)
         for connection in self._assembly.connections:
-            own = self._assembly.v_slices.get(connection.joint.name, slice(0, 0))
-            step[own] *= np.where(np.array(self._assembly.coordinate_units[own]) == "m", self._size, 1.0)
+            of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
+        step[of_joints] *= self.coordinate_weights[of_joints]
         return self.integrate(self.neutral(), step)
 
     @cached_property

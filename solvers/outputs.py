@@ -52,7 +52,7 @@ def sensor_units(model: Model, sensor: Sensor) -> tuple[str, ...]:
 def configuration_units(model: Model) -> dict[str, str]:
     """Return the unit of every configuration entry that has one."""
     units: dict[str, str] = {}
-    for block in model.assembly.blocks_with_coordinates():
+    for block in model.assembly.blocks_with_coordinates:
         names = model.configuration_names[model.assembly.q_slices[block.name]]
         plain = getattr(block, "units", ()) if block.configuration_names == block.coordinates else ()
         units |= dict(zip(names, getattr(block, "configuration_units", plain), strict=False))

@@ -95,5 +95,5 @@ def _source(model: Model, name: str, origin: Array) -> _Source:
 def _is_plain(model: Model, coordinate: str) -> bool:
     """Return whether a coordinate is an entry of q."""
     k = model.coordinate_names.index(coordinate)
-    block = next(b for b in model.assembly.blocks_with_coordinates() if k < model.assembly.v_slices[b.name].stop)
+    block = next(b for b in model.assembly.blocks_with_coordinates if k < model.assembly.v_slices[b.name].stop)
     return block.configuration_names == block.coordinates

@@ -75,7 +75,7 @@ class Plant:
 
     def _origin(self) -> Array:
         origin, names = self.model.neutral(), self.model.assembly
-        for block in names.blocks_with_coordinates():
+        for block in names.blocks_with_coordinates:
             if block.configuration_names != block.coordinates:
                 where = names.q_slices[block.name]
                 origin[where] = self.point.q[where]

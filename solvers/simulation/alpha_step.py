@@ -178,7 +178,7 @@ class Step:
 def tangent(model: Model, dq: Array) -> Array:
     """Return how ``integrate(q, dq)`` moves, as a tangent there, with dq (nv x nv): the identity for plain coordinates."""
     matrix = np.eye(model.nv)
-    for block in model.assembly.blocks_with_coordinates():
+    for block in model.assembly.blocks_with_coordinates:
         if isinstance(block, Joint) and block.nq != block.nv:
             where = model.assembly.v_slices[block.name]
             matrix[where, where] = np.linalg.inv(block.difference_jacobian(dq[where]))

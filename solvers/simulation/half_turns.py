@@ -64,7 +64,7 @@ def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
     for loop in model.assembly.loops:
         if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
             yield loop.closure.name, _of_loop(model, loop)
-    for block in model.assembly.blocks_with_coordinates():
+    for block in model.assembly.blocks_with_coordinates:
         if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
             yield block.name, _of_joint(block, model.assembly.q_slices[block.name])
 

@@ -93,7 +93,7 @@ class RateJacobian:
     def _kinematics(self, q: Array, v: Array) -> Kinematics:
         model = self.plant.model
         whole = Kinematics(np.zeros((model.nq, model.nv)), np.zeros((model.nv, model.nq)), np.zeros((model.nq, model.nv)))
-        for block in model.assembly.blocks_with_coordinates():
+        for block in model.assembly.blocks_with_coordinates:
             where = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
             own = _kinematics(block, q[where[0]], v[where[1]])
             whole.slopes[where], whole.by_numbers[where[::-1]], whole.rates[where] = own

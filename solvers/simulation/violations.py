@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def violations(trajectory: Trajectory) -> Iterator[Finding]:
     """Yield the worst instant of every coordinate, velocity, effort and input that leaves its limits."""
     model, t = trajectory.model, trajectory.t
-    for block in model.assembly.blocks_with_coordinates():
+    for block in model.assembly.blocks_with_coordinates:
         if not isinstance(block, Joint) or block.configuration_names != block.coordinates:
             continue
         where = model.assembly.v_slices[block.name]

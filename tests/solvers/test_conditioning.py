@@ -218,7 +218,7 @@ def test_dynamics_do_not_depend_on_the_units(engine: str, units: tuple[float, fl
         q, v, _, tau = random_state(m, rng)
         scaled = m.with_parameters({name: value * size(unit) for name, (value, unit) in m.parameters().items()})
         lengths = np.array([size(unit) for unit in m.assembly.coordinate_units])
-        places = np.array([size(unit) for block in m.assembly.blocks_with_coordinates() for unit in block.configuration_units])
+        places = np.array([size(unit) for block in m.assembly.blocks_with_coordinates for unit in block.configuration_units])
         effort = size("N m") / lengths
         rates, speedings = lengths / size("s"), lengths / size("s^2")
         found = scaled.forward_dynamics(q * places, v * rates, tau * effort)
