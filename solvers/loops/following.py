@@ -89,6 +89,8 @@ class Following:
     def least_meshing(self, right: Array) -> Array:
         """Return the x (n) of least norm with which those gears that take a coordinate out have the values `right` (g)."""
         x = np.zeros((self.rows.shape[1], *right.shape[1:]), dtype=np.result_type(self.rows, right, float))
+        if not len(self.gears):
+            return x
         values = right[self.gears].T / self.rows[self.gears, self.followers]
         for (i, j, share), value in zip(self._outwards(), values.T[::-1], strict=True):
             x[i] = value if j == GROUND else value + share * x[j]
@@ -97,6 +99,8 @@ class Following:
 
 def following(rows: Array) -> Following:
     """Return which coordinates follow which, by gears: rows (g x n) of at most two entries."""
+    if not len(rows):
+        return Following(rows, *np.zeros((3, 0), dtype=np.intp))
     sizes, ends = np.abs(rows), list[list[int]]([] for _ in rows)
     for gear, column in zip(*(part.tolist() for part in np.nonzero(rows)), strict=True):
         ends[gear].append(column)

@@ -55,6 +55,8 @@ def _split(matrix: Array, gears: int) -> tuple[Following, NDArray[np.intp]]:
     """Return what the gears, the last rows of a matrix, take out, and all rows but these gears."""
     first = len(matrix) - gears
     taken = following(matrix[first:])
+    if not gears:
+        return taken, np.arange(len(matrix))
     return taken, np.delete(np.arange(len(matrix)), first + taken.gears)
 
 
