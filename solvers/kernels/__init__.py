@@ -12,16 +12,16 @@ Read in this order:
 - `joints`: pose and motion of the elementary joints;
 - `general`: blocks with own coordinates, given by their law as arrays; `stages`: the seam, how passes call what computes these
   laws (`intrinsics`: what that asks of numba); `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
-  those of users;
+  those of users; `interaction_kinds`: what acts between ports as stages;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
-- `passive`: springs, dampers, loads (`rotations`: rotation vectors);
+- `passive`: springs, dampers, loads (`rotations`: rotation vectors); `ports`, `interactions`: what acts between ports;
 - `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
   dynamics with rigid closures;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;
-- `kernel`: kernels, stages and helpers; `compilation`: compiling them with numba; `calling`, `signatures`: how Python calls
+- `kernel`: kernels, stages and helpers; `compilation`, `parts`: compiling them with numba; `calling`, `signatures`: how Python calls
   them; `cache`, `loading`: keeping machine code on disk, and running it without numba.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the
