@@ -21,8 +21,8 @@ Read in this order:
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;
-- `kernel`: kernels, stages and helpers; `compilation`, `parts`: compiling them with numba; `calling`, `signatures`: how Python calls
-  them; `cache`, `loading`: keeping machine code on disk, and running it without numba.
+- `kernel`: kernels, stages and helpers; `compilation`, `parts`: compiling them with numba; `calling`, `signatures`: how Python
+  calls them; `cache`, `loading`: keeping machine code on disk, and running it without numba.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the
 blocks of a symmetric 6x6 inertia ``[[a, b], [b^T, c]]``, symmetric 3x3 blocks stored as xx, yy, zz, xy, xz, yz.
