@@ -392,9 +392,9 @@ class PortRef:
         return f"PortRef({self})"
 
 
-def overrides_method(block: Block, name: str) -> bool:
-    """Tell whether a block has a form of its own of a method that `Block` derives."""
-    return getattr(type(block), name) is not getattr(Block, name) or name in vars(block)
+def overrides_method(block: Block, name: str, base: type[Block] = Block) -> bool:
+    """Tell whether a block has a form of its own of a method that a `base` of its class has."""
+    return getattr(type(block), name) is not getattr(base, name) or name in vars(block)
 
 
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from titop.blocks.spatial import Array
 #: How far a quaternion's norm may be from 1 before it is refused.
 QUATERNION_TOLERANCE = 1e-6
 
+_FLOAT = np.dtype(float)
+
 
 def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = False) -> Array:
     """Return a state argument as an array of shape ``(len(names),)``, or ``(batch, len(names))`` if stacked, for the kernels.
@@ -22,7 +25,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     ModelError
         If it is not numbers, has another length, or holds a NaN or infinity (the message names the coordinate).
     """
-    if _is_ready(value, len(names)):
+    if is_ready(value, len(names)):
         return value
     try:
         if np.ma.is_masked(value):
@@ -47,15 +50,20 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     return array
 
 
-def _is_ready(value: Any, length: int) -> bool:
+def is_ready(value: Any, length: int) -> bool:
     """Whether a value is a finite array that the kernels take as it is: most are, and integrators ask often."""
     return (
         type(value) is np.ndarray
-        and value.dtype == float
+        and value.dtype == _FLOAT
         and value.shape == (length,)
         and value.flags.carray
-        and bool(np.isfinite(value).all())
+        and all_finite(value)
     )
+
+
+def all_finite(array: Array) -> bool:
+    """Whether all entries are finite; for few of them in a third of the time of ``np.isfinite(array).all()``."""
+    return b"\0" not in np.isfinite(array).tobytes()
 
 
 def store(result: Array, out: Array | None) -> Array:
@@ -101,7 +109,10 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -
         Naming the joint and the norm.
     """
     for start in starts:
-        norms = np.sqrt((q[..., start : start + 4] ** 2).sum(axis=-1))
+        quaternion = q[..., start : start + 4]
+        if q.ndim == 1 and q.dtype == _FLOAT and abs(math.hypot(*quaternion.tolist()) - 1) <= QUATERNION_TOLERANCE:
+            continue
+        norms = np.sqrt((quaternion**2).sum(axis=-1))
         wrong = np.abs(np.real(norms) - 1) > QUATERNION_TOLERANCE
         if not wrong.any():
             continue
@@ -138,22 +149,28 @@ def read_wrenches(wrenches: Mapping[str, Any], ports: Mapping[str, Any]) -> dict
             raise ModelError(
                 Finding("unknown-port", f"wrenches[{port!r}]", port, "a port of the model", did_you_mean(port, ports))
             )
-        try:
-            wrench = np.asarray(value) + 0.0
-        except (TypeError, ValueError):
-            wrench = np.full(0, np.nan)
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise ModelError(
-                Finding(
-                    "wrong-shape",
-                    f"wrenches[{port!r}]",
-                    value,
-                    "six finite numbers [F; T]",
-                    "linear first, in the port's frame",
-                )
-            )
-        result[port] = wrench
+        result[port] = read_wrench(port, value)
     return result
+
+
+def read_wrench(port: str, value: Any) -> Array:
+    """Return an external wrench (6) on a port as a finite array.
+
+    Raises
+    ------
+    ModelError
+        If it is not six finite numbers.
+    """
+    if is_ready(value, 6):
+        return value.copy()
+    try:
+        wrench = np.asarray(value) + 0.0
+    except (TypeError, ValueError):
+        wrench = np.full(0, np.nan)
+    if wrench.shape != (6,) or not np.isfinite(wrench).all():
+        expected, advice = "six finite numbers [F; T]", "linear first, in the port's frame"
+        raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", value, expected, advice))
+    return wrench
 
 
 def coordinate_mask(

@@ -11,15 +11,17 @@ import numpy as np
 from titop.blocks.block import acceleration_bias
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.arguments import check_stacks, store
+from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.compiled_slopes import CompiledSlopes
 from titop.solvers.dynamics import PortMotion
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import Place, Push
 from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.packed import BOUND, real
+from titop.solvers.prepared import PreparedDynamics
 from titop.solvers.python_law import raise_pending
 
 #: Attributes that keep compiled functions.
@@ -165,6 +167,9 @@ class CompiledModel(CompiledSlopes):
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
         self.raise_for(model._inverse(q, v, a, tau))
+
+    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
+        return CompiledDynamics(self, places, imposed)
 
     def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> Self:
         """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""

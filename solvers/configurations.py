@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import Block
+from titop.blocks.block import Block, overrides_method
 from titop.blocks.checks import FieldReader
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.joint import Joint
@@ -17,6 +18,14 @@ from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.solvers.arguments import check_quaternions, read_mapping, read_state
+
+
+class _PlainCoordinates(NamedTuple):
+    """Where coordinates are plain numbers, in q and in v; and the other blocks, with where their coordinates stand."""
+
+    in_q: Array
+    in_v: Array
+    others: list[tuple[Block, slice, slice]]
 
 
 class Configurations:
@@ -126,17 +135,30 @@ class Configurations:
 
     def integrate(self, q: Any, dq: Any) -> Array:
         """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv)."""
-        q, dq = self._read_q(q), self._read_v("dq", dq)
-        return self._blockwise(
-            lambda block: block.integrate(q[self._q(block)], dq[self._v(block)]), self.nq, np.result_type(q, dq)
-        )
+        return self._moved(self._read_q(q), self._read_v("dq", dq))
+
+    def _moved(self, q: Array, dq: Array) -> Array:
+        """Return `integrate` of arguments that need no check."""
+        plain = self._plain
+        if not plain.others:
+            return q + dq
+        result = np.empty(self.nq, np.result_type(q, dq))
+        result[plain.in_q] = q[plain.in_q] + dq[plain.in_v]
+        for block, in_q, in_v in plain.others:
+            result[in_q] = block.integrate(q[in_q], dq[in_v])
+        return result
 
     def difference(self, q0: Any, q1: Any) -> Array:
         """Return the tangent vector (nv) that leads from `q0` to `q1`."""
         q0, q1 = self._read_q(q0, "q0"), self._read_q(q1, "q1")
-        return self._blockwise(
-            lambda block: block.difference(q0[self._q(block)], q1[self._q(block)]), self.nv, np.result_type(q0, q1)
-        )
+        plain = self._plain
+        if not plain.others:
+            return q1 - q0
+        result = np.empty(self.nv, np.result_type(q0, q1))
+        result[plain.in_v] = q1[plain.in_q] - q0[plain.in_q]
+        for block, in_q, in_v in plain.others:
+            result[in_v] = block.difference(q0[in_q], q1[in_q])
+        return result
 
     def unit_configuration(self, q: Array) -> Array:
         """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
@@ -145,6 +167,9 @@ class Configurations:
         q = q.copy()
         for start in self._quaternions:
             quaternion = q[..., start : start + 4]
+            if q.ndim == 1 and q.dtype == float:
+                quaternion /= math.hypot(*quaternion.tolist()) or math.nan
+                continue
             with np.errstate(invalid="ignore"):
                 quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
         return q
@@ -152,8 +177,12 @@ class Configurations:
     def configuration_rate(self, q: Any, v: Any) -> Array:
         """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
         q, v = self._read_q(q), self._read_v("v", v)
-        dtype = np.result_type(q, v)
-        return self._blockwise(lambda block: block.along(lambda x: x, q[self._q(block)], v[self._v(block)]), self.nq, dtype)
+        plain = self._plain
+        rate = np.empty(self.nq, np.result_type(q, v))
+        rate[plain.in_q] = v[plain.in_v]
+        for block, in_q, in_v in plain.others:
+            rate[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
+        return rate
 
     def configuration_slopes(self, q: Any) -> Array:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
@@ -168,10 +197,18 @@ class Configurations:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
         dq = self._read_v("dq", dq)
         slopes = np.eye(self.nv, dtype=dq.dtype)
-        for block in self._assembly.blocks_with_coordinates:
+        for block, _, in_v in self._plain.others:
             if isinstance(block, Joint):
-                slopes[self._v(block), self._v(block)] = block.difference_jacobian(dq[self._v(block)])
+                slopes[in_v, in_v] = block.difference_jacobian(dq[in_v])
         return slopes
+
+    def displacement_rate(self, dq: Array, v: Array) -> Array:
+        """Return the rate (nv) at which displacements from a configuration change, `dq` away from it."""
+        rate = v.copy()
+        for block, _, in_v in self._plain.others:
+            if isinstance(block, Joint):
+                rate[in_v] = block.difference_jacobian(dq[in_v]) @ v[in_v]
+        return rate
 
     def has_plain_coordinates(self, k: int) -> bool:
         """Tell whether entry `k` of v is the rate of a number in q (not of a free or spherical joint's)."""
@@ -179,6 +216,16 @@ class Configurations:
         return block.configuration_names == block.coordinates
 
     # -- for the model and its engines -------------------------------------------------------------------------------
+
+    @cached_property
+    def _plain(self) -> _PlainCoordinates:
+        """Where coordinates are plain numbers."""
+        in_q, in_v, others = np.ones(self.nq, dtype=bool), np.ones(self.nv, dtype=bool), []
+        for block in self._assembly.blocks_with_coordinates:
+            if not _is_plain(block):
+                others.append((block, self._q(block), self._v(block)))
+                in_q[self._q(block)] = in_v[self._v(block)] = False
+        return _PlainCoordinates(np.flatnonzero(in_q), np.flatnonzero(in_v), others)
 
     def _q(self, block: Block) -> slice:
         return self._assembly.q_slices[block.name]
@@ -227,6 +274,14 @@ class Configurations:
         return ModelError(
             Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
         )
+
+
+def _is_plain(block: Block) -> bool:
+    """Whether a block's coordinates are numbers that change as their rates say."""
+    geometry = [overrides_method(block, name) for name in ("integrate", "difference", "along")]
+    if isinstance(block, Joint):
+        geometry.append(overrides_method(block, "difference_jacobian", Joint))
+    return block.configuration_names == block.coordinates and not any(geometry)
 
 
 def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:

@@ -15,9 +15,10 @@ from titop.graph.system import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes
-from titop.solvers.inputs import Inputs, Push
+from titop.solvers.inputs import Inputs, Place, Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import ClosedLoops
+from titop.solvers.prepared import PreparedDynamics
 
 
 class PortMotion(NamedTuple):
@@ -158,16 +159,12 @@ class Dynamics(ClosedLoops, ABC):
         mask: Array,
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
-        held_rank: int | None = None,
     ) -> tuple[Array, Array]:
-        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true.
-
-        With a `held_rank`, that of the constraints on coordinates that are free, states need not be quite closed.
-        """
+        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true."""
         q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
         motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
         if self.is_constrained:
-            a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes, held_rank)
+            a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes)
         else:
             a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
@@ -178,6 +175,10 @@ class Dynamics(ClosedLoops, ABC):
         States may be a little open. Where fewer are independent, these act.
         """
         return closed_dynamics.held_forward(self, q, v, tau, pushes, rank)
+
+    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
+        """Return the dynamics for integrators, wrenches acting at `places`, the motion imposed where `imposed` (nv) is true."""
+        return PreparedDynamics(self, places, imposed)
 
     # -- terms of the equations of motion ------------------------------------------------------------------------------
 

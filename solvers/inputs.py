@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from titop.solvers.dynamics import Dynamics
 
 
+class Place(NamedTuple):
+    """Where wrenches act: on a port, in the port's or the inertial frame (`inertial`)."""
+
+    port: str
+    inertial: bool
+
+
 class Push(NamedTuple):
     """A wrench (6) on a port, in the port's or the inertial frame (`inertial`)."""
 
@@ -35,6 +42,8 @@ class Inputs:
         Ranges.
     motors : (nv, nu) array
         Efforts on the coordinates a unit of the motors' inputs.
+    places : tuple of Place
+        Where the others act.
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -45,15 +54,18 @@ class Inputs:
         self.upper = np.array([actuator.upper for actuator in actuators for _ in actuator.inputs])
         gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
         self.motors = np.zeros((len(assembly.coordinate_names), len(self.names)), np.result_type(float, *gears))
-        self._pushes: list[tuple[str, bool, Array, int]] = []
-        column = 0
+        places, wrenches, columns, column = [], [], [], 0
         for actuator in actuators:
             if isinstance(actuator, Motor):
                 self.motors[assembly.place(actuator.joint)[1], column] = actuator.gear
             elif isinstance(actuator, PortActuator):
                 for k, wrench in enumerate(actuator.wrenches):
-                    self._pushes.append((str(actuator.target), actuator.frame == "world", wrench, column + k))
+                    places.append(Place(str(actuator.target), actuator.frame == "world"))
+                    wrenches.append(wrench)
+                    columns.append(column + k)
             column += len(actuator.inputs)
+        self.places = tuple(places)
+        self._wrenches, self._columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
 
     def read(self, u: Any) -> Array:
         """Return inputs given as numbers (nu), or by name (the others zero).
@@ -74,12 +86,16 @@ class Inputs:
 
     def pushes(self, u: Array) -> list[Push]:
         """Return what the inputs do to ports."""
-        return [Push(port, inertial, u[k] * wrench) for port, inertial, wrench, k in self._pushes]
+        return [Push(*place, wrench) for place, wrench in zip(self.places, self.wrenches(u), strict=True)]
+
+    def wrenches(self, u: Array) -> Array:
+        """Return the wrenches (n, 6) of the inputs at their places."""
+        return u[self._columns, None] * self._wrenches
 
     def matrix(self, model: Dynamics, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration."""
         matrix = self.motors.copy()
-        for port, inertial, wrench, k in self._pushes:
+        for (port, inertial), wrench, k in zip(self.places, self._wrenches, self._columns, strict=True):
             if inertial:
                 back = model.pose(port, q)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])

@@ -44,6 +44,8 @@ class Plant(Protocol):
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]: ...
 
+    def rate_at(self, t: float, q: Array, v: Array) -> Array: ...
+
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array: ...
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None: ...
@@ -141,6 +143,7 @@ class ContinuousLoop(ControlLoop):
         self._from_y, self._from_r = wiring.from_y, wiring.from_r
         self._slopes = LoopSlopes(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
         self.initial_state = np.zeros(law.K.nstates)
+        self._accelerated = bool(self.measurements.dynamic.any())
         through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
         if len(through):
             raise ModelError([self._algebraic_loop(*pair) for pair in through.tolist()])
@@ -154,13 +157,15 @@ class ContinuousLoop(ControlLoop):
     def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
         return integrate(times, y0)
 
-    def rates(self, plant: Plant, t: float, y: Array) -> tuple[Array, Array, Array, Array]:
-        """Return q, v, the accelerations and the rates of the controller's states."""
-        q, v = plant.split(t, y)
-        plant.command = self.command_at(plant, t, y)
-        a, _ = plant.dynamics(t, q, v)
-        outputs = plant.measure(self.measurements, t, q, v, a) if self.measurements.dynamic.any() else None
-        return q, v, a, self._K.A @ self._own(plant, y) + self._K.B @ self._error(t, q, v, outputs)
+    def rate(self, plant: Plant, t: float, y: Array) -> Array:
+        """Return dy/dt."""
+        (q, v), x = plant.split(t, y), self._own(plant, y)
+        error = self._error(t, q, v)
+        plant.command = self._command(x, error)
+        rate = plant.rate_at(t, q, v)
+        if self._accelerated:
+            error = self._error(t, q, v, plant.measure(self.measurements, t, q, v, rate[len(q) :]))
+        return np.concatenate([rate, self._K.A @ x + self._K.B @ error])
 
     def slopes(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
         """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopSlopes.at`."""
@@ -172,7 +177,10 @@ class ContinuousLoop(ControlLoop):
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
         q, v = plant.split(t, y)
-        return self.send(self._K.C @ self._own(plant, y) + self._K.D @ self._error(t, q, v))
+        return self._command(self._own(plant, y), self._error(t, q, v))
+
+    def _command(self, x: Array, error: Array) -> Command:
+        return self.send(self._K.C @ x + self._K.D @ error)
 
     def _own(self, plant: Plant, y: Array) -> Array:
         return y[plant.model.nq + plant.model.nv :]
@@ -185,10 +193,11 @@ class ContinuousLoop(ControlLoop):
     def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
         outputs, references, commands, states = [], [], [], []
         for instant, state in zip(t, y, strict=True):
-            q, v, a, _ = self.rates(plant, instant, state)
-            outputs.append(plant.measure(self.measurements, instant, q, v, a))
+            q, v = plant.split(instant, state)
+            plant.command = self.command_at(plant, instant, state)
+            outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
             references.append(self.references.read(instant))
-            commands.append(self.command_at(plant, instant, state))
+            commands.append(plant.command)
             states.append(self._own(plant, state))
         return self.rows(t, outputs, references, commands, states)
 

@@ -52,6 +52,7 @@ class Measurements:
         self._zero = np.zeros(model.nv)
         self._sources = [_source(model, name, origin) for name in self.names]
         self._reads = {source.key: source for source in self._sources}
+        self._kinematic = [(k, source) for k, source in enumerate(self._sources) if not source.dynamic]
         self.units = tuple(source.unit for source in self._sources)
         self.dynamic = np.array([source.dynamic for source in self._sources], dtype=bool)
 
@@ -62,9 +63,12 @@ class Measurements:
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
-        reads = ((key, source) for key, source in self._reads.items() if not source.dynamic)
-        values = {key: source.read(q, v, self._zero, None, None, None) for key, source in reads}
-        return np.array([0.0 if source.dynamic else values[source.key][source.entry] for source in self._sources])
+        outputs, values = np.zeros(len(self._sources)), {}
+        for k, source in self._kinematic:
+            if source.key not in values:
+                values[source.key] = source.read(q, v, self._zero, None, None, None)
+            outputs[k] = values[source.key][source.entry]
+        return outputs
 
 
 def _source(model: Model, name: str, origin: Array) -> _Source:

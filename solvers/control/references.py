@@ -12,6 +12,7 @@ from titop.blocks.errors import Finding, ModelError
 from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import SignalTable
+from titop.solvers.interpolated import Interpolated
 
 
 class References:
@@ -66,9 +67,7 @@ def _function(where: str, value: Any, times: Array, shape: tuple[int, ...]) -> C
         numbers = numbers[:, None]
     if numbers is not None and numbers.ndim == len(shape) + 1:
         samples = _read(where, numbers, (len(times), *shape))
-        if shape:
-            return lambda t: np.array([np.interp(t, times, column) for column in samples.T])
-        return lambda t: np.interp(t, times, samples)
+        return Interpolated(times, samples)
     constant = _read(where, value, shape)
     return lambda t: constant
 

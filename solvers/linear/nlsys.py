@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,9 @@ import numpy as np
 from titop.blocks.block import complex_step
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.arguments import read_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.inputs import Place
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.linearisation import Points, motions
 from titop.solvers.linear.linearize import named_system
@@ -20,6 +23,7 @@ from titop.solvers.linear.reduction import Reduction, closure_slopes
 from titop.solvers.linear.signals import exported, state_signals, table_of
 from titop.solvers.linear.variation import Snapshot, Variation
 from titop.solvers.model import Model
+from titop.solvers.prepared import PreparedDynamics
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem, StateSpace
@@ -35,15 +39,26 @@ def nonlinear_system(model: Model, inputs: Any, outputs: Any = None, point: Any 
 
 
 class Acting(NamedTuple):
-    """A state with what acts on it."""
+    """A state with what acts on it: a model's arguments, as they are; and the dynamics, at whose places the wrenches act."""
 
     model: Model
+    dynamics: PreparedDynamics
     q: Array
     v: Array
-    tau: Array
-    u: Array | None
-    wrenches: dict[str, Array] | None
     a: Array
+    tau: Array
+    inputs: Array
+    ports: dict[str, Array]
+
+    @property
+    def u(self) -> Array | None:
+        """Inputs of the actuators (nu), None where they do nothing."""
+        return self.inputs if self.inputs.any() else None
+
+    @property
+    def wrenches(self) -> dict[str, Array] | None:
+        """Wrenches by port, None for none."""
+        return self.ports or None
 
 
 class Plant:
@@ -71,7 +86,25 @@ class Plant:
             outputs = [signal.path for signal in self.states]
         self.readings = read_outputs(self.model, outputs, self.drives)
         self.origin = self._origin()
-        self._changed: tuple[tuple[tuple[str, float], ...], Model] = ((), self.model)
+        self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.drives.signals)
+        self._ports, self._resting, self._targets = self._acting_at_rest()
+        self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]
+        self._kept = threading.local()  # the places' wrenches are those of one state
+
+    def _acting_at_rest(self) -> tuple[tuple[str, ...], Array, Array]:
+        """Return ports on which wrenches act; all that acts, ``[a; tau; u; wrenches]``; and where in it the inputs stand."""
+        point, nv, nu = self.point, self.model.nv, self.model.nu
+        given = point.wrenches or {}
+        pushed = [drive.port for drive in self.drives.channels if drive.kind == "wrench"]
+        ports = tuple(dict.fromkeys([*given, *pushed]))
+        u = np.zeros(nu) if point.u is None else point.u
+        resting = [np.zeros(nv), point.tau, u, *(given.get(port, np.zeros(6)) for port in ports)]
+        starts = {"acceleration": 0, "effort": nv, "actuator": 2 * nv, "wrench": 2 * nv + nu}
+        targets = [
+            starts[drive.kind] + drive.entry + (6 * ports.index(drive.port) if drive.kind == "wrench" else 0)
+            for drive in self.drives.channels
+        ]
+        return ports, np.concatenate(resting), np.array(targets, dtype=int)
 
     def _origin(self) -> Array:
         origin, names = self.model.neutral(), self.model.assembly
@@ -81,38 +114,47 @@ class Plant:
                 origin[where] = self.point.q[where]
         return origin
 
-    def acting(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Acting:
-        """Return the state and what acts on it, from x and the inputs w."""
-        model, nv = self._with(params or {}), self.model.nv
-        tau, a = self.point.tau.copy(), np.zeros(nv)
-        u = np.zeros(model.nu) if self.point.u is None else self.point.u.copy()
-        wrenches = {port: wrench.copy() for port, wrench in (self.point.wrenches or {}).items()}
-        for value, drive in zip(w, self.drives.channels, strict=True):
-            if drive.kind == "wrench":
-                wrenches.setdefault(drive.port, np.zeros(6))[drive.entry] = value
-            else:
-                {"effort": tau, "actuator": u, "acceleration": a}[drive.kind][drive.entry] = value
-        inputs = u if u.any() else None
-        return Acting(model, model.integrate(self.origin, x[:nv]), np.array(x[nv:]), tau, inputs, wrenches or None, a)
+    def acting(self, x: Any, w: Any, params: Mapping[str, float] | None = None) -> Acting:
+        """Return the state and what acts on it, from x and the inputs w.
 
-    def _with(self, params: Mapping[str, float]) -> Model:
-        """Return the model with changed parameters, the last one kept."""
-        key = tuple(sorted(params.items()))
-        if key != self._changed[0]:
-            self._changed = key, self.model.changed(dict(params))[0] if key else self.model
-        return self._changed[1]
+        Raises
+        ------
+        ModelError
+            For wrong lengths and entries that are not finite.
+        """
+        (model, dynamics), nv, nu = self._with(params or {}), self.model.nv, self.model.nu
+        x, w = read_state("x", x, self._names[0]), read_state("u", w, self._names[1])
+        given = self._resting.copy()
+        given[self._targets] = w
+        u, wrenches = given[2 * nv : 2 * nv + nu], given[2 * nv + nu :].reshape(-1, 6)
+        dynamics.wrenches[: len(wrenches)] = wrenches
+        if nu:
+            dynamics.wrenches[len(wrenches) :] = model.inputs.wrenches(u)
+        ports = dict(zip(self._ports, wrenches, strict=True))
+        return Acting(
+            model, dynamics, model._moved(self.origin, x[:nv]), x[nv:].copy(), given[:nv], given[nv : 2 * nv], u, ports
+        )
+
+    def _with(self, params: Mapping[str, float]) -> tuple[Model, PreparedDynamics]:
+        """Return the model with changed parameters, and its dynamics, the last ones of each thread kept."""
+        key, kept = tuple(sorted(params.items())), self._kept
+        if key != getattr(kept, "key", None):
+            model = self.model.changed(dict(params))[0] if key else self.model
+            kept.key, kept.pair = key, (model, model.prepared(self._places, self.drives.prescribed))
+        return kept.pair  # type: ignore[no-any-return]
 
     def dynamics(self, at: Acting) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
-        if self.drives.prescribed.any():
-            names = self.drives.imposed_names
-            return at.model.hybrid_dynamics(at.q, at.v, at.tau, at.a, names, at.wrenches, at.u)
-        return at.model.forward_dynamics(at.q, at.v, at.tau, at.wrenches, u=at.u), at.tau
+        motors = at.model.inputs.motors.dot(at.inputs)
+        a, efforts = at.dynamics.dynamics(at.q, at.v, at.tau + motors, at.a)
+        return a, np.where(self.drives.prescribed, efforts - motors, at.tau)
 
     def rates(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return dx/dt."""
         at = self.acting(x, w, params)
-        return np.concatenate([self.model.difference_slopes(x[: self.model.nv]) @ at.v, self.dynamics(at)[0]])
+        efforts = at.tau + at.model.inputs.motors.dot(at.inputs)
+        rates = self.model.displacement_rate(x[: self.model.nv], at.v)
+        return np.concatenate([rates, at.dynamics.accelerations(at.q, at.v, efforts, at.a)])
 
     def outputs(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return the outputs."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -41,13 +43,14 @@ class PrescribedMotion:
     ) -> None:
         self.names = list(functions)
         self.mask = coordinate_mask(self.names, model.coordinate_names, model.assembly.v_slices)
-        self._nv = model.nv
         self._parts: list[tuple[Callable[[float], Any], slice, slice]] = []
         for name, function in functions.items():
             q, v = self._where(model, name)
             _check_knots(name, function, span)
             motion = _with_derivatives(function)
             self._parts.append((_checked(name, motion, q.stop - q.start, v.stop - v.start), q, v))
+        self._nowhere = np.zeros(model.nv)
+        self._last: tuple[float, list[tuple[Array, Array, Array]]] = np.nan, []
 
     @staticmethod
     def _where(model: Model, name: str) -> tuple[slice, slice]:
@@ -70,16 +73,24 @@ class PrescribedMotion:
         if not self._parts:
             return q, v
         q, v = q.copy(), v.copy()
-        for function, where_q, where_v in self._parts:
-            q[where_q], v[where_v], _ = function(t)
+        for (position, rate, _), (_, where_q, where_v) in zip(self._at(t), self._parts, strict=True):
+            q[where_q], v[where_v] = position, rate
         return q, v
 
     def acceleration(self, t: float) -> Array:
         """Return accelerations (nv), zero where nothing is prescribed."""
-        a = np.zeros(self._nv)
-        for function, _, where_v in self._parts:
-            a[where_v] = function(t)[2]
+        if not self._parts:
+            return self._nowhere
+        a = self._nowhere.copy()
+        for (_, _, second), (_, _, where_v) in zip(self._at(t), self._parts, strict=True):
+            a[where_v] = second
         return a
+
+    def _at(self, t: float) -> list[tuple[Array, Array, Array]]:
+        """Return position, velocity and acceleration of each motion; asked for them twice, calls the functions once."""
+        if t != self._last[0]:
+            self._last = t, [function(t) for function, _, _ in self._parts]
+        return self._last[1]
 
 
 def _check_knots(name: str, function: Any, span: tuple[float, float]) -> None:
@@ -101,14 +112,36 @@ def _with_derivatives(function: Any) -> Callable[[float], Any]:
     if not hasattr(function, "derivative"):
         check_function("prescribed", function, "t")
         return function
+    from scipy.interpolate import PPoly
+
+    if isinstance(function, PPoly) and type(function).__call__ is PPoly.__call__:
+        return _Piecewise(function)
     rate, second = function.derivative(1), function.derivative(2)
     return lambda t: (function(t), rate(t), second(t))
+
+
+class _Piecewise:
+    """Position, velocity and acceleration of a piecewise polynomial of scipy's, all at once, within its knots."""
+
+    def __init__(self, function: Any) -> None:
+        orders, pieces, *shape = function.c.shape
+        self._coefficients = np.zeros((pieces, 3, *shape, orders))  # the constants first
+        for k, c in enumerate((function.c, function.derivative(1).c, function.derivative(2).c)):
+            self._coefficients[:, k, ..., : len(c)] = np.moveaxis(c[::-1], 0, -1)
+        self._knots, self._powers = function.x.tolist(), np.arange(orders)
+
+    def __call__(self, t: float) -> Any:
+        piece = min(max(bisect_right(self._knots, t) - 1, 0), len(self._coefficients) - 1)
+        values = self._coefficients[piece] @ (t - self._knots[piece]) ** self._powers
+        return values.tolist() if values.ndim == 1 else list(values)
 
 
 def _checked(name: str, function: Callable[[float], Any], nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
     def checked(t: float) -> tuple[Array, Array, Array]:
         value = function(t)
         if isinstance(value, tuple | list) and len(value) == 3:
+            if nq == 1 and all(isinstance(part, float) for part in value) and isfinite(sum(value)):
+                return tuple(value)
             position, rate, second = (np.atleast_1d(np.asarray(part, dtype=float)) for part in value)
             finite = all(np.isfinite(part).all() for part in (position, rate, second))
             if position.shape == (nq,) and rate.shape == second.shape == (nv,) and finite:

@@ -336,3 +336,23 @@ def test_a_closure_of_no_kind_is_refused() -> None:
     s.close_loop("world", body, type("Mine", (Closure,), {})("mine"))
     with pytest.raises(tt.ModelError, match="not-a-closure"):
         s.resolve()
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("by", ["class", "instance"])
+def test_configurations_move_as_a_joint_of_ones_own_says(engine: str, by: str) -> None:
+    """A hinge whose angle stays within half a turn, beside one of titop's whose angle does not."""
+
+    def wrapped(self: Any, q: Array, dq: Array) -> Array:
+        return (q + dq + np.pi) % (2 * np.pi) - np.pi
+
+    hinge = tt.Revolute("mine")
+    if by == "class":
+        hinge = subclass(hinge, integrate=wrapped)
+    else:
+        hinge.integrate = wrapped.__get__(hinge)
+    s = tt.System("two")
+    for joint in (tt.Revolute("plain"), hinge):
+        s.connect("world", tt.RigidBody(f"at_{joint.name}", 1.0, inertia=1.0), joint)
+    moved = s.resolve(engine).integrate([3.0, 3.0], [1.0, 1.0])
+    np.testing.assert_allclose(moved, [4.0, 4.0 - 2 * np.pi], rtol=1e-15)

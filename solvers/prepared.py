@@ -1,0 +1,67 @@
+"""Dynamics for integrators, which ask thousands of times for the same: all is checked once, when a run begins.
+
+What comes out is looked at every time, so that numbers that are not finite cannot pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titop.blocks.spatial import Array
+from titop.solvers.inputs import Place, Push
+from titop.solvers.loops import closed_dynamics
+
+if TYPE_CHECKING:
+    from titop.solvers.dynamics import Dynamics
+
+
+class PreparedDynamics:
+    """The dynamics of a model in one causality, wrenches acting at the same places all the time.
+
+    Arguments of the methods are float arrays that are not checked: `q` (nq) with unit quaternions; `v`, all efforts `tau` and
+    imposed accelerations `a` (nv), read where the motion is free and where it is imposed. States may be a little open.
+
+    Parameters
+    ----------
+    model : Dynamics
+    places : sequence of Place
+    imposed : (nv,) bool array
+        Coordinates whose motion is imposed.
+
+    Attributes
+    ----------
+    wrenches : (n, 6) array
+        What acts at the places: callers write into it.
+    rank : int
+        How many constraints act on the coordinates whose motion is free: callers set it.
+    """
+
+    def __init__(self, model: Dynamics, places: Sequence[Place], imposed: Array) -> None:
+        self.model, self.places, self.imposed = model, places, imposed
+        self.wrenches = np.zeros((len(places), 6))
+        self.rank = 0
+
+    def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        """Return ``[dq/dt; dv/dt]`` (nq + nv)."""
+        return np.concatenate([self.model.configuration_rate(q, v), self.accelerations(q, v, tau, a)])
+
+    def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        """Return all accelerations (nv)."""
+        if not self.model.is_constrained:
+            return self.dynamics(q, v, tau, a)[0]
+        rows, pushes = self.model.constraints(q, v), self._pushes()
+        return closed_dynamics.accelerations(self.model, q, v, a, tau, self.imposed, pushes, rows, self.rank)[0]
+
+    def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return all accelerations and efforts (nv)."""
+        if not self.model.is_constrained:
+            return self.model.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
+        if self.imposed.any():
+            return closed_dynamics.hybrid(self.model, q, v, tau, a, self.imposed, self._pushes(), self.rank)
+        return self.accelerations(q, v, tau, a), tau
+
+    def _pushes(self) -> list[Push]:
+        return [Push(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True)]
