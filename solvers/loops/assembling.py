@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.errors import ConvergenceError
 from titop.blocks.spatial import Array
-from titop.solvers.loops.multipliers import independent_rows, least_solution, least_step
+from titop.solvers.loops.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 
 if TYPE_CHECKING:
     from titop.solvers.loops.closed_loops import ClosedLoops, Constraints
@@ -123,8 +123,9 @@ def _project(
     weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
     x, sizes = x.copy(), model.coordinate_weights[~fixed]
+    least = LeastSolutions(weighted[:, ~fixed] * sizes, rank, model.gear_count)
     for _ in range(2):  # the second time for rounding
-        x[~fixed] += sizes * least_solution(weighted[:, ~fixed] * sizes, target - weighted @ x, rank, model.gear_count)
+        x[~fixed] += sizes * least(target - weighted @ x)
     rest = np.abs(target - weighted @ x)
     scale += np.abs(weighted) @ np.abs(x)
     every = model.coordinate_weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,22 +17,19 @@ class Coupled(NamedTuple):
     columns: NDArray[np.intp]
 
 
-def coupled_blocks(matrix: Array) -> Iterator[Coupled]:
-    """Yield the blocks of a matrix, in the order of their first rows; rows and columns of zeros are in none."""
+def coupled_blocks(matrix: Array) -> list[Coupled]:
+    """Return the blocks of a matrix, in the order of their first rows; rows and columns of zeros are in none."""
     entries = matrix != 0
-    rows_left, columns_left = entries.any(axis=1), np.ones(matrix.shape[1], dtype=bool)
-    for first in range(len(matrix)):
-        if rows_left[first]:
-            yield _block_of(entries, first, rows_left, columns_left)
-
-
-def _block_of(entries: Array, first: int, rows_left: Array, columns_left: Array) -> Coupled:
-    """Return the block of a row; take its rows and columns from those that are left."""
-    rows_before, columns_before = rows_left.copy(), columns_left.copy()
-    rows = np.array([first])
-    while len(rows):
-        rows_left[rows] = False
-        columns = np.flatnonzero(entries[rows].any(axis=0) & columns_left)
-        columns_left[columns] = False
-        rows = np.flatnonzero(entries[:, columns].any(axis=1) & rows_left)
-    return Coupled(np.flatnonzero(rows_before & ~rows_left), np.flatnonzero(columns_before & ~columns_left))
+    blocks: list[tuple[int, list[int]]] = []  # columns as the bits of a number, and rows
+    for row, bits in enumerate(np.packbits(entries, axis=1, bitorder="little")):
+        columns, rows, apart = int.from_bytes(bits.tobytes(), "little"), [row], []
+        if not columns:
+            continue
+        for block in blocks:
+            if block[0] & columns:
+                columns, rows = columns | block[0], block[1] + rows
+            else:
+                apart.append(block)
+        blocks = [*apart, (columns, rows)]
+    in_order = sorted(np.sort(rows).tolist() for _, rows in blocks)
+    return [Coupled(np.array(rows), np.flatnonzero(entries[rows].any(axis=0))) for rows in in_order]

@@ -12,19 +12,21 @@ within a millionth of a singular configuration is taken to be in it; its acceler
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from titop.blocks.spatial import Array
-from titop.solvers.loops.coupling import coupled_blocks
+from titop.solvers.loops.coupling import Coupled, coupled_blocks
 from titop.solvers.loops.following import Following, following
 
 #: Squares: what is left of a row, over the largest row. The kernels hold the same number.
 _DEPENDENT = 1e-12
 #: Rows of which as much is left but for this part are taken in their order: rounding decides nothing. The kernels hold it too.
 _TIE = 1e-9
+#: Rows of a block from which on it saves time to leave those alone that a pivot does not touch.
+_MANY = 30
 
 
 def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0) -> NDArray[np.intp]:
@@ -91,8 +93,13 @@ def _pivots(matrix: Array, rank: int | None, largest: float) -> Iterator[tuple[i
 
     The `largest` square beside which it counts may be that of a row which is not among these.
     """
-    matrix = np.real(matrix)
-    blocks = [_block_pivots(matrix[np.ix_(*block)], block.rows) for block in coupled_blocks(matrix)]
+    return _pivots_of_blocks(np.real(matrix), coupled_blocks(np.real(matrix)), rank, largest)
+
+
+def _pivots_of_blocks(
+    matrix: Array, coupled: Sequence[Coupled], rank: int | None, largest: float
+) -> Iterator[tuple[int, float]]:
+    blocks = [_block_pivots(matrix[np.ix_(*block)], block.rows) for block in coupled]
     for count, (row, most) in enumerate(heapq.merge(*blocks, key=lambda pivot: (-pivot[1], pivot[0]))):
         largest = max(largest, most)
         if count == rank or not most > _DEPENDENT * largest:
@@ -110,8 +117,8 @@ def _block_pivots(rest: Array, numbers: NDArray[np.intp]) -> Iterator[tuple[int,
         if not most > 0:
             return
         shares = rest @ taken / most
-        touched = np.flatnonzero(shares)
-        rest[touched] -= np.outer(shares[touched], taken)
+        touched = np.flatnonzero(shares) if len(rest) > _MANY else slice(None)
+        rest[touched] -= shares[touched, None] * taken
         rest[p] = 0.0
         squares[touched] = (rest[touched] * rest[touched]).sum(axis=1)
 
@@ -146,14 +153,28 @@ def least_solution(matrix: Array, right: Array, rank: int | None = None, gears: 
 
     The last rows may be `gears`: they are solved first, the others by the coordinates that then lead.
     """
-    taken, left = _split(matrix, gears)
-    meshing = taken.least_meshing(right[len(matrix) - gears :])
-    folded, right = taken.folded(matrix[left]), right[left] - matrix[left] @ meshing
-    x = np.zeros((matrix.shape[1], *right.shape[1:]), dtype=np.result_type(matrix, right, float))
-    for rows, columns in _independent_blocks(folded, rank, taken, _longest(matrix)):
-        kept = folded[np.ix_(rows, columns)]
-        x[columns] = kept.T @ np.linalg.solve(kept @ kept.T, right[rows])
-    return meshing + taken.unfolded(x)
+    return LeastSolutions(matrix, rank, gears)(right)
+
+
+class LeastSolutions:
+    """`least_solution` of one matrix for several right-hand sides."""
+
+    def __init__(self, matrix: Array, rank: int | None = None, gears: int = 0) -> None:
+        self._matrix, self._first = matrix, len(matrix) - gears
+        self._taken, self._left = _split(matrix, gears)
+        self._folded, self._parts = self._taken.folded(matrix[self._left]), []
+        for rows, columns in _independent_blocks(self._folded, rank, self._taken, _longest(matrix)):
+            kept = self._folded[np.ix_(rows, columns)]
+            self._parts.append((rows, columns, kept.T, kept @ kept.T))
+
+    def __call__(self, right: Array) -> Array:
+        """Return the x of least norm."""
+        meshing = self._taken.least_meshing(right[self._first :])
+        right = right[self._left] - self._matrix[self._left] @ meshing
+        x = np.zeros((self._matrix.shape[1], *right.shape[1:]), dtype=np.result_type(self._matrix, right, float))
+        for rows, columns, transposed, gram in self._parts:
+            x[columns] = transposed @ np.linalg.solve(gram, right[rows])
+        return meshing + self._taken.unfolded(x)
 
 
 def least_step(matrix: Array, right: Array, cut: float, gears: int = 0) -> Array:
@@ -198,8 +219,9 @@ def _independent_blocks(
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield of the constraints beside the gears that are `taken` out the independent ones of each block, and its columns."""
     chosen, more = np.zeros(len(folded), dtype=bool), None if rank is None else rank - len(taken.gears)
-    chosen[[row for row, _ in _pivots(folded, more, largest)]] = True
-    for rows, columns in coupled_blocks(np.real(folded)):
+    blocks = coupled_blocks(np.real(folded))
+    chosen[[row for row, _ in _pivots_of_blocks(np.real(folded), blocks, more, largest)]] = True
+    for rows, columns in blocks:
         yield rows[chosen[rows]], columns
 
 
