@@ -49,8 +49,8 @@ def _series(coefficients: tuple[float, ...], s: Any) -> Any:
 
 def skew(a: ArrayLike) -> Array:
     """Return the 3x3 matrix of the cross product, ``skew(a) @ b = a x b``."""
-    x, y, z = np.asarray(a)
-    return np.array([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
+    x, y, z = np.asarray(a).tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def rotation_coefficients(s: float) -> tuple[float, float, float]:

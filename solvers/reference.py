@@ -203,6 +203,8 @@ class ReferenceModel(SteppedSlopes):
         """Refuse a state at which a free coordinate moves no inertia."""
         if not all(np.isfinite(state.M).all() and np.isfinite(state.B).all() for state in states):
             raise ModelError(overflow())
+        if imposed.all():
+            return
         lost = find_pivots(self._parts(states), imposed).ratios <= NO_INERTIA
         if lost.any():
             joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
@@ -227,11 +229,10 @@ class ReferenceModel(SteppedSlopes):
         imposed: Array,
         pushes: Sequence[Push],
         bare: bool = False,
-        weightless: bool = False,
     ) -> tuple[Array, Array, list[State]]:
         """Return accelerations, applied efforts and the states of all blocks, for any causality.
 
-        `bare` leaves passive efforts and loads out, `weightless` gravity.
+        `bare` leaves passive efforts and loads out.
         """
         dtype = np.result_type(self._dtype, q, v, a, tau, *(push.wrench for push in pushes))
         passive = np.zeros(self.nv) if bare else self._own_passive_efforts(q, v)
@@ -241,11 +242,21 @@ class ReferenceModel(SteppedSlopes):
         if not bare:
             self.add_interactions(states, q, v)
         self.check_pivots(states, imposed)
+        self._complete(states, v, a, effort, imposed, self.gravity)
+        return a, effort - passive, states
+
+    def _complete(self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array, gravity: Array) -> None:
+        """Write free accelerations into `a`, and efforts of imposed motions into `effort`."""
         hats = self.inward_elimination(states, v, a, effort, imposed)
-        self.outward_accelerations(states, hats, a, effort, imposed, np.zeros(3) if weightless else self.gravity)
+        self.outward_accelerations(states, hats, a, effort, imposed, gravity)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):
             raise ModelError(overflow())
-        return a, effort - passive, states
+
+    def _resting_states(self, q: Array, imposed: Array) -> list[State]:
+        """Return the states of all blocks at rest, nothing but inertia acting."""
+        states = self.outward_kinematics(q, np.zeros(self.nv))
+        self.check_pivots(states, imposed)
+        return states
 
     # -- the model's functions -----------------------------------------------------------------------------------------
 
@@ -289,15 +300,16 @@ class ReferenceModel(SteppedSlopes):
         return self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), pushes)[1]
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
-        rest = np.zeros(self.nv)
-        columns = [
-            self.resolve(q, rest, rest, column, mask, (), bare=True, weightless=True)[0] for column in (rest, *efforts.T)
-        ]
-        return np.array(columns[1:]).reshape(efforts.shape[1], self.nv).T - columns[0][:, None]
+        states, rest = self._resting_states(q, mask), np.zeros(self.nv)
+        response = np.zeros(efforts.shape, np.result_type(self._dtype, q, efforts))
+        for column, a in zip(efforts.T, response.T, strict=True):
+            self._complete(states, rest, a, column.astype(response.dtype), mask, np.zeros(3))
+        return response
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         states = self.outward_kinematics(q, v)
-        jacobians, at_rest = self._element_jacobians(states), self._accelerations_at_rest(states)
+        jacobians = self._element_jacobians(states)
+        at_rest = self._accelerations(states, np.zeros(self.nv), np.zeros(6))
         parts = []
         for loop in self.rigid_loops:
             ports = (loop.first, loop.second)
@@ -308,12 +320,9 @@ class ReferenceModel(SteppedSlopes):
             for ref, rate in zip(ports, rates, strict=True):
                 k = self._index[ref.block.name]
                 node = self.nodes[k]
-                rotation, position, subspace, gamma = _port_kinematics(node.block, ref.name, q[node.q], v[node.v], states[k].V)
-                onto = twist_transport(rotation, position)
-                at_port = onto @ jacobians[k]
-                at_port[:, node.v] = at_port[:, node.v] + subspace
-                jacobian = jacobian + rate @ at_port
-                bias = bias + rate @ (onto @ at_rest[k] + gamma)
+                rotation, position, _, gamma = _port_kinematics(node.block, ref.name, q[node.q], v[node.v], states[k].V)
+                jacobian = jacobian + rate @ self._port_jacobian(states, jacobians, q, ref.block.name, ref.name)
+                bias = bias + rate @ (twist_transport(rotation, position) @ at_rest[k] + gamma)
             parts.append(Constraints(loop.closure.error(*relative), jacobian, bias))
         parts += [Constraints(gear.error(q), gear.jacobian(self.nv), np.zeros(1)) for gear in self.gear_constraints]
         if not parts:
@@ -329,27 +338,30 @@ class ReferenceModel(SteppedSlopes):
             jacobians.append(own)
         return jacobians
 
-    def _accelerations_at_rest(self, states: list[State]) -> list[Array]:
-        """Return the accelerations of all blocks where no coordinate is accelerated."""
-        at_rest = [np.zeros(6)]
+    def _accelerations(self, states: list[State], a: Array, base: Array) -> list[Array]:
+        """Return the accelerations of all blocks, that of the world given as `base`."""
+        accelerations = [base]
         for node, state in zip(self.nodes[1:], states[1:], strict=True):
-            at_rest.append(state.B[:, :6] @ at_rest[node.parent] + state.gamma)
-        return at_rest
+            of_parent = np.concatenate([accelerations[node.parent], a[self.nodes[node.parent].v]])
+            accelerations.append(state.B @ of_parent + state.gamma)
+        return accelerations
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         return self.resolve(q, v, np.zeros(self.nv), np.zeros(self.nv), np.ones(self.nv, dtype=bool), (), bare=True)[1]
 
     def mass_matrix(self, q: Any) -> Array:
-        q = self._read_q(q)
-        rest, imposed = np.zeros(self.nv), np.ones(self.nv, dtype=bool)
-        units = (rest, *np.eye(self.nv))
-        columns = [self.resolve(q, rest, unit, rest, imposed, (), bare=True, weightless=True)[1] for unit in units]
-        return np.array(columns[1:]).reshape(self.nv, self.nv).T - columns[0][:, None]
+        q, imposed = self._read_q(q), np.ones(self.nv, dtype=bool)
+        states, rest = self._resting_states(q, imposed), np.zeros(self.nv)
+        matrix = np.zeros((self.nv, self.nv), np.result_type(self._dtype, q))
+        for unit, efforts in zip(np.eye(self.nv, dtype=matrix.dtype), matrix.T, strict=True):
+            self._complete(states, rest, unit, efforts, imposed, np.zeros(3))
+        return matrix
 
     def jacobian(self, port: str, q: Any) -> Array:
         port, q = self._read_port(port), self._read_q(q)
-        rest = np.zeros(self.nv)
-        return np.array([self.port_motion(port, q, unit, rest).twist for unit in np.eye(self.nv)]).reshape(self.nv, 6).T
+        states = self._resting_states(q, np.ones(self.nv, dtype=bool))
+        block, name = self.ports[port]
+        return self._port_jacobian(states, self._element_jacobians(states), q, block, name)
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), pushes)
@@ -391,17 +403,27 @@ class ReferenceModel(SteppedSlopes):
         return self._center(moment, mass)
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
-        imposed = np.ones(self.nv, dtype=bool)
-        _, _, states = self.resolve(q, v, a, np.zeros(self.nv), imposed, (), bare=True)
+        states = self.outward_kinematics(q, v)
+        self.check_pivots(states, np.ones(self.nv, dtype=bool))
         block, name = self.ports[port]
-        node, state = self.nodes[self._index[block]], states[self._index[block]]
+        k = self._index[block]
+        node, state = self.nodes[k], states[k]
+        acceleration = self._accelerations(states, a, np.concatenate([-self.gravity, np.zeros(3)]))[k]
         rotation, position, subspace, gamma = _port_kinematics(node.block, name, q[node.q], v[node.v], state.V)
         onto = np.hstack([twist_transport(rotation, position), subspace])
         return PortMotion(
             *self._port_pose(states, q, block, name),
             onto @ np.concatenate([state.V, v[node.v]]),
-            onto @ np.concatenate([state.A, a[node.v]]) + gamma,
+            onto @ np.concatenate([acceleration, a[node.v]]) + gamma,
         )
+
+    def _port_jacobian(self, states: list[State], jacobians: list[Array], q: Array, block: str, port: str | None) -> Array:
+        """Return the Jacobian (6 x nv) of a port's twist from those of all blocks."""
+        node, k = self.nodes[self._index[block]], self._index[block]
+        rotation, position, subspace, _ = _port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
+        jacobian = twist_transport(rotation, position) @ jacobians[k]
+        jacobian[:, node.v] = jacobian[:, node.v] + subspace
+        return jacobian
 
     def _port_pose(self, states: list[State], q: Array, block: str, port: str | None) -> tuple[Array, Array]:
         node, state = self.nodes[self._index[block]], states[self._index[block]]
