@@ -148,12 +148,17 @@ class Differentiable(Dynamics):
         MotionDerivatives
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        port = self._read_port(port)
-        S, twist_by_q, by_q, by_v = self.motion_slopes([port], q, v, a)[0]
-        gravity = self.pose(port, q)[0].T @ self.gravity
-        by_q = by_q.copy()
-        by_q[:3] += skew(gravity) @ S[3:]
-        return MotionDerivatives(S, twist_by_q, by_q, by_v)
+        return self._motion_derivatives([self._read_port(port)], q, v, a)[0]
+
+    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
+        """Return the `motion_derivatives` of several ports."""
+        results = []
+        for port, (S, twist_by_q, by_q, by_v) in zip(ports, self.motion_slopes(ports, q, v, a), strict=True):
+            gravity = self.pose(port, q)[0].T @ self.gravity
+            by_q = by_q.copy()
+            by_q[:3] += skew(gravity) @ S[3:]
+            results.append(MotionDerivatives(S, twist_by_q, by_q, by_v))
+        return results
 
     def inverse_dynamics_sensitivities(
         self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None

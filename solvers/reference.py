@@ -403,18 +403,27 @@ class ReferenceModel(SteppedSlopes):
         return self._center(moment, mass)
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        return self.port_motions([port], q, v, a)[0]
+
+    def port_motions(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[PortMotion]:
         states = self.outward_kinematics(q, v)
         self.check_pivots(states, np.ones(self.nv, dtype=bool))
+        accelerations = self._accelerations(states, a, np.concatenate([-self.gravity, np.zeros(3)]))
+        return [self._port_motion(states, accelerations, port, q, v, a) for port in ports]
+
+    def _port_motion(
+        self, states: list[State], accelerations: list[Array], port: str, q: Array, v: Array, a: Array
+    ) -> PortMotion:
         block, name = self.ports[port]
         k = self._index[block]
         node, state = self.nodes[k], states[k]
-        acceleration = self._accelerations(states, a, np.concatenate([-self.gravity, np.zeros(3)]))[k]
         rotation, position, subspace, gamma = _port_kinematics(node.block, name, q[node.q], v[node.v], state.V)
         onto = np.hstack([twist_transport(rotation, position), subspace])
         return PortMotion(
-            *self._port_pose(states, q, block, name),
+            state.rotation @ rotation,
+            state.position + state.rotation @ position,
             onto @ np.concatenate([state.V, v[node.v]]),
-            onto @ np.concatenate([acceleration, a[node.v]]) + gamma,
+            onto @ np.concatenate([accelerations[k], a[node.v]]) + gamma,
         )
 
     def _port_jacobian(self, states: list[State], jacobians: list[Array], q: Array, block: str, port: str | None) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.block import complex_step
 from titop.blocks.spatial import Array
 from titop.solvers.derivatives import HybridDerivatives
+from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.branch import rank_near
@@ -51,16 +52,19 @@ class SteppedSlopes(Model):
 
         return _split_columns(complex_step(at, np.zeros(3 * self.nv)), 3)
 
-    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
-        def motion(x: Array, port: str) -> Array:
-            dq, dv = x.reshape(2, self.nv)
-            return np.array(self.port_motion(port, self.integrate(q, dq), v + dv, a)[2:])
+    @abstractmethod
+    def port_motions(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[PortMotion]:
+        """Return the motions of several ports."""
 
-        results = []
-        for port in ports:
-            by_q, by_v = np.split(complex_step(partial(motion, port=port), np.zeros(2 * self.nv)), 2, axis=2)
-            results.append(np.array([by_v[0], by_q[0], by_q[1], by_v[1]]))
-        return results
+    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        def motions(x: Array) -> Array:
+            dq, dv = x.reshape(2, self.nv)
+            return np.array([motion[2:] for motion in self.port_motions(ports, self.integrate(q, dq), v + dv, a)])
+
+        if not ports:
+            return []
+        slopes = [np.split(by_both, 2, axis=2) for by_both in complex_step(motions, np.zeros(2 * self.nv))]
+        return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in slopes]
 
     def _hybrid_derivatives(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]

@@ -202,24 +202,33 @@ def test_flexible_bodies(function: str) -> None:
     # forward: those of inverse dynamics, solved with a mass matrix of condition 8e4 (scaled to a diagonal of ones)
     solved = np.finfo(float).eps * np.linalg.cond(scale[:, None] * M * scale) if function == "forward" else 0.0
     assert error(found, expected) < TOLERANCE + solved
-    for port in model.port_names:
-        found, expected = (m.motion_derivatives(port, q, v, a) for m in (model, reference))
-        assert error(found, expected) < TOLERANCE
+    assert motion_error(model, reference, q, v, a) < TOLERANCE
+
+
+def motion_error(model: tt.Model, reference: tt.Model, q: Array, v: Array, a: Array) -> float:
+    """Return the largest error of the derivatives of all ports' motions; the reference goes through all in one pass."""
+    found = [model.motion_derivatives(port, q, v, a) for port in model.port_names]
+    expected = reference._motion_derivatives(model.port_names, q, v, a)
+    return max(error(*pair) for pair in zip(found, expected, strict=True))
 
 
 def test_motion_of_ports(case: Case) -> None:
-    for port in case.model.port_names:
-        found, expected = (m.motion_derivatives(port, case.q, case.v, case.a) for m in (case.model, case.reference))
-        assert error(found, expected) < TOLERANCE
+    assert motion_error(case.model, case.reference, case.q, case.v, case.a) < TOLERANCE
+
+
+def test_several_ports_move_as_each_alone() -> None:
+    case = Case(3)
+    ports, state = case.model.port_names[-2:], (case.q, case.v, case.a)
+    for model in (case.model, case.reference):
+        for port, together in zip(ports, model._motion_derivatives(ports, *state), strict=True):
+            assert error(together, model.motion_derivatives(port, *state)) < TOLERANCE
 
 
 def test_motion_of_ports_of_blocks_with_own_coordinates() -> None:
     s = soft_system()
     model, reference = s.resolve(), s.resolve("reference")
     q, v, a, _ = random_state(model, np.random.default_rng(1))
-    for port in model.port_names:
-        found, expected = (m.motion_derivatives(port, q, v, a) for m in (model, reference))
-        assert error(found, expected) < SOFT_TOLERANCE
+    assert motion_error(model, reference, q, v, a) < SOFT_TOLERANCE
 
 
 def test_motion_derivatives_are_those_of_the_motion_vector() -> None:
@@ -316,7 +325,7 @@ def actuated_system() -> tt.System:
 def test_every_parameter_against_differences_of_the_model() -> None:
     """Fourth-order differences over the parameter's own scale; rest quaternions, which are not free numbers, are left out."""
     s = actuated_system()
-    model = s.resolve()
+    model, reference = s.resolve(), s.resolve("reference")
     q, v, a, tau = random_state(model, np.random.default_rng(4))
     u = {"drive": 0.7, "jet": 1.3, "push": -0.4}
     names = [name for name in model.parameters() if ".rest.q" not in name]
@@ -328,14 +337,12 @@ def test_every_parameter_against_differences_of_the_model() -> None:
         value = model.parameters()[name][0]
         step = 1e-3 * max(abs(value), 0.01)
 
-        def at(offset: float, name: str = name, value: float = value) -> tuple[Array, Array]:
-            changed = s.resolve("reference")
-            changed = type(changed)(perturbed_assembly(changed.assembly, {name: value + offset}))
-            return changed.inverse_dynamics(q, v, a, u=u), changed.forward_dynamics(q, v, tau, u=u)
+        def at(offset: float, name: str = name, value: float = value) -> Array:
+            changed = type(reference)(perturbed_assembly(reference.assembly, {name: value + offset}))
+            return np.array([changed.inverse_dynamics(q, v, a, u=u), changed.forward_dynamics(q, v, tau, u=u)])
 
-        weights = ((1, 2 / 3), (2, -1 / 12))
-        for k, found in enumerate((inverse[name], forward[name])):
-            change = sum(w * (at(n * step)[k] - at(-n * step)[k]) for n, w in weights) / step
+        changes = sum(w * (at(n * step) - at(-n * step)) for n, w in ((1, 2 / 3), (2, -1 / 12))) / step
+        for found, change in zip((inverse[name], forward[name]), changes, strict=True):
             # truncation of fourth order and the rounding of differences; friction's smoothing (1e-3) is the sharpest scale
             assert np.abs(found - change).max() < 1e-6 * max(1.0, np.abs(change).max()), name
 
