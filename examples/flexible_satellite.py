@@ -45,13 +45,13 @@ def hardest(t: float) -> float:
 
 def smoothest(t: float) -> float:
     """Return the torque of a slew that starts and ends smoothly: torque and its slope vanish there."""
-    p = float(np.clip(t / DURATION, 0.0, 1.0))
+    p = min(max(t / DURATION, 0.0), 1.0)
     return 420 * p**2 * (1 - p) ** 2 * (1 - 2 * p)
 
 
 def sun_tracking(t: float) -> tuple[float, float, float]:
     """Return angle, rate and acceleration of the panels' drives."""
-    phase, rate = np.clip(t / DURATION, 0.0, 1.0), 2 * np.pi / DURATION
+    phase, rate = min(max(t / DURATION, 0.0), 1.0), 2 * np.pi / DURATION
     moving = 0.0 < t < DURATION
     return (
         PANEL_TURN * (phase - np.sin(2 * np.pi * phase) / (2 * np.pi)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -141,6 +142,13 @@ class Model(Differentiable):
         acceleration = motion.acceleration.copy()
         acceleration[:3] += motion.rotation.T @ self.gravity
         return np.concatenate([acceleration, motion.twist, motion.rotation.T @ motion.position]), motion.rotation
+
+    def _position_and_angles(self, port: str, q: Any, sequence: str) -> Array:
+        """Return a port's position (3) in the inertial frame and its Euler angles (3)."""
+        rotation, position = self.pose(port, q)
+        angles = euler_angles(rotation, sequence)
+        warn_of_gimbal_lock(port, angles, sequence)
+        return np.concatenate([position, angles])
 
     def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
         """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
@@ -318,8 +326,8 @@ class Model(Differentiable):
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"
 
 
-#: How near to a gimbal lock (rad) Euler angles are said to be undetermined.
-_NEAR_LOCK = np.radians(0.1)
+#: How near to a gimbal lock (rad) Euler angles are said to be undetermined, and in it.
+_NEAR_LOCK, _LOCKED = np.radians(0.1), 1e-7
 
 
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
@@ -341,10 +349,16 @@ def euler_angles(rotation: Array, sequence: str) -> Array:
     """
     if findings := sequence_findings("sequence", sequence):
         raise ModelError(findings)
-    import warnings
-
-    from scipy.spatial.transform import Rotation
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Gimbal lock", category=UserWarning)
-        return Rotation.from_matrix(rotation).as_euler(sequence)
+    R, (i, j, k) = rotation.tolist(), ("XYZ".index(axis) for axis in sequence)
+    last = 3 - i - j  # the axis that is neither of the first two
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0  # of the permutation (i, j, last)
+    if i == k:
+        away, along = math.hypot(R[i][j], R[i][last]), R[i][i]
+        first, third = (R[j][i], -sign * R[last][i]), (R[i][j], sign * R[i][last])
+    else:
+        away, along = math.hypot(R[i][i], R[i][j]), sign * R[i][last]
+        first, third = (-sign * R[j][last], R[last][last]), (-sign * R[i][j], R[i][i])
+    middle = math.atan2(away, along) if i == k else math.atan2(along, away)
+    if away < _LOCKED:
+        return np.array([math.atan2(sign * R[last][j], R[j][j]), middle, 0.0])
+    return np.array([math.atan2(*first), middle, math.atan2(*third)])

@@ -29,8 +29,7 @@ def read_sensor(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, wrenches: 
     if isinstance(sensor, Gyro):
         return model._turning_motion(str(sensor.target), q, v, a)[0][9:12]
     if isinstance(sensor, PoseSensor):
-        angles = model.motion(str(sensor.target), q, v, a, sensor.sequence)[15:]
-        return np.concatenate([model.pose(str(sensor.target), q)[1], angles])
+        return model._position_and_angles(str(sensor.target), q, sensor.sequence)
     if isinstance(sensor, ReactionSensor):
         return model.reaction(sensor.joint, q, v, a, wrenches, u, tau)
     if isinstance(sensor, Encoder):

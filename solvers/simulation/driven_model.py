@@ -52,6 +52,9 @@ class DrivenModel:
         self.model = model
         self._inputs = read_inputs(model, times, u)
         self._dynamics = self._prepared(u is not None or loop is not None)
+        #: Whether nothing that acts changes but commands, and what acted last by them.
+        self._steady = not self.varying and isinstance(self._efforts, Constant) and isinstance(self._inputs, Constant)
+        self._last: tuple[Command | None, tuple[Array, Any]] | None = None
         functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
         #: Whether what acts is a function that may depend on the state.
         self.feedback = any(callable(function) for function in functions)
@@ -130,6 +133,13 @@ class DrivenModel:
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         """Let wrenches and inputs act; return the efforts, and the motors'."""
+        if not self._steady:
+            return self._let_act(t, q, v)
+        if self._last is None or self._last[0] is not self.command:
+            self._last = self.command, self._let_act(t, q, v)
+        return self._last[1]
+
+    def _let_act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         tau, u, wrenches = self.efforts(t, q, v), self.inputs(t, q, v), self._dynamics.wrenches
         for row, wrench in enumerate(self.varying.values(), start=len(self.constant)):
             wrenches[row] = wrench(t, q, v)
@@ -142,9 +152,8 @@ class DrivenModel:
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        free = not self.varying and not self.motion.mask.any() and not isinstance(self.loop, ContinuousLoop)
-        constant = isinstance(self._efforts, Constant) and isinstance(self._inputs, Constant)
-        if free and constant and isinstance(model, CompiledModel) and model.is_compiled:
+        free = not self.motion.mask.any() and not isinstance(self.loop, ContinuousLoop)
+        if free and self._steady and isinstance(model, CompiledModel) and model.is_compiled:
             tau, u = self.efforts(0.0, *_NOWHERE), self.inputs(0.0, *_NOWHERE)
             return model.loaded(self.constant, u).state_derivative(tau if u is None else tau + model.inputs.motors @ u)
 
@@ -157,7 +166,7 @@ class DrivenModel:
         """Return dy/dt, in closed loop with the rates of a continuous controller's states."""
         if isinstance(self.loop, ContinuousLoop):
             return self.loop.rate(self, t, y)
-        if not all_finite(y):
+        if self.loop is None and not all_finite(y):  # `split` tells what a controller did
             read_state("state", y, (*self.model.configuration_names, *self.model.coordinate_names))
         return self.rate_at(t, *self.split(t, y))
 

@@ -12,6 +12,7 @@ import titop as tt
 from tests.systems import random_state
 from titop.blocks.actuators import Actuator
 from titop.blocks.sensors import Sensor
+from titop.solvers.model import euler_angles
 
 #: Two ways of computing the same sums of a few tens of terms of size ten.
 ROUNDING = {"rtol": 1e-11, "atol": 1e-11}
@@ -309,3 +310,18 @@ def test_angles_near_a_gimbal_lock_are_told(sequence: str, locked: float) -> Non
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             tt.linearize(model, q, outputs=["gyro", "body.w", "body.r", "body.dv"])
+
+
+@pytest.mark.parametrize("sequence", [f"{a}{b}{c}" for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b != c])
+def test_euler_angles_are_scipys(sequence: str) -> None:
+    rng = np.random.default_rng(0)
+    for rotation in Rotation.random(50, random_state=rng):
+        # rounding of rotations, over the distance to a gimbal lock: 0.01 at least here
+        assert euler_angles(rotation.as_matrix(), sequence) == pytest.approx(rotation.as_euler(sequence), abs=1e-13)
+    lock = 0.0 if sequence[0] == sequence[2] else np.pi / 2
+    for away in (0.0, 1e-9, 1e-6, 1e-4):
+        rotation = Rotation.from_euler(sequence, [0.4, lock - away, 0.7])
+        angles = euler_angles(rotation.as_matrix(), sequence)
+        assert (angles[2] == 0.0) == (away < 1e-7)
+        # what the third angle leaves out in a lock, and rounding that the middle angle, a right one, hides
+        assert (Rotation.from_euler(sequence, angles).inv() * rotation).magnitude() < away * (away < 1e-7) + 1e-7
