@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding
 from titop.blocks.joint import ConstantSubspace, Joint, Link, unit_vector
-from titop.blocks.spatial import Array, rotation_exp
+from titop.blocks.spatial import Array, cross, rotation_exp
 
 #: Two directions whose unit vectors have a smaller cross product are parallel.
 PARALLEL = 1e-9
@@ -161,7 +161,7 @@ class Universal(Joint):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
-        if not errors and np.abs(np.cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < PARALLEL:
+        if not errors and np.abs(cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < PARALLEL:
             where, advice = f"{self.name}.axis2", "turn one of the axes"
             errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis1", advice))
         return errors, warnings
@@ -181,7 +181,7 @@ class Universal(Joint):
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return the turning of the first axis in the child's frame."""
         first = self.motion_subspace(port, q)[3:, 0]
-        return np.concatenate([np.zeros(3), -v[1] * v[0] * np.cross(unit_vector(self.axis2), first)])
+        return np.concatenate([np.zeros(3), -v[1] * v[0] * cross(unit_vector(self.axis2), first)])
 
 
 class Planar(Joint):
@@ -208,4 +208,4 @@ class Planar(Joint):
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return the turning of x and y in the child's frame."""
         linear = self.motion_subspace(port, q)[:3, :2] @ v[:2]
-        return np.concatenate([-v[2] * np.cross(np.array([0.0, 0.0, 1.0]), linear), np.zeros(3)])
+        return np.concatenate([-v[2] * cross(np.array([0.0, 0.0, 1.0]), linear), np.zeros(3)])

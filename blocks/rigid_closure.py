@@ -19,7 +19,7 @@ from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, Closure
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joint import unit_vector
-from titop.blocks.spatial import Array, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
+from titop.blocks.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
 
 #: Kinds of closures by the joint that would leave the same freedom, with the names of their constraints.
 KINDS = {
@@ -87,6 +87,7 @@ class RigidClosure(Closure):
         directions: Any = None,
     ) -> None:
         super().__init__(name)
+        self._found: tuple[Any, Rows] | None = None
         self.kind = str(kind) if directions is None else "directions"
         self.axis = self.reader.axis("axis", axis)
         self.axis2 = self.reader.axis("axis2", axis2)
@@ -117,6 +118,13 @@ class RigidClosure(Closure):
     @property
     def rows(self) -> Rows:
         """The constraints as rows of coefficients."""
+        numbers = (self.axis, self.axis2, self.directions)
+        given = self.kind, *(None if array is None else array.tobytes() for array in numbers)
+        if self._found is None or self._found[0] != given:
+            self._found = given, self._find_rows()
+        return self._found[1]
+
+    def _find_rows(self) -> Rows:
         if self.directions is not None:
             columns = (self.directions / np.sqrt((self.directions**2).sum(axis=0))).T
             return _rows(linear=columns[:, :3], rotation=columns[:, 3:])
@@ -160,19 +168,19 @@ class RigidClosure(Closure):
     @staticmethod
     def _angular(rows: Rows, R: Array) -> Array:
         """Return the coefficients (k x 3) of the relative angular velocity w in the errors' rates."""
-        return rows.rotation @ log_jacobian(rotation_log(R)) + np.cross(rows.aligned2, rows.aligned1 @ R)
+        return rows.rotation @ log_jacobian(rotation_log(R)) + cross(rows.aligned2, rows.aligned1 @ R)
 
     def bias(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
         """Return the part (k) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
         rows = self.rows
         w1 = R.T @ V1[3:]  # in the frame of port 2
         w = V2[3:] - w1
-        r_rate = R @ V2[:3] - V1[:3] + np.cross(r, V1[3:])
+        r_rate = R @ V2[:3] - V1[:3] + cross(r, V1[3:])
         phi = rotation_log(R)
-        linear = rows.linear @ (R @ np.cross(w, V2[:3]) + np.cross(r_rate, V1[3:]))
+        linear = rows.linear @ (R @ cross(w, V2[:3]) + cross(r_rate, V1[3:]))
         turn_rate = log_jacobian_rate(phi, log_jacobian(phi) @ w)
-        turning = rows.rotation @ turn_rate @ w + (rows.aligned1 @ R * np.cross(w, np.cross(w, rows.aligned2))).sum(axis=1)
-        return linear + turning + self._angular(rows, R) @ np.cross(w, w1)
+        turning = rows.rotation @ turn_rate @ w + (rows.aligned1 @ R * cross(w, cross(w, rows.aligned2))).sum(axis=1)
+        return linear + turning + self._angular(rows, R) @ cross(w, w1)
 
     # -- checks and parameters -------------------------------------------------------------------------------------------
 
@@ -234,12 +242,12 @@ class RigidClosure(Closure):
 def perpendicular(axis: Array) -> Array:
     """Return two unit vectors (2 x 3) that are perpendicular to a unit vector and to each other."""
     least = np.eye(3)[int(np.argmin(np.abs(np.real(axis))))]
-    first = unit_vector(np.cross(axis, least))
-    return np.array([first, np.cross(axis, first)])
+    first = unit_vector(cross(axis, least))
+    return np.array([first, cross(axis, first)])
 
 
 def _independent(a: Array, b: Array) -> bool:
-    return bool(np.abs(np.cross(unit_vector(a), unit_vector(b))).max() >= _REDUNDANT)
+    return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= _REDUNDANT)
 
 
 def _aligned(rows: Rows, R: Array) -> Array:

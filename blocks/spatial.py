@@ -30,6 +30,8 @@ _HALF_COTANGENT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 
 _ARCTANGENT = (1.0, -1 / 3, 1 / 5, -1 / 7, 1 / 9, -1 / 11, 1 / 13, -1 / 15, 1 / 17, -1 / 19, 1 / 21, -1 / 23, 1 / 25)
 
 _ZERO = np.zeros((3, 3))
+#: For each axis the following one, and the one after it.
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def replaced(array: Array, index: Any, value: Any) -> Array:
@@ -51,6 +53,11 @@ def skew(a: ArrayLike) -> Array:
     """Return the 3x3 matrix of the cross product, ``skew(a) @ b = a x b``."""
     x, y, z = np.asarray(a).tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return the cross products of vectors (..., 3): those of ``np.cross``, in a fourth of its time for few."""
+    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def rotation_coefficients(s: float) -> tuple[float, float, float]:
@@ -92,7 +99,7 @@ def quaternion_log(q: ArrayLike) -> Array:
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the quaternion of the rotation ``R(a) R(b)``."""
     a, b = np.asarray(a), np.asarray(b)
-    vector = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
+    vector = a[3] * b[:3] + b[3] * a[:3] + cross(a[:3], b[:3])
     return np.append(vector, a[3] * b[3] - a[:3] @ b[:3])
 
 

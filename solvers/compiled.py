@@ -186,11 +186,20 @@ class CompiledModel(CompiledSlopes):
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        if not self.is_compiled:  # own coordinates need not be plain
-            return super().configuration_rate(q, v)
         rates = np.empty(self.nq)
-        entries.configuration_rate(self._ints, q, v, rates)
+        self._write_rates(q, v, rates)
         return rates
+
+    def _write_rates(self, q: Array, v: Array, rates: Array) -> None:
+        """Write dq/dt of arguments that need no check."""
+        entries.configuration_rate(self._ints, q, v, rates)
+        for block, in_q, in_v in self._moving_otherwise:
+            rates[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
+
+    @cached_property
+    def _moving_otherwise(self) -> list[Any]:
+        """General blocks whose own coordinates are not plain."""
+        return [part for part in self._plain.others if part[0].name in self._tables.general_names]
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         return self._pushed(pushes)._inverse_work(real(q, "q"), real(v, "v"), real(a, "a"))[0]

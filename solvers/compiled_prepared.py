@@ -28,7 +28,6 @@ class CompiledDynamics(PreparedDynamics):
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
         self._imposes = bool(imposed.any())
-        self._plain = model.is_compiled  # own coordinates are
         self._forward = model._kernel(entries.forward_dynamics).compiled
         self._constrained = model._kernel(closure_entries.constrained_forward).compiled if model.is_constrained else None
         self._loops = -1, np.zeros(0)
@@ -36,10 +35,8 @@ class CompiledDynamics(PreparedDynamics):
         self._work = np.empty((len(model._tables.constants), layout.FORWARD_COLUMNS))
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        if not self._plain:
-            return super().rate(q, v, tau, a)
         rate = np.empty(len(q) + len(v))
-        entries.configuration_rate(self._ints, q, v, rate[: len(q)])
+        self.model._write_rates(q, v, rate[: len(q)])
         rate[len(q) :] = self.accelerations(q, v, tau, a)
         return rate
 

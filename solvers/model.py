@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.checks import sequence_findings
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, cross
 from titop.graph.system import Loop
 from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable
@@ -153,7 +153,7 @@ class Model(Differentiable):
     def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
         """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
         motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
-        return motion.acceleration[:3] + np.cross(motion.twist[3:], motion.twist[:3])
+        return motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
 
     def reaction(
         self,

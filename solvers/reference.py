@@ -301,10 +301,10 @@ class ReferenceModel(SteppedSlopes):
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         states, rest = self._resting_states(q, mask), np.zeros(self.nv)
-        response = np.zeros(efforts.shape, np.result_type(self._dtype, q, efforts))
-        for column, a in zip(efforts.T, response.T, strict=True):
+        response = np.zeros((efforts.shape[1] + 1, self.nv), np.result_type(self._dtype, q, efforts))
+        for column, a in zip((rest, *efforts.T), response, strict=True):
             self._complete(states, rest, a, column.astype(response.dtype), mask, np.zeros(3))
-        return response
+        return (response[1:] - response[0]).T
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         states = self.outward_kinematics(q, v)
@@ -352,10 +352,10 @@ class ReferenceModel(SteppedSlopes):
     def mass_matrix(self, q: Any) -> Array:
         q, imposed = self._read_q(q), np.ones(self.nv, dtype=bool)
         states, rest = self._resting_states(q, imposed), np.zeros(self.nv)
-        matrix = np.zeros((self.nv, self.nv), np.result_type(self._dtype, q))
-        for unit, efforts in zip(np.eye(self.nv, dtype=matrix.dtype), matrix.T, strict=True):
-            self._complete(states, rest, unit, efforts, imposed, np.zeros(3))
-        return matrix
+        efforts = np.zeros((self.nv + 1, self.nv), np.result_type(self._dtype, q))
+        for unit, column in zip((rest, *np.eye(self.nv)), efforts, strict=True):
+            self._complete(states, rest, unit.astype(efforts.dtype), column, imposed, np.zeros(3))
+        return (efforts[1:] - efforts[0]).T
 
     def jacobian(self, port: str, q: Any) -> Array:
         port, q = self._read_port(port), self._read_q(q)

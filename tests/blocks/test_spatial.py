@@ -236,3 +236,10 @@ class TestComplexSafety:
         difference = (function(x + h * along) - function(x - h * along)) / (2 * h)
         # central differences: h^2 times a third derivative of order 1/scale^2, and rounding over h
         np.testing.assert_allclose(exact, difference, atol=1e-7 * np.abs(difference).max() + 1e-15 / h)
+
+
+def test_cross_products_are_numpys() -> None:
+    rng = np.random.default_rng(0)
+    one, several, others = rng.normal(size=3), rng.normal(size=(4, 3)), rng.normal(size=(4, 3)) + 1j
+    for a, b in ((one, one + 1), (one, several), (several, others)):
+        np.testing.assert_array_equal(spatial.cross(a, b), np.cross(a, b))
