@@ -70,18 +70,29 @@ def rotation_coefficients(s: float) -> tuple[float, float, float]:
 
 def rotation_exp(phi: ArrayLike) -> Array:
     """Return the rotation matrix of the rotation vector `phi` (3, rad)."""
-    phi = np.asarray(phi)
-    a, b, _ = rotation_coefficients(phi @ phi)
-    k = skew(phi)
-    return np.eye(3) + a * k + b * k @ k
+    x, y, z = np.asarray(phi).tolist()
+    a, b, _ = rotation_coefficients(x * x + y * y + z * z)
+    return _rodrigues(x, y, z, a, b)
+
+
+def _rodrigues(x: Any, y: Any, z: Any, a: Any, b: Any) -> Array:
+    """Return ``I + a k + b k^2`` with ``k = skew([x, y, z])``."""
+    ax, ay, az, bx, by, bz = a * x, a * y, a * z, b * x, b * y, b * z
+    return np.array(
+        [
+            [1.0 - by * y - bz * z, bx * y - az, bx * z + ay],
+            [bx * y + az, 1.0 - bx * x - bz * z, by * z - ax],
+            [bx * z - ay, by * z + ax, 1.0 - bx * x - by * y],
+        ]
+    )
 
 
 def quaternion_exp(phi: ArrayLike) -> Array:
     """Return the unit quaternion (x, y, z, w) of the rotation vector `phi` (3, rad)."""
-    phi = np.asarray(phi)
-    s = phi @ phi / 4
+    x, y, z = np.asarray(phi).tolist()
+    s = (x * x + y * y + z * z) / 4
     a, b, _ = rotation_coefficients(s)
-    return np.append(0.5 * a * phi, 1 - s * b)
+    return np.array([0.5 * a * x, 0.5 * a * y, 0.5 * a * z, 1 - s * b])
 
 
 def quaternion_log(q: ArrayLike) -> Array:
@@ -98,9 +109,15 @@ def quaternion_log(q: ArrayLike) -> Array:
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the quaternion of the rotation ``R(a) R(b)``."""
-    a, b = np.asarray(a), np.asarray(b)
-    vector = a[3] * b[:3] + b[3] * a[:3] + cross(a[:3], b[:3])
-    return np.append(vector, a[3] * b[3] - a[:3] @ b[:3])
+    (x, y, z, w), (i, j, k, r) = np.asarray(a).tolist(), np.asarray(b).tolist()
+    return np.array(
+        [
+            w * i + r * x + (y * k - z * j),
+            w * j + r * y + (z * i - x * k),
+            w * k + r * z + (x * j - y * i),
+            w * r - (x * i + y * j + z * k),
+        ]
+    )
 
 
 def quaternion_conjugate(q: ArrayLike) -> Array:
@@ -110,9 +127,8 @@ def quaternion_conjugate(q: ArrayLike) -> Array:
 
 def quaternion_matrix(q: ArrayLike) -> Array:
     """Return the rotation matrix of the unit quaternion `q`."""
-    q = np.asarray(q)
-    k = skew(q[:3])
-    return np.eye(3) + 2 * q[3] * k + 2 * k @ k
+    x, y, z, w = np.asarray(q).tolist()
+    return _rodrigues(x, y, z, 2 * w, 2)
 
 
 def matrix_quaternion(matrix: ArrayLike) -> Array:
