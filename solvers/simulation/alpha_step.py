@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array
@@ -125,10 +125,8 @@ class Step:
         matrix = n.share * self.mass + h * n.gamma * slopes.damping + h * h * n.beta * slopes.stiffness @ turn
         jacobian, free = residual.jacobian[self.rows], solver.free
         corner = np.zeros((len(jacobian), len(jacobian)))
-        self.factors = lu_factor(
-            np.block([[matrix[np.ix_(free, free)], -jacobian[:, free].T], [(jacobian @ turn)[:, free], corner]]),
-            check_finite=False,
-        )
+        whole = np.block([[matrix[np.ix_(free, free)], -jacobian[:, free].T], [(jacobian @ turn)[:, free], corner]])
+        *self.factors, _ = dgetrf(whole)  # a singular matrix gives a correction that is not finite
         return residual
 
     def _with_multipliers(self, residual: Residual) -> Residual:
@@ -148,7 +146,7 @@ class Step:
 
     def _solved(self, efforts: Array, opening: Array) -> tuple[Array, Array]:
         free = self.solver.free
-        solution: Any = lu_solve(self.factors, np.concatenate([efforts[free], opening]), check_finite=False)
+        solution: Any = dgetrs(*self.factors, np.concatenate([efforts[free], opening]))[0]
         change = np.zeros(len(free))
         change[free] = solution[: free.sum()]
         return change, solution[free.sum() :]
