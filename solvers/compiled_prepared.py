@@ -24,7 +24,12 @@ class CompiledDynamics(PreparedDynamics):
     def __init__(self, model: CompiledModel, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         loaded = model._pushed([Push(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
-        self._ints, self._floats, self._numbers, self._stages = self._tables = loaded._arrays
+        self._ints, self._floats, self._all_tables, self._tables = (
+            loaded._ints,
+            loaded._floats,
+            loaded._all_tables,
+            loaded._arrays,
+        )
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
         self._imposes = bool(imposed.any())
@@ -47,7 +52,7 @@ class CompiledDynamics(PreparedDynamics):
         if self._constrained is None:
             self.model.raise_for(self._forward(*self._tables, q, v, tau, result))
         else:
-            self.model.raise_for(self._constrained(self.model._tables.tree, self._acting(), *self._tables, q, v, tau, result))
+            self.model.raise_for(self._constrained(*self._acting(), *self._tables, q, v, tau, result))
         return result
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
@@ -56,13 +61,13 @@ class CompiledDynamics(PreparedDynamics):
         if self.model.is_constrained:
             return super().dynamics(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
-        self.model.raise_for(entries.outward(*self._tables, q, v, self._law, self._work))
+        self.model.raise_for(entries.outward(*self._all_tables, q, v, self._law, self._work))
         status = entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self.model.raise_for(status)
         return a, tau
 
-    def _acting(self) -> Array:
-        """Return the table that tells how many constraints act."""
+    def _acting(self) -> tuple[Array, Array]:
+        """Return the tables that tell which coordinates the constraints move, and how many act."""
         if self._loops[0] != self.rank:
             self._loops = self.rank, self.model._loops(self.rank, held=True)
-        return self._loops[1]
+        return self.model._constraint_tables[1], self._loops[1]

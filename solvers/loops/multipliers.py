@@ -162,9 +162,9 @@ class LeastSolutions:
     def __init__(self, matrix: Array, rank: int | None = None, gears: int = 0) -> None:
         self._matrix, self._first = matrix, len(matrix) - gears
         self._taken, self._left = _split(matrix, gears)
-        self._folded, self._parts = self._taken.folded(matrix[self._left]), []
-        for rows, columns in _independent_blocks(self._folded, rank, self._taken, _longest(matrix)):
-            kept = self._folded[np.ix_(rows, columns)]
+        folded, self._parts = self._taken.folded(matrix[self._left]), []
+        for rows, columns in _independent_blocks(folded, rank, self._taken, _longest(matrix)):
+            kept = folded[np.ix_(rows, columns)]
             self._parts.append((rows, columns, kept.T, kept @ kept.T))
 
     def __call__(self, right: Array) -> Array:
