@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.errors import Finding, ModelError
-from titop.solvers.kernels import cache, closure_entries, derivative_entries, entries
+from titop.solvers.kernels import cache, calling, closure_entries, derivative_entries, entries
 from titop.solvers.kernels.kernel import Kernel, Pair, Unit
 from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.workers import spread
@@ -36,10 +36,14 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     Raises
     ------
     ModelError
-        If there is no folder to keep machine code in, if it does not keep it, or if a process dies.
+        If there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels are called
+        through numba (see ``TITOP_CALLS`` in the README).
     """
     from tqdm import tqdm
 
+    if reason := calling.obstacle():
+        advice = "nothing needs to be done: every process compiles what it uses"
+        raise ModelError(Finding("not-native", "kernels", reason, "a Python whose objects titop reads itself", advice))
     if cache.cache_folder() is None:
         advice = "set TITOP_CACHE_DIR to a folder of your own"
         raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))

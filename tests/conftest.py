@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from titop.solvers.compile_ahead import compile_ahead
+from titop.solvers.kernels import calling
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before tests are spread over processes, compile all that several of them would compile at the same time."""
-    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+    if calling.obstacle() is None and getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         compile_ahead()

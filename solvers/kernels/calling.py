@@ -2,12 +2,14 @@
 
 It follows CPython's fast convention (``METH_FASTCALL``) and reads NumPy arrays where they lie in memory; that makes a call
 cost about as much as one from C++. The layouts that it relies on are those of CPython's and NumPy's binary interfaces;
-`check_layout` compares them with an array before the first compilation.
+`obstacle` compares them with an array; where they are others, kernels are called through numba (`dispatching`).
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -291,8 +293,24 @@ def _string(name: str, text: str) -> str:
     return f'@{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
 
 
-def check_layout() -> None:
-    """Raise a `RuntimeError` if arrays do not lie in memory as the functions above read them."""
+#: Set to ``numba``, it lets Python call kernels through numba's own functions.
+SETTING = "TITOP_CALLS"
+
+
+@functools.cache
+def obstacle() -> str | None:
+    """Return why the functions above cannot be used in this process, or None where they can."""
+    if os.environ.get(SETTING) == "numba":
+        return f"{SETTING} is set to numba"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return "Python runs without its global lock"
+    if not is_layout_known():
+        return f"arrays of NumPy {np.__version__} lie in memory as titop does not know"
+    return None
+
+
+def is_layout_known() -> bool:
+    """Tell whether arrays lie in memory as the functions above read them."""
     array = np.zeros((2, 3))
 
     def at(place: int, offset: int, kind: Any = ctypes.c_size_t) -> int:
@@ -310,5 +328,4 @@ def check_layout() -> None:
         extents = at(place, _EXTENTS)
         yield (at(extents, 0), at(extents, 8)) == array.shape
 
-    if not all(is_known()):  # one after the other: an address is followed only where those before it were right
-        raise RuntimeError(f"titop does not know the memory layout of NumPy {np.__version__}'s arrays on this Python")
+    return all(is_known())  # one after the other: an address is followed only where those before it were right

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
 
-from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, check_layout, python_function, stage_function
+from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, obstacle, python_function, stage_function
 from titop.solvers.kernels.loading import WITH_NUMBA
 from titop.solvers.kernels.parts import PartCompiler, linked, optimise
 from titop.solvers.kernels.signatures import Signature
@@ -30,6 +30,9 @@ _HELPER: dict[str, Any] = {
     "_nrt": False,  # no counting of references: helpers may not allocate, entries pass them their arrays
 }
 
+#: Helpers of kernels that numba calls itself.
+_DISPATCHED = {name: value for name, value in _HELPER.items() if name != "pipeline_class"}
+
 #: What kernels may call of the C library, which every Python process has.
 _C_LIBRARY = {"memcpy", "memmove", "memset", "fabs", "floor", "ceil", "fmod", "sqrt", "cbrt", "hypot", "pow"}
 _C_LIBRARY |= {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh"}
@@ -38,7 +41,7 @@ _C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Return numba's form of a function that becomes part of the kernels that call it."""
-    return njit(**_HELPER)(function)
+    return njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function)
 
 
 def allocating(function: Callable[..., Any]) -> Any:
@@ -65,7 +68,6 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature, 
 
     It needs only Python and the C library. Stages may need more, which numba has: they begin with `loading.WITH_NUMBA`.
     """
-    check_layout()
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from titop.blocks.garbage import collection_paused
-from titop.solvers.kernels import cache
+from titop.solvers.kernels import cache, calling
 from titop.solvers.kernels.calling import python_function, stage_function
 from titop.solvers.kernels.loading import load, load_address
 from titop.solvers.kernels.signatures import INTEGER, Signature, Type
@@ -96,8 +96,14 @@ class Kernel(Unit):
         """The compiled function."""
         with _lock:
             if self._loaded is None:
-                self._loaded = load(self.name, self.code())
+                self._loaded = load(self.name, self.code()) if _is_native() else self._dispatched()
             return self._loaded
+
+    def _dispatched(self) -> Callable[..., Any]:
+        with _Announcement(self.title, kept=False):
+            from titop.solvers.kernels.dispatching import dispatched  # loads numba
+
+            return dispatched(self.function, self.signature)
 
     def __call__(self, *arguments: Any) -> Any:
         return (self._loaded or self.compiled)(*arguments)
@@ -116,8 +122,15 @@ class Stage(Unit):
         """Where the compiled function stands in this process."""
         with _lock:
             if not self._address:
-                self._address = load_address(self.name, self.code())
+                self._address = load_address(self.name, self.code()) if _is_native() else self._dispatched().address
             return self._address
+
+    def _dispatched(self) -> Any:
+        with _Announcement(self.title, kept=False):
+            from titop.solvers.kernels.dispatching import called_by_address  # loads numba
+
+            self._compiled = called_by_address(self.function, self.signature)
+            return self._compiled
 
 
 def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:
@@ -195,6 +208,15 @@ class UserHelper(Helper):
 def helper(function: Callable[..., Any]) -> Any:
     """Make a function a `Helper`."""
     return Helper(function)
+
+
+@functools.cache
+def _is_native() -> bool:
+    """Tell whether kernels are called by `calling`'s functions; where they cannot be, say so once."""
+    reason = calling.obstacle()
+    if reason:
+        print(f"titop: every process compiles kernels, and calls them through numba: {reason}", file=sys.stderr, flush=True)
+    return reason is None
 
 
 @functools.cache

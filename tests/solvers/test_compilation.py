@@ -236,12 +236,59 @@ def test_many_threads_call_at_once():
 
 
 def test_another_layout_of_arrays_is_noticed(monkeypatch):
-    calling.check_layout()
+    assert calling.is_layout_known()
     for offset in ("_CLASS", "_DATA", "_NDIM", "_FLAGS", "_DTYPE", "_TYPE_NUMBER", "_BYTE_ORDER"):
         with monkeypatch.context() as patch:
             patch.setattr(calling, offset, getattr(calling, offset) - 8)
-            with pytest.raises(RuntimeError, match="memory layout"):
-                calling.check_layout()
+            assert not calling.is_layout_known()
+
+
+BOTH_ROADS = """
+import ctypes
+import numpy as np
+import titop as tt
+from titop.solvers.kernels import calling
+from titop.solvers.laws import INTERACTIONS
+calling._DATA -= {wrong}
+spring = tt.SpringDamper("s", 3.0, 0.5, 0.2)
+numbers, motion, wrenches = spring.law_numbers(), np.random.default_rng(0).normal(size=24), np.empty(12)
+act = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(INTERACTIONS[tt.SpringDamper].act.address)
+assert act(3, numbers.ctypes.data, motion.ctypes.data, wrenches.ctypes.data) == 0
+s = tt.System("pair")
+arm = tt.RigidBody("arm", mass=1.0, com=[0.1, 0.2, 0.3], inertia=[1, 2, 2], ports={{"tip": [1, 0, 0]}})
+s.connect("world", arm, tt.Free("base"))
+hand = tt.RigidBody("hand", mass=0.5, com=[0, 0.1, 0])
+s.connect(arm.port("tip"), hand, tt.Revolute("wrist", axis=[1, 1, 0]))
+m = s.resolve()
+rng = np.random.default_rng(0)
+q, v, x = m.random_configuration(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
+print(*wrenches, *m.forward_dynamics(q, v, x), *m.inverse_dynamics(list(q), v, x.tolist()))
+try:
+    m.forward_dynamics(q, v, x[1:])
+except tt.ModelError as error:
+    print(error)
+"""
+
+
+def test_another_layout_leads_through_numba_to_the_same():
+    """Fused multiplications may differ between the roads: the last digits of numbers of order one to ten."""
+    done = [
+        subprocess.run([sys.executable, "-c", BOTH_ROADS.format(wrong=wrong)], capture_output=True, text=True, check=True)
+        for wrong in (0, 8)
+    ]
+    (native, refused), (dispatched, refused_too) = (each.stdout.splitlines() for each in done)
+    np.testing.assert_allclose(*(np.array(line.split(), float) for line in (native, dispatched)), rtol=0, atol=1e-12)
+    assert refused == refused_too
+    assert "through numba" not in done[0].stderr
+    assert "calls them through numba: arrays of NumPy" in done[1].stderr
+
+
+def test_users_may_choose_numbas_calls(monkeypatch):
+    monkeypatch.setenv(calling.SETTING, "numba")
+    assert "TITOP_CALLS is set to numba" in str(calling.obstacle.__wrapped__())
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    monkeypatch.delenv(calling.SETTING)
+    assert "without its global lock" in str(calling.obstacle.__wrapped__())
 
 
 def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
