@@ -17,53 +17,39 @@ import numpy as np
 import titop as tt
 
 
-def cross(a, b):
-    """Return a x b."""
-    c = np.zeros_like(a + b)
-    c[0], c[1], c[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-    return c
-
-
 def telescope_law(numbers, q, v, twist, terms):
-    """Fill in the law of a telescope; see `titop.Law`."""
+    """Fill in the law of a telescope; see `titop.Law`. Loops over numbers cost less than expressions of small arrays."""
     length, outer, inner, slosh, spring, slosh_spring, damping, slosh_damping = numbers
     masses, turning = (outer, inner, slosh), (outer * length**2 / 12, inner * length**2 / 12, 0.0 * slosh)
-    w = twist[3:]
+    wx, wy, wz = twist[3], twist[4], twist[5]
     J = np.zeros((3, 8), terms.inertia.dtype)
+    bias = np.zeros(3, J.dtype)
     for k in range(3):
-        r, moves = np.zeros(3, J.dtype), np.zeros((3, 2))
-        r[2] = length / 2
-        if k > 0:
-            r[2] += q[0]
-            moves[2, 0] = 1.0
-        if k > 1:
-            r[0] = q[1]
-            moves[0, 1] = 1.0
-        J[:, :] = 0.0
-        for i in range(3):
-            J[i, i] = 1.0
-            J[i, 6:] = moves[i]
-        J[0, 4], J[0, 5], J[1, 3], J[1, 5], J[2, 3], J[2, 4] = r[2], -r[1], -r[2], r[0], r[1], -r[0]
-        relative = np.zeros(3, J.dtype)
-        for i in range(3):
-            relative[i] = moves[i, 0] * v[0] + moves[i, 1] * v[1]
-        bias = cross(w, twist[:3] + cross(w, r) + 2 * relative)
-        for row in range(3):
-            for i in range(8):
-                terms.inertia[i] += masses[k] * J[row, i] * J[row]
-            terms.gyroscopic[:] += masses[k] * bias[row] * J[row]
+        x, z = q[1] if k > 1 else 0.0 * q[1], length / 2 + (q[0] if k > 0 else 0.0 * q[0])
+        J[0, 0] = J[1, 1] = J[2, 2] = 1.0
+        J[0, 4], J[1, 3], J[1, 5], J[2, 4] = z, -z, x, -x
+        J[2, 6], J[0, 7] = 1.0 if k > 0 else 0.0, 1.0 if k > 1 else 0.0
+        slide_x, slide_z = J[0, 7] * v[1], J[2, 6] * v[0]
+        # v + w x r + 2 D q', and w x that
+        cx, cy, cz = twist[0] + wy * z + 2 * slide_x, twist[1] + wz * x - wx * z, twist[2] - wy * x + 2 * slide_z
+        bias[0], bias[1], bias[2] = wy * cz - wz * cy, wz * cx - wx * cz, wx * cy - wy * cx
+        for i in range(8):
+            for row in range(3):
+                for j in range(8):
+                    terms.inertia[i, j] += masses[k] * J[row, i] * J[row, j]
+                terms.gyroscopic[i] += masses[k] * J[row, i] * bias[row]
         # a slender tube along z turns about x and y
         terms.inertia[3, 3] += turning[k]
         terms.inertia[4, 4] += turning[k]
-        terms.gyroscopic[3] -= turning[k] * w[1] * w[2]
-        terms.gyroscopic[4] += turning[k] * w[0] * w[2]
+        terms.gyroscopic[3] -= turning[k] * wy * wz
+        terms.gyroscopic[4] += turning[k] * wx * wz
     terms.passive[0] = -spring * q[0] - damping * v[0]
     terms.passive[1] = -slosh_spring * q[1] - slosh_damping * v[1]
     for i in range(3):
         terms.rotation[0, i, i] = 1.0
     terms.position[0, 2] = length + q[0]
     terms.subspace[0, 2, 0] = 1.0
-    terms.bias[0, 0], terms.bias[0, 1] = w[1] * v[0], -w[0] * v[0]
+    terms.bias[0, 0], terms.bias[0, 1] = wy * v[0], -wx * v[0]
 
 
 class Telescope(tt.Block):
