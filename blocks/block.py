@@ -161,15 +161,31 @@ class Block:
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return ``S = g^-1 dg/dq`` (6 x n) of a child port, in the port's frame."""
+        return self._pose_and_subspace(port, q)[2]
+
+    def pose_and_subspace(self, port: str, q: Array) -> tuple[Array, Array, Array]:
+        """Return rotation (3x3), position (3) and motion subspace (6 x n) of a child port; see `pose` and `motion_subspace`."""
+        if overrides_method(self, "motion_subspace"):
+            return *self.pose(port, q), self.motion_subspace(port, q)
+        return self._pose_and_subspace(port, q)
+
+    def _pose_and_subspace(self, port: str, q: Array) -> tuple[Array, Array, Array]:
         if self.nv == 0:
-            return np.zeros((6, 0))
-        rotation, _ = self.pose(port, q)
-        columns = []
-        for direction in np.eye(self.nv):
-            change = self.along(lambda x: np.vstack(self.pose(port, x)), q, direction)
-            spin = rotation.T @ change[:3]
-            columns.append([*(rotation.T @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]])
-        return np.array(columns).T
+            return *self.pose(port, q), np.zeros((6, 0))
+        pose, changes = self._with_slopes(lambda x: np.vstack(self.pose(port, x)), q)
+        back = pose[:3].T
+        spins = back @ changes[:, :3]
+        columns = [
+            [*(back @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]] for change, spin in zip(changes, spins, strict=True)
+        ]
+        return pose[:3], pose[3], np.array(columns).T
+
+    def _with_slopes(self, function: Callable[[Array], Array], q: Array) -> tuple[Array, Array]:
+        """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
+        if self.complex_safe and not np.iscomplexobj(q):  # the value is the real part of any of its complex steps
+            stepped = np.array([function(self.integrate(q, 1j * _COMPLEX_STEP * direction)) for direction in np.eye(self.nv)])
+            return stepped[0].real, stepped.imag / _COMPLEX_STEP
+        return function(q), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6) of a child port."""
@@ -193,12 +209,9 @@ class Block:
 
     def _inertia_and_slopes(self, q: Array) -> tuple[Array, Array]:
         """Return M, and its derivatives along the coordinates (n x 6 + n x 6 + n)."""
-        if self.nv and self.complex_safe and not np.iscomplexobj(q):  # M is the real part of any of its complex steps
-            stepped = np.array([self.mass_matrix(self.integrate(q, 1j * _COMPLEX_STEP * d)) for d in np.eye(self.nv)])
-            return stepped[0].real, stepped.imag / _COMPLEX_STEP
-        M = self.mass_matrix(q)
-        changes = [self.along(self.mass_matrix, q, direction) for direction in np.eye(self.nv)]
-        return M, np.array(changes).reshape(self.nv, *M.shape)
+        if self.nv == 0:
+            return (M := self.mass_matrix(q)), np.zeros((0, *M.shape))
+        return self._with_slopes(self.mass_matrix, q)
 
     def _gyroscopic_of(self, M: Array, changes: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms from M and its derivatives along the coordinates."""
@@ -449,7 +462,7 @@ def _stacked(columns: list[Array], function: Callable[[Array], Any], x: Array) -
 
 def port_terms(block: Block, port: str, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
     """Return rotation, position, motion subspace and acceleration bias of a child port."""
-    (rotation, position), subspace = block.pose(port, q), block.motion_subspace(port, q)
+    rotation, position, subspace = block.pose_and_subspace(port, q)
     relative = subspace @ v
     at_child = twist_transport(rotation, position) @ twist + relative
     return rotation, position, subspace, block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative
