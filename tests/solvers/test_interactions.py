@@ -232,3 +232,17 @@ def test_trim_finds_where_a_ball_rests() -> None:
     m = ball(tt.Contact("ground", radius=0.1, stiffness=1e5, dissipation=0.1), mass=0.5, gravity=9.81)
     point = tt.trim(m, q=[0.09], unknowns=["up"])
     assert 0.1 - point.q[0] == pytest.approx((0.5 * 9.81 / 1e5) ** (2 / 3), rel=1e-8)
+
+
+@pytest.mark.parametrize("method", ["Radau", "generalized-alpha"])
+def test_implicit_integrators_follow_them(method: str) -> None:
+    s = tt.System("tied", gravity=[0, 0, -9.81])
+    bar = tt.RigidBody("bar", mass=1.0, com=[0, 0, -0.5], inertia=0.05, ports={"E": [0, 0, -1.0]})
+    s.connect("world", bar, tt.Revolute("hinge", axis=[0, 1, 0]))
+    s.world.add_port("A", [1.0, 0, -1.0])
+    s.close_loop(s.world.port("A"), bar.port("E"), tt.SpringDamper("spring", stiffness=200.0, damping=1.0, length=0.5))
+    s.close_loop(s.world.port("A"), bar.port("E"), tt.CompliantClosure("rubber", stiffness=[20, 20, 20, 0, 0, 0], damping=0.1))
+    m, times = s.resolve(), np.linspace(0, 1, 11)
+    expected, found = (tt.simulate(m, times, [0.3], [0.0], method=name, rtol=1e-6, atol=1e-8).q for name in ("DOP853", method))
+    # amplitudes of 0.3; methods of third and second order gather some hundred times their tolerance
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3)
