@@ -13,14 +13,20 @@ from titop.solvers.workers import spread
 
 
 def units() -> dict[str, Unit]:
-    """Return all that titop may have to compile, by name: what takes longest first."""
-    found: list[Unit] = []
-    for module in (derivative_entries, closure_entries, entries):
-        for thing in vars(module).values():
-            found += [thing] if isinstance(thing, Kernel) else thing if isinstance(thing, Pair) else []
-    found += [stage for law in KINDS.values() for stage in (law.terms, law.linear_terms)]
-    found += [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
-    return {unit.name: unit for unit in found}
+    """Return all that titop may have to compile, by name."""
+    return {unit.name: unit for group in _groups() for unit in group}
+
+
+def _groups() -> list[list[Unit]]:
+    """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
+    modules = derivative_entries, closure_entries, entries
+    pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
+    alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
+    derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
+    laws = [stage for law in KINDS.values() for stage in (law.terms, law.linear_terms)]
+    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
+    rigid = [pair.rigid for some in pairs for pair in some]
+    return [[*derivatives], [*rigid], [*passes[0], *passes[1]], [*laws, *acting]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
@@ -48,19 +54,37 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         advice = "set TITOP_CACHE_DIR to a folder of your own"
         raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))
     missing = [name for name in units() if cache.read(name) is None]
-    done = spread(missing, _compiling, (), workers or os.cpu_count() or 1, _died)
-    for _ in tqdm(done, total=len(missing), desc="compiling", disable=None if progress else True, leave=False):
-        pass
+    workers = workers or os.cpu_count() or 1
+    tasks = [
+        part
+        for group in _groups()
+        for part in _parts([unit.name for unit in group if unit.name in missing], max(1, workers // 2))
+    ]
+    with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
+        for count in spread(tasks, _compiling, (), workers, _died):
+            bar.update(count)
     if lost := [name for name in missing if cache.read(name) is None]:
         advice = "make room there, or set TITOP_CACHE_DIR to another folder"
         raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
     return len(missing)
 
 
-def _compiling() -> Callable[[str], None]:
+def _parts(names: list[str], count: int) -> list[list[str]]:
+    """Return the names in at most `count` parts, none of them empty."""
+    return [part for k in range(count) if (part := names[k::count])]
+
+
+def _compiling() -> Callable[[list[str]], int]:
     known = units()
-    return lambda name: known[name].compile_quietly()
+
+    def compile_all(names: list[str]) -> int:
+        for name in names:
+            known[name].compile_quietly()
+        return len(names)
+
+    return compile_all
 
 
-def _died(name: str, how: str) -> ModelError:
-    return ModelError(Finding("worker-died", name, how, "machine code", "compile with fewer workers; it may want memory"))
+def _died(names: list[str], how: str) -> ModelError:
+    where = ", ".join(names)
+    return ModelError(Finding("worker-died", where, how, "machine code", "compile with fewer workers; it may want memory"))
