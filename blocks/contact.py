@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.errors import Finding
+from titop.blocks.impact import impact_energy, impact_push
 from titop.blocks.interaction import Interaction, opposite_wrenches, relative_rates
 from titop.blocks.spatial import Array
-
-#: Hertz's exponent for a sphere on a plane.
-EXPONENT = 1.5
 
 
 class Contact(Interaction):
@@ -94,9 +92,7 @@ class Contact(Interaction):
             return opposite_wrenches(R, r, r, 0.0 * r)
         at = r - height * n
         rate, spin = relative_rates(R, r, V1, V2)
-        push = self.stiffness * depth**EXPONENT * (1.0 - self.dissipation * (n @ rate))
-        if np.real(push) < 0:
-            push = 0.0 * push
+        push = impact_push(depth, -(n @ rate), self.stiffness, self.dissipation)
         sliding = rate + np.cross(spin, at - r)
         sliding = sliding - (n @ sliding) * n
         drag = self.friction * push * sliding / np.sqrt(sliding @ sliding + self.slip_velocity**2)
@@ -104,12 +100,11 @@ class Contact(Interaction):
 
     def energy(self, R: Array, r: Array) -> Any:
         """Return the stored energy (J) at the relative pose ``(R, r)``."""
-        depth = self.radius - self._unit_normal @ r
-        return self.stiffness * depth ** (EXPONENT + 1) / (EXPONENT + 1) if np.real(depth) > 0 else 0.0 * depth
+        return impact_energy(self.radius - self._unit_normal @ r, self.stiffness)
 
     def law_numbers(self) -> Array:
-        """Return normal, radius, stiffness, exponent, dissipation, friction coefficient and slip velocity."""
-        own = self.radius, self.stiffness, EXPONENT, self.dissipation, self.friction, self.slip_velocity
+        """Return normal, radius, stiffness, dissipation, friction coefficient and slip velocity."""
+        own = self.radius, self.stiffness, self.dissipation, self.friction, self.slip_velocity
         return np.array([*self._unit_normal, *own])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +17,9 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.checks import ORTHOGONALITY, is_finite
 from titop.blocks.errors import Finding
-from titop.blocks.friction import FRICTION_ENTRIES, friction_efforts, read_friction
-from titop.blocks.limits import read_limits
+from titop.blocks.friction import friction_efforts, read_friction
+from titop.blocks.joint_parameters import joint_fields
+from titop.blocks.limits import Limits, bounded_sides, limit_findings, read_limits, stop_efforts, stop_energy
 from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array, replaced
 
@@ -65,7 +65,7 @@ class Joint(Block):
     friction : Friction, or one for each coordinate
         Dry friction; the viscous part is the damping.
     limits : Limits, or one for each coordinate
-        Data for `Trajectory.violations`; they stop nothing.
+        Data for `Trajectory.violations`; with a stiffness, stops.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Joint(Block):
         super().__init__(name)
         reader = self.reader
         self.friction = read_friction(reader, friction, self.nv)
-        self.limits = read_limits(reader, limits, self.nv)
+        self.limit_numbers = read_limits(reader, limits, self.nv)
         self.stiffness = reader.symmetric("stiffness", stiffness, self.nv)
         self.damping = reader.symmetric("damping", damping, self.nv)
         self.armature = reader.array("armature", reader.symmetric("armature", armature, self.nv).diagonal(), (self.nv,))
@@ -115,8 +115,22 @@ class Joint(Block):
 
     @property
     def is_sprung(self) -> bool:
-        """Whether the joint has a spring, a damper or friction."""
-        return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any())
+        """Whether the joint has a spring, a damper, friction or stops."""
+        return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any() or self._has_stops)
+
+    @property
+    def limits(self) -> tuple[Limits, ...]:
+        """Limits of each coordinate."""
+        return tuple(Limits(*row) for row in self.limit_numbers.tolist())
+
+    @property
+    def _has_stops(self) -> bool:
+        return bool(self.limit_numbers[:, 4].any())
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the coordinates are numbers whose rates are the velocities."""
+        return self.configuration_names == self.coordinates
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
@@ -141,18 +155,23 @@ class Joint(Block):
         return self.armature if self.reflected_inertia is None else self.armature + self.reflected_inertia
 
     def elastic_energy(self, q: Array) -> Any:
-        """Return the spring's energy (J)."""
+        """Return the energy (J) of spring and stops."""
         delta = self.difference(self.rest, q)
-        return 0.5 * delta @ self.stiffness @ delta
+        energy = 0.5 * delta @ self.stiffness @ delta
+        return energy + stop_energy(self.limit_numbers, q) if self._has_stops else energy
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (n) of spring, damper and friction."""
+        """Return the efforts (n) of spring, damper, friction and stops."""
         delta = self.difference(self.rest, q)
-        return self.damping_efforts(q, v) - self.difference_jacobian(delta).T @ (self.stiffness @ delta)
+        efforts = self.damping_efforts(q, v) - self.difference_jacobian(delta).T @ (self.stiffness @ delta)
+        return efforts + stop_efforts(self.limit_numbers, q, 0.0 * v) if self._has_stops else efforts
 
     def damping_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (n) of damper and friction."""
-        return friction_efforts(self.friction, v) - self.damping @ v
+        """Return the efforts (n) of damper and friction, and what moving adds to those of stops."""
+        efforts = friction_efforts(self.friction, v) - self.damping @ v
+        if not self._has_stops:
+            return efforts
+        return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
 
     def difference_jacobian(self, delta: Array) -> Array:
         """Return ``d difference(rest, q) / d v`` (n x n)."""
@@ -163,7 +182,8 @@ class Joint(Block):
     def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
         """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
         configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=False))
-        return dict(_parameter_fields(tuple(self.axis_fields), tuple(self.coordinates), tuple(self.units), configuration))
+        bounded = bounded_sides(self.limit_numbers) if self._is_plain else ()
+        return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), tuple(self.units), configuration, bounded))
 
     @property
     def configuration_units(self) -> tuple[str, ...]:
@@ -171,7 +191,7 @@ class Joint(Block):
         return self.units
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return axes, stiffness, damping, rest position and armature."""
+        """Return axes, stiffness, damping, rest position, friction, armature and what limits stop at, and how."""
         return {
             name: (float(getattr(self, field)[index]), unit) for name, (field, index, unit) in self.parameter_fields().items()
         }
@@ -203,6 +223,9 @@ class Joint(Block):
         if any(min(coulomb, breakaway) < 0 or min(rest) <= 0 for coulomb, breakaway, *rest in friction.tolist()):
             expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"
             errors.append(Finding("bad-friction", f"{self.name}.friction", friction.tolist(), expected, "check the signs"))
+        wrong, suspicious = limit_findings(self.name, self.limit_numbers, self.coordinates, self._is_plain)
+        errors += wrong
+        warnings += suspicious
         for field in self.axis_fields:
             axis = getattr(self, field)
             if not axis.any():
@@ -223,39 +246,11 @@ class ConstantSubspace(Joint):
         return np.zeros(6)
 
 
-@cache
-def _parameter_fields(
-    axis_fields: tuple[str, ...], names: tuple[str, ...], units: tuple[str, ...], configuration: tuple[tuple[str, str], ...]
-) -> dict[str, tuple[str, tuple[int, ...], str]]:
-    """Return the `Joint.parameter_fields` of joints with such coordinates, and such names and units of the configuration."""
-    fields: dict[str, tuple[str, tuple[int, ...], str]]
-    fields = {f"{field}.{x}": (field, (i,), "1") for field in axis_fields for i, x in enumerate("xyz")}
-    single = len(names) == 1
-    for field, per in (("stiffness", "/"), ("damping", " s/")):
-        for i in range(len(names)):
-            for j in range(i, len(names)):
-                name = field if single else f"{field}.{names[i]}.{names[j]}"
-                fields[name] = (field, (i, j), f"{_effort_unit(units[i])}{per}{units[j]}")
-    for i, (name, unit) in enumerate(configuration):
-        fields["rest" if single else f"rest.{name}"] = ("rest", (i,), unit)
-    for i, name in enumerate(names):
-        for k, entry in enumerate(FRICTION_ENTRIES):
-            unit = _effort_unit(units[i]) if k < 2 else f"{units[i]}/s"
-            fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
-    for i, name in enumerate(names):
-        fields["armature" if single else f"armature.{name}"] = ("armature", (i,), "kg" if units[i] == "m" else "kg m^2")
-    return fields
-
-
 def _is_indefinite(matrix: Array) -> bool:
     """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue, rounding aside."""
     if len(matrix) <= 1:
         return any(-math.inf < entry < 0 for entry in matrix.ravel().tolist())
     return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max())
-
-
-def _effort_unit(unit: str) -> str:
-    return "N" if unit == "m" else "N m"
 
 
 def is_elementary(joint: Block) -> bool:

@@ -376,7 +376,7 @@ class _Flattening:
         return np.array([coordinate, before], dtype=np.int64)
 
     def _springs(self) -> int:
-        """Add rows for every built-in joint with a stiffness or damping; return the number of springs."""
+        """Add rows for every built-in joint with a stiffness, damping, friction or stops; return the number of springs."""
         layout, count = self.layout, 0
         for connection in self.assembly.connections:
             joint: Any = connection.joint
@@ -387,13 +387,17 @@ class _Flattening:
             rest = "" if single else f".{joint.configuration_names[0]}"
             kind = {"spherical": layout.SPHERICAL, "free": layout.FREE}.get(joint.chain[0].kind, layout.AXIAL)
             q, v = self.assembly.q_slices[joint.name].start, self.assembly.v_slices[joint.name].start
-            for _ in range(joint.nv):
+            for name in names:
+                limits = f"{joint.name}.limits." if single else f"{joint.name}.limits.{name}."
                 self.ints.add(SIZE=joint.nv, KIND=kind, Q=q, V=v)
                 self.sources.add(
                     SPRING_K=self.index[f"{joint.name}.stiffness{suffix}"],
                     SPRING_D=self.index[f"{joint.name}.damping{suffix}"],
                     SPRING_FRICTION=self.index[f"{joint.name}.friction.{'' if single else names[0] + '.'}coulomb"],
                     SPRING_REST=self.index[f"{joint.name}.rest{rest}"],
+                    SPRING_LOWER=self.index.get(f"{limits}lower", -1),
+                    SPRING_UPPER=self.index.get(f"{limits}upper", -1),
+                    SPRING_STOP=self.index.get(f"{limits}stiffness", -1),
                 )
             count += 1
         return count

@@ -118,5 +118,7 @@ def _record(cls: type, kind: Kind) -> dict[str, Field]:
 POSE = PoseKind(_pose, dict.fromkeys(("position", "rotation_vector"), Field(NUMBERS, (0.0, 0.0, 0.0))))
 PORTS = Named(POSE)
 SHAPES = Named(NUMBERS)
-LIMITS = PerCoordinate(Record(Limits, _record(Limits, UNLIMITED)))
+LIMITS = PerCoordinate(
+    Record(Limits, _record(Limits, UNLIMITED) | dict.fromkeys(("stiffness", "dissipation"), Field(NUMBER, 0.0)))
+)
 FRICTION = PerCoordinate(FrictionKind(Friction, _record(Friction, NUMBER)))

@@ -348,7 +348,9 @@ class PackedModel(Model):
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)
-            if block in general or (block in unsprung and entry.split(".")[0] in ("stiffness", "damping", "friction")):
+            if block in general or (
+                block in unsprung and entry.split(".")[0] in ("stiffness", "damping", "friction", "limits")
+            ):
                 continue
             if entry.startswith("rest.q"):  # a quaternion, which its joint has to check
                 continue

@@ -61,7 +61,7 @@ def _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, wor
 
 
 @helper
-def _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, columns, result):
+def _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
     """Derivatives of inverse dynamics by q, v and a, into `result`, from what `_block_slopes` wrote."""
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     if ints[0, LOADS] > 0:
@@ -69,7 +69,7 @@ def _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, column
     dq, dv, da = result[0], result[1], result[2]
     result[:] = 0.0
     inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da)
-    subtract_passive_derivatives(ints, floats, v, dq, dv)
+    subtract_passive_derivatives(ints, floats, q, v, dq, dv)
 
 
 @helper
@@ -108,7 +108,7 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     if status != OK:
         return status
     sums = np.empty((_sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS))
-    _linearise(ints, floats, law, slopes, paths, v, a, work, world, sums, np.empty((paths.shape[1], COLUMN_COLUMNS)), result)
+    _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, np.empty((paths.shape[1], COLUMN_COLUMNS)), result)
     return status_of_slopes(result)
 
 
@@ -148,7 +148,7 @@ def _forward_slopes(
     status = _block_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, changes[0, 0])
     if status != OK:
         return status
-    _linearise(ints, floats, spare, slopes, paths, v, a, work, world, sums, columns, changes)
+    _linearise(ints, floats, spare, slopes, paths, q, v, a, work, world, sums, columns, changes)
     return _to_forward(ints, tree, changes, result)
 
 

@@ -16,6 +16,7 @@ from titop.solvers.kernels.layout import ACTING, OK, PORT_TWISTS
 from titop.solvers.kernels.pack import times, transposed
 from titop.solvers.kernels.rotations import cross3, dot3, log_rate, log_rate_transposed, rotation_log
 from titop.solvers.kernels.stages import row_at
+from titop.solvers.kernels.stops import impact_energy, impact_push
 
 
 class CompiledInteraction:
@@ -149,7 +150,7 @@ def spring_energy(numbers, motion, energy):
 def contact_wrenches(numbers, motion, wrenches):
     """Hertz, Hunt-Crossley and smooth Coulomb friction.
 
-    `numbers` are normal (3), radius, stiffness, exponent, dissipation, friction coefficient and slip velocity.
+    `numbers` are normal (3), radius, stiffness, dissipation, friction coefficient and slip velocity.
     """
     n = numbers[0, 0], numbers[0, 1], numbers[0, 2]
     r, radius = _position(motion), numbers[0, 3]
@@ -160,27 +161,23 @@ def contact_wrenches(numbers, motion, wrenches):
         return
     rate, w = _rates(motion)
     spin = times(matrix_of(motion, 0, 0), w)
-    normal = numbers[0, 4] * depth ** numbers[0, 5] * (1.0 - numbers[0, 6] * dot3(n, rate))
-    if normal < 0.0:
-        normal = 0.0
+    normal = impact_push(depth, -dot3(n, rate), numbers[0, 4], numbers[0, 5])
     height = dot3(n, r)
     at = r[0] - height * n[0], r[1] - height * n[1], r[2] - height * n[2]
     rolling = cross3(spin, (at[0] - r[0], at[1] - r[1], at[2] - r[2]))
     x, y, z = rate[0] + rolling[0], rate[1] + rolling[1], rate[2] + rolling[2]
     away = n[0] * x + n[1] * y + n[2] * z
     x, y, z = x - away * n[0], y - away * n[1], z - away * n[2]
-    drag = -numbers[0, 7] * normal / np.sqrt(x * x + y * y + z * z + numbers[0, 8] * numbers[0, 8])
+    drag = -numbers[0, 6] * normal / np.sqrt(x * x + y * y + z * z + numbers[0, 7] * numbers[0, 7])
     force = normal * n[0] + drag * x, normal * n[1] + drag * y, normal * n[2] + drag * z
     _put_wrenches(motion, at, force, (0.0, 0.0, 0.0), wrenches)
 
 
 @helper
 def contact_energy(numbers, motion, energy):
-    """``k depth^(p + 1) / (p + 1)``."""
+    """``k depth^2.5 / 2.5``."""
     depth = numbers[0, 3] - dot3((numbers[0, 0], numbers[0, 1], numbers[0, 2]), _position(motion))
-    energy[0, 0] = 0.0
-    if depth > 0.0:
-        energy[0, 0] = numbers[0, 4] * depth ** (numbers[0, 5] + 1.0) / (numbers[0, 5] + 1.0)
+    energy[0, 0] = impact_energy(max(depth, 0.0), numbers[0, 4])
 
 
 COMPLIANT = CompiledInteraction("compliant", compliant_wrenches, compliant_energy)

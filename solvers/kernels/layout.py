@@ -119,6 +119,7 @@ STIFFNESS = np.int64(0)  # row of K (6)
 DAMPING = np.int64(6)  # row of D (6)
 REST = np.int64(12)  # rest configuration (7), in the first row
 FRICTION = np.int64(19)  # Coulomb, breakaway, Stribeck velocity, smoothing (4)
+STOP = np.int64(23)  # lower, upper, stiffness, dissipation (4)
 FORCE = np.int64(12)  # of a load (3); its port's pose stands as an element's tree transform does
 TORQUE = np.int64(15)  # (3)
 

@@ -37,6 +37,7 @@ from titop.solvers.kernels.layout import (
     SPHERICAL,
     SPRINGS,
     STIFFNESS,
+    STOP,
     TURNING,
 )
 from titop.solvers.kernels.observe import product
@@ -49,11 +50,14 @@ CHILD = 3  # pose of the child's port (6)
 AXIS = 4  # joint axis (3)
 PITCH = 5
 DRIVE = 6  # armature (one entry a coordinate)
-# -- sources: rows of springs (first row) and loads
+# -- sources: rows of springs (first row; of stops every row) and loads
 SPRING_K = 0  # upper triangles of stiffness and damping, rest configuration
 SPRING_D = 1
 SPRING_REST = 2
 SPRING_FRICTION = 3  # four entries a coordinate
+SPRING_LOWER = 4  # bounds, of which there may be none
+SPRING_UPPER = 5
+SPRING_STOP = 6  # stiffness and dissipation
 LOAD_PORT = 0  # pose of the port (6), as for the ports of closures and interactions
 LOAD_WRENCH = 1  # force and torque (6)
 SOURCE_COLUMNS = 7
@@ -253,7 +257,7 @@ def _pack_body(sources, i, params, frames, floats):
 
 @helper
 def _pack_spring(ints, sources, row, params, floats):
-    """Write stiffness, damping, friction and rest; return the number of coordinates whose friction is unusable."""
+    """Write stiffness, damping, friction, stops and rest; return how many frictions and stops are unusable."""
     n, entry, bad = ints[row, SIZE], 0, 0
     for i in range(n):
         for j in range(i, n):
@@ -266,10 +270,23 @@ def _pack_spring(ints, sources, row, params, floats):
         efforts = min(floats[row + i, FRICTION], floats[row + i, FRICTION + 1])
         rates = min(floats[row + i, FRICTION + 2], floats[row + i, FRICTION + 3])
         bad += 0 if efforts >= 0.0 and rates > 0.0 else 1
+        bad += _pack_stop(sources, row + i, params, floats)
     rest = 4 if ints[row, KIND] == SPHERICAL else (7 if ints[row, KIND] == FREE else n)
     for i in range(rest):
         floats[row, REST + i] = params[sources[row, SPRING_REST] + i]
     return bad
+
+
+@helper
+def _pack_stop(sources, row, params, floats):
+    """Write a coordinate's stop; return 1 if it is unusable."""
+    lower, upper, stop = sources[row, SPRING_LOWER], sources[row, SPRING_UPPER], sources[row, SPRING_STOP]
+    floats[row, STOP] = params[lower] if lower >= 0 else -math.inf
+    floats[row, STOP + 1] = params[upper] if upper >= 0 else math.inf
+    floats[row, STOP + 2] = params[stop] if stop >= 0 else 0.0
+    floats[row, STOP + 3] = params[stop + 1] if stop >= 0 else 0.0
+    ordered = floats[row, STOP] <= floats[row, STOP + 1]
+    return 0 if ordered and floats[row, STOP + 2] >= 0.0 and floats[row, STOP + 3] >= 0.0 else 1
 
 
 @helper

@@ -36,6 +36,7 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.rotations import cross3, half_cotangent, log_rate_transposed
+from titop.solvers.kernels.stops import stop_energy, stop_load
 
 #: As in `titop.blocks.spatial`: below this squared angle series are used.
 _SMALL = 0.1
@@ -53,7 +54,7 @@ def add_passive_efforts(ints, floats, q, v, tau):
 
 @helper
 def add_springs(ints, floats, q, v, tau):
-    """Add ``-J^T K delta - D v`` and dry friction of every spring to `tau`."""
+    """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
@@ -76,6 +77,7 @@ def add_springs(ints, floats, q, v, tau):
             for j in range(n):
                 tau[k + i] -= floats[row + i, DAMPING + j] * v[k + j]
             tau[k + i] -= _friction(floats, row + i, v[k + i])
+            tau[k + i] -= stop_load(floats, row + i, q[ints[row, Q] + i], v[k + i])
         row += n
 
 
@@ -109,13 +111,14 @@ def _row_times(floats, row, i, n, delta):
 
 @helper
 def elastic_energy(ints, floats, q):
-    """Return the energy of all springs (J)."""
+    """Return the energy of all springs and stops (J)."""
     energy, row = 0.0, ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n = ints[row, SIZE]
         delta = displacement(ints, floats, row, q)
         for i in range(n):
             energy += 0.5 * delta[i] * _row_times(floats, row, i, n, delta)
+            energy += stop_energy(floats, row + i, q[ints[row, Q] + i])
         row += n
     return energy
 

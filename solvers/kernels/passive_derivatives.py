@@ -1,17 +1,18 @@
-"""Derivatives of springs, dampers, friction and armatures' gyroscopic efforts."""
+"""Derivatives of springs, dampers, friction, stops and armatures' gyroscopic efforts."""
 
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import plus, scaled, unit, wrench_cross
 from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.kernel import helper
-from titop.solvers.kernels.layout import ARMATURE, AXIAL, DAMPING, ELEMENTS, KIND, MULTIS, SIZE, SPRINGS, STIFFNESS, V
+from titop.solvers.kernels.layout import ARMATURE, AXIAL, DAMPING, ELEMENTS, KIND, MULTIS, SIZE, SPRINGS, STIFFNESS, Q, V
 from titop.solvers.kernels.passive import friction_slope
+from titop.solvers.kernels.stops import stop_slopes
 
 
 @helper
-def subtract_passive_derivatives(ints, floats, v, dq, dv):
-    """Subtract the derivatives of springs with plain coordinates, dampers, friction and armatures' gyroscopic efforts."""
+def subtract_passive_derivatives(ints, floats, q, v, dq, dv):
+    """Subtract the derivatives of springs with plain coordinates, dampers, friction, stops and armatures' gyroscopics."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
@@ -20,7 +21,9 @@ def subtract_passive_derivatives(ints, floats, v, dq, dv):
                 dv[k + i, k + j] += floats[row + i, DAMPING + j]
                 if kind == AXIAL:
                     dq[k + i, k + j] += floats[row + i, STIFFNESS + j]
-            dv[k + i, k + i] += friction_slope(floats, row + i, v[k + i])
+            by_position, by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[k + i])
+            dq[k + i, k + i] += by_position
+            dv[k + i, k + i] += friction_slope(floats, row + i, v[k + i]) + by_rate
         row += n
     if ints[0, MULTIS] > 0:
         for i in range(1, ints[0, ELEMENTS]):
