@@ -216,7 +216,7 @@ class Dynamics(ClosedLoops, ABC):
         return 0.5 * coriolis
 
     def passive_efforts(self, q: Any, v: Any) -> Array:
-        """Return the efforts (nv) of springs, dampers, elasticity and interactions."""
+        """Return the efforts (nv) of springs, dampers, stops, elasticity and interactions."""
         q, v = self._read_q(q), self._read_v("v", v)
         efforts = self._own_passive_efforts(q, v)
         for port, _, wrench in self.interaction_pushes(q, v):
@@ -224,7 +224,7 @@ class Dynamics(ClosedLoops, ABC):
         return efforts
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) of the blocks' own springs, dampers and elasticity."""
+        """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""
         return self._blockwise(
             lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
             self.nv,

@@ -186,7 +186,7 @@ def mass_matrix(ints, floats, law, work, matrix):
 
 @entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, result=NOTHING)
 def passive_efforts(ints, floats, q, v, tau):
-    """Add springs, dampers and armatures' gyroscopic efforts to `tau`."""
+    """Add springs, dampers, stops and armatures' gyroscopic efforts to `tau`."""
     add_passive_efforts(ints, floats, q, v, tau)
 
 

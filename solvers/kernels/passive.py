@@ -1,4 +1,4 @@
-"""What acts besides the applied efforts: springs, dampers, armatures' gyroscopic efforts, loads."""
+"""What acts besides the applied efforts: springs, dampers, stops, armatures' gyroscopic efforts, loads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SMALL = 0.1
 
 @helper
 def add_passive_efforts(ints, floats, q, v, tau):
-    """Add springs, dampers and armatures' gyroscopic efforts to `tau`."""
+    """Add springs, dampers, stops and armatures' gyroscopic efforts to `tau`."""
     if ints[0, SPRINGS] > 0:
         add_springs(ints, floats, q, v, tau)
     if ints[0, MULTIS] > 0:

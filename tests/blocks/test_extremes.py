@@ -107,7 +107,7 @@ MAKERS: dict[str, tuple[dict[str, Any], Callable[..., tt.System]]] = {
         lambda **k: moved(tt.Revolute("j", friction=tt.Friction(**k))),
     ),
     "Limits": (
-        {"lower": -1.0, "upper": 1.0, "velocity": 1.0, "effort": 1.0},
+        {"lower": -1.0, "upper": 1.0, "velocity": 1.0, "effort": 1.0, "stiffness": 1.0, "dissipation": 1.0},
         lambda **k: moved(tt.Revolute("j", limits=tt.Limits(**k))),
     ),
     "CompliantClosure": (

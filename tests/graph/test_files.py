@@ -263,7 +263,10 @@ class TestRoundTrips:
     def test_limits_and_friction(self) -> None:
         s = tt.System()
         body = tt.RigidBody("b", 1.0, inertia=1.0)
-        limits, friction = tt.Limits(lower=-1, upper=2, effort=5), tt.Friction(coulomb=0.1, breakaway=0.3)
+        limits, friction = (
+            tt.Limits(lower=-1, upper=2, effort=5, stiffness=1e5, dissipation=0.3),
+            tt.Friction(coulomb=0.1, breakaway=0.3),
+        )
         s.connect("world", body, tt.Planar("table", limits=[limits, tt.Limits(), limits], friction=friction))
         s.connect(body, tt.RigidBody("c", 1.0, inertia=1.0), tt.Revolute("hinge", limits=limits))
         text = to_text(s)
@@ -273,6 +276,7 @@ class TestRoundTrips:
         assert table.friction.tolist() == [[0.1, 0.3, 0.01, 0.001]] * 3
         assert hinge.friction.tolist() == [[0.0, 0.0, 0.01, 0.001]]
         assert "limits.upper = 2.0" in text
+        assert "limits.dissipation = 0.3" in text
         assert "friction.breakaway = 0.3" in text
         assert to_text(load(text)) == text
 
