@@ -58,6 +58,7 @@ class Limits:
     dissipation: float = 0.0
 
 
+#: As a row of numbers: no limits.
 _UNLIMITED = astuple(Limits())
 
 
@@ -128,20 +129,17 @@ def limit_findings(joint: str, limits: Array, coordinates: Sequence[str], plain:
         if not (lower <= upper and lower < math.inf and upper > -math.inf and velocity >= 0 and effort >= 0):
             expected, advice = "lower <= upper, and velocity and effort >= 0", "check the order and signs"
             errors.append(Finding("bad-limits", f"{joint}.limits", Limits(*row), expected, advice))
+        if stiffness == dissipation == 0:
+            continue
         for entry, value in (("stiffness", stiffness), ("dissipation", dissipation)):
             if not 0 <= value < math.inf:
                 where, advice = f"{joint}.{stop_name(coordinates, name, entry)}", "check the sign and the unit"
                 errors.append(Finding("bad-stop", where, value, "a finite number >= 0", advice))
-        if not stiffness > 0:
-            continue
         where = f"{joint}.{stop_name(coordinates, name, 'stiffness')}"
-        if not plain:
+        if stiffness > 0 and not plain:
             expected, advice = "0: only plain coordinates have stops", "split the joint into revolute and prismatic ones"
             errors.append(Finding("no-stop", where, stiffness, expected, advice))
-        elif math.isinf(lower) and math.isinf(upper):
-            expected, advice = (
-                "a finite lower or upper limit to stop at",
-                "write tt.Limits(lower=..., upper=..., stiffness=...)",
-            )
+        elif stiffness > 0 and math.isinf(lower) and math.isinf(upper):
+            expected, advice = "a finite lower or upper limit to stop at", "give lower or upper beside it"
             warnings.append(Finding("stop-without-bound", where, stiffness, expected, advice))
     return errors, warnings
