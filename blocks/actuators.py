@@ -38,17 +38,17 @@ class Actuator(Block):
 
 
 class Motor(Actuator):
-    """A motor on a joint coordinate. Input: the torque (or force) of its rotor.
+    """A motor on a coordinate of a joint, or of a block with own ones. Input: the torque (or force) of its rotor.
 
     Parameters
     ----------
     name : str
     joint : str or Block
-        The joint, or its name; ``"joint.coordinate"`` for one of several coordinates.
+        The joint or block, or its name; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
     gear : float
         Rotor motion a unit of joint motion; the joint feels ``gear`` times the input.
     rotor_inertia : float, kg m^2 (or kg)
-        Adds ``gear^2`` times this to the joint's armature.
+        Adds ``gear^2`` times this to the joint's armature; other blocks have none.
     effort_limit : float, N m or N
         Largest absolute input.
     """

@@ -73,6 +73,8 @@ class Block:
 
     coordinates: tuple[str, ...] = ()
     ports: tuple[str, ...] = ()
+    #: Unit of each coordinate; "1" where a block does not tell.
+    units: tuple[str, ...] = ()
     #: Attributes in which the block names joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.

@@ -290,7 +290,7 @@ class FlexibleBody(Block):
     # -- reports -------------------------------------------------------------------------------------------------------
 
     @property
-    def units(self) -> tuple[str, ...]:
+    def units(self) -> tuple[str, ...]:  # type: ignore[override]
         """Units of the coordinates: m or rad of a port's displacement, ``m sqrt(kg)`` of mass-normalised modes."""
         return coordinate_units(self.shapes.values(), self.matrices.mass)
 

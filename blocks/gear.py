@@ -1,4 +1,4 @@
-"""Gears: two joint coordinates that move together."""
+"""Gears: two coordinates that move together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from titop.blocks.block import Block
 
 
 class Gear(Block):
-    """A rigid transmission between two joint coordinates: ``driven = ratio * driver + offset``.
+    """A rigid transmission between two coordinates: ``driven = ratio * driver + offset``.
 
     Both keep their coordinates; a Lagrange multiplier holds them together, as those of rigid closures hold ports. URDF calls
     the driven joint a mimic joint, the ratio its multiplier. (The ``gear`` of a `Motor` is the other way round: rotor motion a
@@ -18,8 +18,9 @@ class Gear(Block):
     ----------
     name : str
     driver, driven : str or Block
-        The joints, or their names; ``"joint.coordinate"`` for one of several coordinates. Neither may be spherical or free;
-        `System.resolve` refuses those, unknown ones, and one coordinate twice.
+        The joints, or blocks with own coordinates, or their names; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of
+        several coordinates. Neither may be spherical or free; `System.resolve` refuses those, unknown ones, and one coordinate
+        twice.
     ratio : float, 1, m/rad or rad/m
         Motion of the driven coordinate a unit of the driver's.
     offset : float, rad or m

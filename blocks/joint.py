@@ -80,7 +80,6 @@ class Joint(Block):
     """
 
     ports = (CHILD_PORT,)
-    units: tuple[str, ...] = ()
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
     #: What motors add to the armature (n), written when a system is assembled.

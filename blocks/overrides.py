@@ -18,6 +18,7 @@ _FREE = {
     "port",
     "random_configuration",
     "snapshot",
+    "units",
 }
 
 

@@ -89,26 +89,26 @@ class _JointSensor(Sensor):
 
 
 class Encoder(_JointSensor):
-    """Position of a joint coordinate (m or rad).
+    """Position of a coordinate of a joint, or of a block with own ones (in its unit).
 
     Parameters
     ----------
     name : str
     joint : str or Block
-        The joint, or the name of one of its coordinates.
+        The joint or block, or the name of one of its coordinates.
     """
 
     output_units = ("m or rad",)
 
 
 class Tachometer(_JointSensor):
-    """Velocity of a joint coordinate (m/s or rad/s).
+    """Velocity of a coordinate of a joint, or of a block with own ones (in its unit a second).
 
     Parameters
     ----------
     name : str
     joint : str or Block
-        The joint, or the name of one of its coordinates.
+        The joint or block, or the name of one of its coordinates.
     """
 
     output_units = ("m/s or rad/s",)

@@ -29,6 +29,7 @@ class ConstantCurvatureSegment(tt.Block):
 
     coordinates = ("bend",)
     ports = ("C",)
+    units = ("rad",)
     parameter_units: ClassVar = {
         "length": "m",
         "radius": "m",

@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import Block, PortRef
+from titop.blocks.errors import Finding, ModelError
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
@@ -92,7 +93,7 @@ class Assembly:
         """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
         units: list[str] = []
         for block in self.blocks_with_coordinates:
-            own = tuple(getattr(block, "units", ()))
+            own = tuple(block.units)
             units += own if len(own) == block.nv else ("1",) * block.nv
         return tuple(units)
 
@@ -155,15 +156,32 @@ def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
 
 
 def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> None:
-    """Write the rotor inertias of all motors, as seen by the joints, into the joints."""
+    """Write the rotor inertias of all motors, as seen by the joints, into the joints.
+
+    Raises
+    ------
+    ModelError
+        For a rotor on the own coordinate of another block.
+    """
     for actuator in actuators:
         if isinstance(actuator, Motor):
             name, _, coordinate = actuator.joint.partition(".")
-            joint: Any = blocks[name]
+            joint = blocks[name]
+            if not isinstance(joint, Joint):
+                if actuator.rotor_inertia:
+                    raise ModelError(rotor_without_armature(actuator))
+                continue
             reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia
             index = joint.coordinates.index(coordinate) if coordinate else 0
             rotor = actuator.gear * actuator.gear * actuator.rotor_inertia
             joint.reflected_inertia = replaced(reflected, index, reflected[index] + rotor)
+
+
+def rotor_without_armature(motor: Motor) -> Finding:
+    """Return the finding for a rotor that no joint bears."""
+    where, value = f"{motor.name}.rotor_inertia", motor.rotor_inertia
+    advice = f"add gear^2 rotor_inertia to the mass matrix of {motor.joint.partition('.')[0]!r} itself"
+    return Finding("no-armature", where, value, "no rotor on a block's own coordinate: joints alone have an armature", advice)
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

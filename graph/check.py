@@ -21,7 +21,8 @@ from titop.blocks.loads import Load
 from titop.blocks.overrides import built_in, is_titops_own
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.sensors import ReactionSensor, Sensor
+from titop.blocks.sensors import ReactionSensor, Sensor, WheelMomentum
+from titop.graph.assembly import rotor_without_armature
 from titop.graph.doubtful_units import doubtful_units
 from titop.graph.system import System
 
@@ -117,40 +118,56 @@ def _loose_loops(system: System) -> Iterator[Finding]:
 
 
 def _named_joints(system: System) -> Iterator[Finding]:
-    """Find motors, sensors and gears on unknown joints, or on none in particular of several coordinates."""
-    joints = {c.joint.name: c.joint for c in system.connections}
+    """Find motors, sensors and gears on unknown joints and blocks, or on none in particular of several coordinates."""
+    moving = _moving(system)
+    joints = {connection.joint.name for connection in system.connections}
     closures = {loop.closure.name for loop in system.loops}
     for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
         name = getattr(block, field)
         if isinstance(block, ReactionSensor) and name in closures:
             continue
-        joint, dot, coordinate = name.partition(".")
-        where = f"{block.name}.{field}"
-        if joint not in joints:
-            yield Finding("unknown-joint", where, name, "a joint of the system", did_you_mean(joint, joints))
-        elif isinstance(block, ReactionSensor):
-            continue
-        elif isinstance(block, Gear) and joints[joint].nq != joints[joint].nv:
-            advice = "gears join coordinates of revolute, prismatic and such joints"
-            yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
-        elif dot and coordinate not in joints[joint].coordinates:
-            known = [f"{joint}.{entry}" for entry in joints[joint].coordinates]
-            yield Finding("unknown-coordinate", where, name, "a coordinate of the joint", did_you_mean(name, known))
-        elif not coordinate and joints[joint].nv != 1:
-            advice = "write " + " or ".join(repr(f"{joint}.{entry}") for entry in joints[joint].coordinates)
-            yield Finding("several-coordinates", where, name, "one coordinate", advice if joints[joint].nv else "it has none")
+        target, dot, coordinate = name.partition(".")
+        where, of_joint = f"{block.name}.{field}", isinstance(block, ReactionSensor | WheelMomentum)
+        if target not in (joints if of_joint else moving):
+            expected = "a joint of the system" if of_joint else "a joint of the system, or a block with coordinates"
+            yield Finding("unknown-joint", where, name, expected, did_you_mean(target, joints if of_joint else moving))
+        elif not isinstance(block, ReactionSensor):
+            yield from _not_a_coordinate(block, where, moving[target], coordinate if dot else None)
     for gear in system.gears:
-        if len({_coordinate(joints, gear.driver), _coordinate(joints, gear.driven)}) == 1:
+        if len({_coordinate(moving, gear.driver), _coordinate(moving, gear.driven)}) == 1:
             yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")
-    driving = nx.DiGraph([(_coordinate(joints, gear.driver), _coordinate(joints, gear.driven)) for gear in system.gears])
+    driving = nx.DiGraph([(_coordinate(moving, gear.driver), _coordinate(moving, gear.driven)) for gear in system.gears])
     for circle in (sorted(part) for part in nx.strongly_connected_components(driving) if len(part) > 1):
         advice = "leave one of these gears out, or turn it round"
         yield Finding("gear-cycle", circle[0], " and ".join(circle), "a coordinate that drives the others", advice)
 
 
-def _coordinate(joints: Mapping[str, Any], name: str) -> str:
-    """Return the full name ``joint.coordinate`` of what may be the only coordinate of a joint."""
-    own: tuple[str, ...] = joints[name].coordinates if name in joints else ()
+def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str | None) -> Iterator[Finding]:
+    """Find what keeps a coordinate of `target`, or its only one, from being driven or read."""
+    name = target.name if coordinate is None else f"{target.name}.{coordinate}"
+    known = [f"{target.name}.{entry}" for entry in target.coordinates]
+    if isinstance(acting, Gear) and target.configuration_names != target.coordinates:
+        advice = "gears join coordinates of revolute, prismatic and such joints, and plain ones of other blocks"
+        yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
+    elif coordinate is not None and coordinate not in target.coordinates:
+        what = "joint" if isinstance(target, Joint) else "block"
+        yield Finding("unknown-coordinate", where, name, f"a coordinate of the {what}", did_you_mean(name, known))
+    elif coordinate is None and target.nv != 1:
+        advice = "write " + " or ".join(map(repr, known)) if known else "it has none"
+        yield Finding("several-coordinates", where, name, "one coordinate", advice)
+    elif isinstance(acting, Motor) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
+        yield rotor_without_armature(acting)
+
+
+def _moving(system: System) -> dict[str, Block]:
+    """Return what motors, sensors and gears may name: all joints, and the other blocks that have coordinates."""
+    joints: dict[str, Block] = {c.joint.name: c.joint for c in system.connections}
+    return joints | {c.child.block.name: c.child.block for c in system.connections if c.child.block.nv}
+
+
+def _coordinate(moving: Mapping[str, Block], name: str) -> str:
+    """Return the full name ``block.coordinate`` of what may be the only coordinate of a joint or block."""
+    own: tuple[str, ...] = moving[name].coordinates if name in moving else ()
     return f"{name}.{own[0]}" if len(own) == 1 else name
 
 
@@ -236,12 +253,12 @@ def _part(ref: PortRef) -> tuple[str, str | None]:
 
 def _contradicting_gears(system: System) -> Iterator[Finding]:
     """Find gears that, with others between the same coordinates, leave no motion: each coordinate is a line over its root."""
-    joints = {c.joint.name: c.joint for c in system.connections}
+    moving = _moving(system)
     lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
     members: dict[str, list[str]] = {}  # by root: its gears
     followers: dict[str, list[str]] = {}  # by root: the coordinates on its lines, others than itself
     for gear in system.gears:
-        driver, driven = _coordinate(joints, gear.driver), _coordinate(joints, gear.driven)
+        driver, driven = _coordinate(moving, gear.driver), _coordinate(moving, gear.driven)
         root, factor, offset = lines.setdefault(driver, (driver, 1.0, 0.0))
         other, times, plus = lines.setdefault(driven, (driven, 1.0, 0.0))
         factor, offset = gear.ratio * factor, gear.ratio * offset + gear.offset  # of the driven coordinate, over the root

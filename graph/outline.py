@@ -150,10 +150,10 @@ def outline(system: System) -> Outline:
     keys = {id(block): name for name, block in system.graph.nodes(data="block")}
     names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints, *closures)]
     faults = _faults(names, [*wires, *chords], findings)
-    by_joint = {name: k for k in range(len(bodies), len(names)) for name in names[k]}
+    by_name = {name: k for k in range(1, len(names)) for name in names[k]}
     kinds = ["world", *["body"] * (len(bodies) - 1), *["joint"] * len(joints), *["closure"] * len(closures)]
     boxes = [_box(*entry) for entry in zip((*bodies, *joints, *closures), kinds, faults, strict=True)]
-    return Outline(boxes, wires, chords, list(_signals(acting, index, by_joint)), findings)
+    return Outline(boxes, wires, chords, list(_signals(acting, index, by_name)), findings)
 
 
 def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
@@ -189,15 +189,15 @@ def _faults(names: list[set[str]], wires: list[Wire], findings: list[Finding]) -
     return faults
 
 
-def _signals(acting: list[Any], index: dict[int, int], by_joint: dict[str, int]) -> Iterator[Signal]:
+def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) -> Iterator[Signal]:
     for block in acting:
         port = ""
         if hasattr(block, "target"):
             target: int | None = index[id(block.target.block)]
             port = printable(block.target.name or "")
         else:
-            joint, _, port = (block.driven if isinstance(block, Gear) else block.joint).partition(".")
-            target, port = by_joint.get(joint), printable(port)
+            name, _, port = (block.driven if isinstance(block, Gear) else block.joint).partition(".")
+            target, port = by_name.get(name), printable(port)
         if target is not None:
             yield Signal(
                 printable(block.name), type(block).__name__, _value(block), target, port, inward=not isinstance(block, Sensor)

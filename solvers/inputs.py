@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.actuators import Motor, PortActuator
+from titop.blocks.actuators import Actuator, Motor, PortActuator
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.solvers.arguments import read_state
@@ -49,7 +50,7 @@ class Inputs:
     def __init__(self, assembly: Assembly) -> None:
         actuators = assembly.actuators
         self.names = tuple(name for actuator in actuators for name in actuator.input_names)
-        self.units = tuple(actuator.input_unit for actuator in actuators for _ in actuator.inputs)
+        self.units = tuple(_unit(assembly, actuator) for actuator in actuators for _ in actuator.inputs)
         self.lower = np.array([actuator.lower for actuator in actuators for _ in actuator.inputs])
         self.upper = np.array([actuator.upper for actuator in actuators for _ in actuator.inputs])
         gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
@@ -101,3 +102,10 @@ class Inputs:
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             matrix[:, k] += model.jacobian(port, q).T @ wrench
         return matrix
+
+
+def _unit(assembly: Assembly, actuator: Actuator) -> str:
+    """Return the unit of an actuator's inputs; a motor's is that of efforts on its coordinate."""
+    if isinstance(actuator, Motor):
+        return effort_unit(assembly.coordinate_units[assembly.place(actuator.joint)[1]])
+    return actuator.input_unit

@@ -131,7 +131,8 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
         by_block.setdefault(block, {})[entry] = value
     changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
-    for name in {motor.joint.partition(".")[0] for motor in actuators if isinstance(motor, Motor)}:
+    driven = {motor.joint.partition(".")[0] for motor in actuators if isinstance(motor, Motor)}
+    for name in (name for name in driven if isinstance(changed[name], Joint)):
         changed[name] = copy.copy(changed[name])
         changed[name].reflected_inertia = None
     reflect_rotors(changed, actuators)

@@ -10,12 +10,12 @@ import numpy as np
 
 from titop.blocks.checks import real_array
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.equations import equation_slopes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, search
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.linear.signals import effort_unit
 from titop.solvers.model import Model
 
 #: A step that finds no equilibrium is halved so often.

@@ -18,10 +18,11 @@ import numpy as np
 
 from titop.blocks.block import PARENT_PORT, Block, complex_step
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.signals import Signal, effort_unit
+from titop.solvers.linear.signals import Signal
 from titop.solvers.loops.closed_dynamics import closure_pushes
 from titop.solvers.reference import Node, ReferenceModel, State
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.spatial import Array
 from titop.solvers.linear.signals import (
     Signal,
     components,
     coordinates_of,
-    effort_unit,
     read_names,
     refuse_twice,
     unknown_name,

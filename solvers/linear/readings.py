@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array
 from titop.solvers.linear.closed_reaction import ClosedReaction
@@ -21,7 +22,6 @@ from titop.solvers.linear.signals import (
     Signal,
     components,
     coordinates_of,
-    effort_unit,
     exported,
     read_names,
     refuse_twice,

@@ -70,13 +70,6 @@ def table_of(*groups: Iterable[Signal]) -> dict[str, Signal]:
     return {signal.name: signal for group in groups for signal in group}
 
 
-def effort_unit(unit: str) -> str:
-    """Return the unit of the effort on a coordinate of the given unit."""
-    if unit in ("m", "rad", "1"):
-        return {"m": "N", "rad": "N m", "1": "J"}[unit]
-    return f"J/({unit})" if " " in unit else f"J/{unit}"
-
-
 def state_signals(model: Model) -> tuple[Signal, ...]:
     """Return the 2 nv states of a linear model: the coordinates' displacements, then their rates."""
     pairs = list(zip(model.coordinate_names, model.assembly.coordinate_units, strict=True))

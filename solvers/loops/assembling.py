@@ -147,8 +147,7 @@ def open_loops(model: ClosedLoops, q: Array) -> str:
     name = model.constraint_names[row].split(".")[0]
     own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
     if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):
-        unit = "rad" if model.angular_constraints[row] else "m"
-        return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {unit} and"
+        return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {model.constraint_units[row]} and"
     metres = np.abs(rows.error[own & ~model.angular_constraints]).max(initial=0.0)
     radians = np.abs(rows.error[own & model.angular_constraints]).max(initial=0.0)
     return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"

@@ -94,11 +94,15 @@ class ClosedLoops(Configurations):
         return (*closures, *(constraint.name for constraint in self.gear_constraints))
 
     @cached_property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Units of the constraints' errors: of a gear, its driven coordinate's."""
+        of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
+        return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
+
+    @cached_property
     def angular_constraints(self) -> Array:
-        """Whether the errors of the constraints are angles rather than lengths (k)."""
-        of_closures = [loop.closure.is_angular for loop in self.rigid_loops]
-        of_gears = [constraint.is_angular for constraint in self.gear_constraints]
-        return np.concatenate([np.zeros(0, dtype=bool), *of_closures, np.array(of_gears, dtype=bool)])
+        """Whether the errors of the constraints are angles, or other numbers, rather than lengths (k)."""
+        return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
 
     @cached_property
     def closure_weights(self) -> Array:

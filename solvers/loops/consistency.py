@@ -40,7 +40,7 @@ def refuse_inconsistent(
     if rest > 0.0:
         worst, rest = _left_open(model, rows, v, a, _of_each_term(model, np.real(q), np.real(v), pushes))
     if rest > 0.0:
-        found = f"{rest:.3g} {_unit(model, worst)}/s^2 left of {model.constraint_names[worst]}"
+        found = f"{rest:.3g} {model.constraint_units[worst]}/s^2 left of {model.constraint_names[worst]}"
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
 
 
@@ -86,10 +86,6 @@ def refuse_opening(model: Dynamics, rows: Constraints, v: Array, a: Array, alone
         return
     worst, rest = _left_open(model, rows, v, a, alone)
     if rest > 0.0:
-        found = f"{rest:.3g} {_unit(model, worst)}/s^2 left of {model.constraint_names[worst]}"
+        found = f"{rest:.3g} {model.constraint_units[worst]}/s^2 left of {model.constraint_names[worst]}"
         advice = "take velocities from m.assemble_velocity"
         raise ModelError(Finding("inconsistent-velocity", "v", found, "velocities that keep the loops closed", advice))
-
-
-def _unit(model: Dynamics, constraint: int) -> str:
-    return "rad" if model.angular_constraints[constraint] else "m"

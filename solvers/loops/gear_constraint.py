@@ -20,20 +20,20 @@ class GearConstraint:
     gear : Gear
     driven, driver : tuple of int
         Where the coordinate stands in q and in v.
-    is_angular : bool
-        Whether the driven coordinate is an angle.
+    unit : str
+        Of the driven coordinate.
     """
 
     gear: Gear
     driven: tuple[int, int]
     driver: tuple[int, int]
-    is_angular: bool
+    unit: str
 
     @classmethod
     def of(cls, gear: Gear, assembly: Assembly) -> GearConstraint:
         """Return the constraint of a gear of an assembly."""
         driven, driver = assembly.place(gear.driven), assembly.place(gear.driver)
-        return cls(gear, driven, driver, assembly.coordinate_units[driven[1]] != "m")
+        return cls(gear, driven, driver, assembly.coordinate_units[driven[1]])
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class GearConstraint:
         v[self.driven[1]] = self.gear.ratio * v[self.driver[1]]
 
     def error(self, q: Array) -> Array:
-        """Return how far the gear is out of mesh, as an array of one entry (rad or m)."""
+        """Return how far the gear is out of mesh, as an array of one entry (in the driven coordinate's unit)."""
         return np.array([q[self.driven[0]] - self.gear.ratio * q[self.driver[0]] - self.gear.offset])
 
     def jacobian(self, nv: int) -> Array:
