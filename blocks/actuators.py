@@ -22,6 +22,7 @@ class Actuator(Block):
     inputs : tuple of str
         Names of the inputs within the block; one input alone goes by the block's name.
     input_unit : str
+        Of each of them.
     lower, upper : float
         Range of each input, data for `Trajectory.violations`.
     """
@@ -32,9 +33,9 @@ class Actuator(Block):
     upper: float = math.inf
 
     @property
-    def input_names(self) -> tuple[str, ...]:
-        """Names of the inputs in a system."""
-        return tuple(f"{self.name}.{entry}" if entry else self.name for entry in self.inputs)
+    def input_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Unit of each input."""
+        return (self.input_unit,) * len(self.inputs)
 
 
 class Motor(Actuator):

@@ -36,7 +36,9 @@ class Block:
     1. set ``coordinates`` (names of the own coordinates q, dimension n) and ``ports`` (names of the child ports);
     2. define ``pose(port, q)``: where each child port stands in the parent port's frame;
     3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
-    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any.
+    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any;
+    5. set ``inputs`` (their names, such as ``("tendon",)``) and define ``input_matrix(q)`` if the block has inputs of its own:
+       tendons, piezoelectric patches, pressures. They join the model's inputs as ``block.tendon``.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 
@@ -50,7 +52,7 @@ class Block:
 
     The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 
-        [W_P; tau + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
+        [W_P; tau + B(q) u + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
 
     Parameters
     ----------
@@ -63,6 +65,10 @@ class Block:
         Names of the own coordinates' tangent directions (n of them).
     ports : tuple of str
         Names of the child ports.
+    units, input_units : tuple of str
+        Unit of each coordinate and of each input; "1" where a block does not tell.
+    inputs : tuple of str
+        Names of the inputs of its own.
 
     Notes
     -----
@@ -73,8 +79,9 @@ class Block:
 
     coordinates: tuple[str, ...] = ()
     ports: tuple[str, ...] = ()
-    #: Unit of each coordinate; "1" where a block does not tell.
     units: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    input_units: tuple[str, ...] = ()
     #: Attributes in which the block names joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.
@@ -121,6 +128,17 @@ class Block:
     def damping_efforts(self, q: Array, v: Array) -> Array:
         """Return the damping's efforts on the own coordinates (n), opposed to the motion."""
         return np.zeros(self.nv)
+
+    def input_matrix(self, q: Array) -> Array:
+        """Return the efforts on the own coordinates a unit of each input, B (n x inputs)."""
+        if self.inputs and self.nv:
+            raise NotImplementedError(f"block {self.name!r} does not say what its inputs do")
+        return np.zeros((self.nv, len(self.inputs)))
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs in a system; one without a name goes by the block's."""
+        return tuple(f"{self.name}.{entry}" if entry else self.name for entry in self.inputs)
 
     # -- own coordinates: plain numbers unless a block says otherwise --------------------------------------------------
 

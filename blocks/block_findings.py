@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.block import REAL_STEP, Block, complex_step
-from titop.blocks.checks import ORTHOGONALITY
+from titop.blocks.block import REAL_STEP, Block, complex_step, overrides_method
+from titop.blocks.checks import ORTHOGONALITY, is_name
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.law import Law
@@ -67,6 +67,42 @@ def law_findings(block: Block) -> Iterator[Finding]:
             yield from _inertia_findings(where, value)
         elif shape == (3, 3):
             yield from _rotation_findings(where, value)
+    yield from input_findings(block)
+
+
+#: What stands after a block's name for something else than an input.
+_SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
+
+
+def input_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with the inputs of a block's own: their names, units, and what they do."""
+    inputs, where = tuple(block.inputs), f"{block.name}.inputs"
+    if not inputs and not overrides_method(block, "input_matrix"):
+        return
+    if not block.nv:
+        advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"
+        yield Finding("idle-inputs", where, inputs, "own coordinates that they act on", advice)
+        return
+    taken = _SIGNALS | {*block.coordinates, *block.ports, *(name.partition(".")[0] for name in block.parameters())}
+    for k, name in enumerate(inputs):
+        if not is_name(name):
+            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")
+        elif name in taken or name in inputs[:k]:
+            expected = "a name that is no coordinate's, port's, parameter's, signal's or other input's"
+            yield Finding("duplicate-name", where, name, expected, "rename the input")
+    if len(block.input_units) not in (0, len(inputs)):
+        yield Finding("bad-units", f"{block.name}.input_units", block.input_units, f"{len(inputs)} units, or none", "one each")
+    where, shape = f"{block.name}.input_matrix", (block.nv, len(inputs))
+    try:
+        matrix = np.asarray(block.input_matrix(block.random_configuration(np.random.default_rng(0))), dtype=float)
+    except Exception as error:
+        yield _failure(where, error, f"numbers of shape {shape}")
+        return
+    if matrix.shape != shape:
+        advice = "a row for each coordinate, a column for each name in inputs"
+        yield Finding("wrong-shape", where, f"shape {matrix.shape}", f"shape {shape}", advice)
+    elif not np.isfinite(matrix).all():
+        yield Finding("not-finite", where, matrix, "finite numbers", "check the block's parameters and function")
 
 
 def _own_law_findings(block: Block) -> Iterator[Finding]:
@@ -156,7 +192,12 @@ def is_complex_safe(block: Block) -> bool:
         subspace, bias = terms.subspace * np.outer(turns, sizes[6:]), terms.bias * turns
         return [inertia, efforts, terms.passive * sizes[6:], terms.rotation, terms.position * turns[:3], subspace, bias]
 
-    functions = _takes_complex(moved, step=REAL_STEP) and _takes_complex(faster)
+    def driven(s: Any) -> list[Any]:
+        return [block.input_matrix(block.integrate(q, s * direction))]
+
+    functions = (
+        _takes_complex(moved, step=REAL_STEP) and _takes_complex(faster) and (not block.inputs or _takes_complex(driven))
+    )
     return functions and (block.compiled_law is None or _takes_complex(by_law, step=REAL_STEP))
 
 
@@ -174,7 +215,8 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
         ports = [part for port in block.ports for part in changed.pose(port, q)]
         ports += [changed.motion_subspace(port, q) * np.outer(turns, sizes[6:]) for port in block.ports]
         inertia, gyroscopic = changed.mass_matrix(q) * np.outer(sizes, sizes), changed.gyroscopic(q, v, twist) * sizes
-        return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q)]
+        driven = [changed.input_matrix(q)] if block.inputs else []
+        return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q), *driven]
 
     return _takes_complex(changed)
 

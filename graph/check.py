@@ -10,9 +10,9 @@ import networkx as nx
 from networkx.utils import UnionFind
 
 from titop.blocks.actuators import Actuator, Motor
-from titop.blocks.block import PARENT_PORT, Block, PortRef
+from titop.blocks.block import PARENT_PORT, Block, PortRef, overrides_method
 from titop.blocks.block_check import disagreements, law_disagreements
-from titop.blocks.block_findings import damping_findings, is_complex_safe, law_findings
+from titop.blocks.block_findings import damping_findings, input_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
 from titop.blocks.gear import Gear
@@ -309,20 +309,22 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
         lawless = isinstance(block, Closure | Gear | Load | Actuator | Sensor)
-        if lawless or is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint)):
+        known = is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint))
+        if lawless or (known and not block.inputs and not overrides_method(block, "input_matrix")):
             continue
         block.forget_steps()
-        wrong = list(law_findings(block))
+        wrong = list(input_findings(block) if known else law_findings(block))
         dotted = [port for port in block.ports if not isinstance(port, str) or not port or "." in port]
         wrong += [Finding("bad-name", f"{block.name}.{port}", port, "a port name without dots", "rename it") for port in dotted]
         yield from ((True, finding) for finding in wrong)
         if wrong:
             continue
         block.complex_safe = is_complex_safe(block)
-        yield from ((False, finding) for finding in damping_findings(block))
-        if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
-            yield from ((False, finding) for finding in disagreements(block))
-        yield from ((False, finding) for finding in law_disagreements(block))
+        if not known:
+            yield from ((False, finding) for finding in damping_findings(block))
+            if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
+                yield from ((False, finding) for finding in disagreements(block))
+            yield from ((False, finding) for finding in law_disagreements(block))
         if not block.complex_safe:
             advice = "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)"
             expected = "functions that accept complex coordinates"

@@ -5,7 +5,7 @@ Every picture starts from it: the drawing (`draw`), Graphviz (`dot`), Mermaid (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,12 +72,12 @@ class Wire:
 
 @dataclass(frozen=True)
 class Signal:
-    """A gear, a load or an actuator that acts on a box (`inward`), or a sensor that reads it.
+    """A gear, a load, an actuator or an own input that acts on a box (`inward`), or a sensor that reads it.
 
     Attributes
     ----------
     name, kind : str
-        Of the block; its class.
+        Of the block, its class; of an own input "Input".
     value : str
         Magnitude of a load; ratio and driver of a gear.
     target : int
@@ -153,7 +153,8 @@ def outline(system: System) -> Outline:
     by_name = {name: k for k in range(1, len(names)) for name in names[k]}
     kinds = ["world", *["body"] * (len(bodies) - 1), *["joint"] * len(joints), *["closure"] * len(closures)]
     boxes = [_box(*entry) for entry in zip((*bodies, *joints, *closures), kinds, faults, strict=True)]
-    return Outline(boxes, wires, chords, list(_signals(acting, index, by_name)), findings)
+    signals = [*_signals(acting, index, by_name), *_own_inputs((*bodies, *joints))]
+    return Outline(boxes, wires, chords, signals, findings)
 
 
 def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
@@ -202,6 +203,12 @@ def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) 
             yield Signal(
                 printable(block.name), type(block).__name__, _value(block), target, port, inward=not isinstance(block, Sensor)
             )
+
+
+def _own_inputs(blocks: Iterable[Block]) -> Iterator[Signal]:
+    for target, block in enumerate(blocks):
+        for name in block.input_names:
+            yield Signal(printable(name), "Input", "", target, "", inward=True)
 
 
 def _value(block: Block) -> str:

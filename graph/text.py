@@ -65,7 +65,8 @@ def _describe(block: Block) -> str:
     names = block.coordinates
     shown = names if len(names) <= _SHOWN_COORDINATES else (*names[:2], "...", names[-1])
     coordinates = f" [{', '.join(shown)}]" if names else ""
-    return f"{block.name}: {type(block).__name__}{coordinates}"
+    inputs = f" driven by {', '.join(block.inputs)}" if block.inputs else ""
+    return f"{block.name}: {type(block).__name__}{coordinates}{inputs}"
 
 
 def _describe_child(connection: Connection) -> str:

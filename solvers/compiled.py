@@ -14,7 +14,7 @@ from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.compiled_slopes import CompiledSlopes
 from titop.solvers.dynamics import PortMotion
-from titop.solvers.inputs import Place, Push
+from titop.solvers.inputs import Place, Push, own_efforts
 from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
@@ -101,11 +101,12 @@ class CompiledModel(CompiledSlopes):
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
-        """Return a function of model and state that finds efforts on the actuated coordinates, the motors' included."""
-        motors = self.motor_efforts(u)
+        """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
+        motors, pushes = self.motor_efforts(u), self.external_pushes(None, u)
 
         def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-            tau[:] = closed_dynamics.inverse(model, q, v, a, [], motors, actuated) + motors
+            driven = motors + own_efforts(pushes, q, self.nv)
+            tau[:] = closed_dynamics.inverse(model, q, v, a, [], driven, actuated) + driven
 
         return one
 
@@ -117,9 +118,10 @@ class CompiledModel(CompiledSlopes):
         v = real(self._read_v("v", v, True), "v")
         x = np.zeros(v.shape) if x is None and name == "tau" else real(self._read_v(name, x, True), name)
         check_stacks({"q": q, "v": v, name: x})
-        model, motors = self._pushed(self.external_pushes(wrenches, u)), self.motor_efforts(u)
+        pushes = self.external_pushes(wrenches, u)
+        model, driven = self._pushed(pushes), self.motor_efforts(u) + own_efforts(pushes, q, self.nv)
         if name == "tau":
-            x = x + motors
+            x = x + driven
         result = np.empty_like(x)
         if q.ndim == 1:
             one(model, q, v, x, result)
@@ -128,7 +130,7 @@ class CompiledModel(CompiledSlopes):
         else:
             for row in range(len(q)):
                 one(model, q[row], v[row], x[row], result[row])
-        return store(result - motors if name == "a" else result, out)
+        return store(result - driven if name == "a" else result, out)
 
     def _forward_one(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
         if self.is_constrained:
@@ -157,7 +159,8 @@ class CompiledModel(CompiledSlopes):
     def held_dynamics(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
         q, v, tau = (np.ascontiguousarray(real(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
         a = np.empty(self.nv)
-        self.raise_for(self._constrained_stage(self._pushed(pushes), rank, True, q, v, tau, a))
+        driven = tau + own_efforts(pushes, q, self.nv)
+        self.raise_for(self._constrained_stage(self._pushed(pushes), rank, True, q, v, driven, a))
         return a
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
@@ -172,7 +175,7 @@ class CompiledModel(CompiledSlopes):
         return CompiledDynamics(self, places, imposed)
 
     def loaded(self, wrenches: Mapping[str, Any], u: Any = None) -> Self:
-        """Return the model with constant external wrenches, in the ports' frames, and the inputs' made part of it."""
+        """Return the model with constant external wrenches, in the ports' frames, and the inputs' on ports made part of it."""
         return self._pushed(self.external_pushes(wrenches, u))
 
     def state_derivative(self, tau: Array) -> tuple[Any, tuple[Any, ...]]:
@@ -202,7 +205,8 @@ class CompiledModel(CompiledSlopes):
         return [part for part in self._plain.others if part[0].name in self._tables.general_names]
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        return self._pushed(pushes)._inverse_work(real(q, "q"), real(v, "v"), real(a, "a"))[0]
+        efforts = self._pushed(pushes)._inverse_work(real(q, "q"), real(v, "v"), real(a, "a"))[0]
+        return efforts - own_efforts(pushes, q, self.nv)
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         response, free = np.zeros(efforts.shape), ~mask
@@ -221,11 +225,11 @@ class CompiledModel(CompiledSlopes):
 
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = real(q, "q"), real(v, "v"), real(tau, "tau"), real(a, "a")
-        model = self._pushed(pushes)
+        model, driven = self._pushed(pushes), own_efforts(pushes, q, self.nv)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
-        a, tau = a.astype(float), tau.astype(float)
+        a, tau = a.astype(float), tau.astype(float) + driven
         self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
-        return a, tau
+        return a, tau - driven
 
     # -- the model's other functions -----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titop.blocks.spatial import Array
-from titop.solvers.inputs import Place, Push
+from titop.solvers.inputs import Place, PortPush
 from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.prepared import PreparedDynamics
 
@@ -23,7 +23,7 @@ class CompiledDynamics(PreparedDynamics):
 
     def __init__(self, model: CompiledModel, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
-        loaded = model._pushed([Push(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
+        loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
         self._ints, self._floats, self._all_tables, self._tables = (
             loaded._ints,
             loaded._floats,

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, layout
 from titop.solvers.kernels.kernel import Pair
 from titop.solvers.packed import PackedModel, real
@@ -99,6 +99,7 @@ class CompiledSlopes(PackedModel):
         for block in self._group_springs:
             where = self._v(block)
             result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
+        result[0] -= own_effort_slopes(pushes, q, self.nv)
         return result
 
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
@@ -142,7 +143,9 @@ class CompiledSlopes(PackedModel):
         if self._all_compiled_slopes:
             q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
             model, tables, result = self._pushed(pushes), self._tables, np.empty((3, self.nv, self.nv))
-            self.raise_for(model._forward_slopes(tables.tree, tables.paths, q, v, tau, result))
+            driven = tau + own_efforts(pushes, q, self.nv)
+            self.raise_for(model._forward_slopes(tables.tree, tables.paths, q, v, driven, result))
+            result[0] += result[2] @ own_effort_slopes(pushes, q, self.nv) if own_pushes(pushes) else 0.0
             return result
         return super()._forward_derivatives(q, v, tau, pushes)
 

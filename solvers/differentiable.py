@@ -34,7 +34,7 @@ class Differentiable(Dynamics):
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
     ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
-    where to put the result; `u` the actuators' inputs (nu, or by name).
+    where to put the result; `u` the inputs of actuators and blocks (nu, or by name).
     """
 
     def inverse_dynamics_derivatives(

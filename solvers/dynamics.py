@@ -15,7 +15,7 @@ from titop.graph.system import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes
-from titop.solvers.inputs import Inputs, Place, Push
+from titop.solvers.inputs import Inputs, Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import ClosedLoops
 from titop.solvers.prepared import PreparedDynamics
@@ -38,7 +38,7 @@ class Dynamics(ClosedLoops, ABC):
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
     ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
-    where to put the result; `u` the actuators' inputs (nu, or by name).
+    where to put the result; `u` the inputs of actuators and blocks (nu, or by name).
     """
 
     #: Of the parameters; complex in complex steps.
@@ -68,7 +68,7 @@ class Dynamics(ClosedLoops, ABC):
         out : (nv,) float array, optional
             Where to put the result, for callers in a loop.
         u : array_like (nu,) or mapping of input name to number, optional
-            Inputs of the actuators, beside `tau`; zero by default.
+            Inputs of actuators and blocks, beside `tau`; zero by default.
 
         Raises
         ------
@@ -253,7 +253,7 @@ class Dynamics(ClosedLoops, ABC):
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The actuators' inputs: names, units, ranges."""
+        """The inputs of actuators and blocks: names, units, ranges."""
         return Inputs(self.assembly)
 
     @property
@@ -275,8 +275,8 @@ class Dynamics(ClosedLoops, ABC):
         return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
 
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
-        """Return the external `wrenches` and what the inputs `u` do to ports."""
-        pushes = [Push(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
+        """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""
+        pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in self._read_wrenches(wrenches).items()]
         return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
 
     def _read_wrenches(self, wrenches: Mapping[str, Any] | None) -> dict[str, Array]:
@@ -297,12 +297,12 @@ class Dynamics(ClosedLoops, ABC):
         one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
         return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
 
-    def interaction_pushes(self, q: Array, v: Array) -> list[Push]:
+    def interaction_pushes(self, q: Array, v: Array) -> list[PortPush]:
         """Return what the interactions do to their ports at a state."""
         pushes = []
         for loop in self.interactions:
             at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
-            pushes += [Push(str(loop.first), False, at_1), Push(str(loop.second), False, at_2)]
+            pushes += [PortPush(str(loop.first), False, at_1), PortPush(str(loop.second), False, at_2)]
         return pushes
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:

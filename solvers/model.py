@@ -53,7 +53,7 @@ class Model(Differentiable):
     Made by `System.resolve`. Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv);
     `port` ``"body.port"``, or ``"body"`` for the reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
     on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
-    put the result; `u` the actuators' inputs (nu, or by name).
+    put the result; `u` the inputs of actuators and blocks (nu, or by name).
     """
 
     # -- outputs -------------------------------------------------------------------------------------------------------

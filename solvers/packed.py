@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import PortPush, Push, port_pushes
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.kernels.kernel import Kernel, Pair
 from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
@@ -56,7 +56,7 @@ class PackedModel(Model):
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
-        self._added: tuple[Self, list[Push]] | None = None
+        self._added: tuple[Self, list[PortPush]] | None = None
         self._numbers = law_numbers((*self._tables.general, *self._tables.interactions), self._ints)
         self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
         self._frames = np.empty((len(self._tables.constants), 12))
@@ -138,14 +138,15 @@ class PackedModel(Model):
 
     # -- variants ------------------------------------------------------------------------------------------------------
 
-    def _pushed(self, pushes: list[Push]) -> Self:
-        """Return a model in which the pushes are loads."""
-        if not pushes:
+    def _pushed(self, pushes: Sequence[Push]) -> Self:
+        """Return a model in which the pushes on ports are loads."""
+        at_ports = port_pushes(pushes)
+        if not at_ports:
             return self
         model = self._variant()
-        rows = np.full((len(pushes), layout.INT_COLUMNS), -1, dtype=np.int64)
-        floats = np.zeros((len(pushes), layout.FLOAT_COLUMNS))
-        for k, (port, inertial, wrench) in enumerate(pushes):
+        rows = np.full((len(at_ports), layout.INT_COLUMNS), -1, dtype=np.int64)
+        floats = np.zeros((len(at_ports), layout.FLOAT_COLUMNS))
+        for k, (port, inertial, wrench) in enumerate(at_ports):
             block, name = self.ports[port]
             rows[k, layout.ELEMENT], rows[k, layout.INERTIAL] = self._tables.elements[block], int(inertial)
             if port in self._tables.port_rows:
@@ -158,9 +159,9 @@ class PackedModel(Model):
                     rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
             floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
-        model._added = self, pushes
-        model._ints[0, layout.LOADS] += len(pushes)
-        model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in pushes)
+        model._added = self, at_ports
+        model._ints[0, layout.LOADS] += len(at_ports)
+        model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in at_ports)
         return model
 
     def _variant(self) -> Self:
@@ -344,6 +345,7 @@ class PackedModel(Model):
         """Position of the parameters that packing alone brings into effect; shared by all variants."""
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = self._tables.general_names | {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
+        general |= {block.name for block, *_ in self.inputs.own}
         general |= {loop.closure.name for loop in self._assembly.loops} | {gear.name for gear in self._assembly.gears}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):

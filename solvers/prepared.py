@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titop.blocks.spatial import Array
-from titop.solvers.inputs import Place, Push
+from titop.solvers.inputs import Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics
 
 if TYPE_CHECKING:
@@ -64,4 +64,4 @@ class PreparedDynamics:
         return self.accelerations(q, v, tau, a), tau
 
     def _pushes(self) -> list[Push]:
-        return [Push(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True)]
+        return [PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True)]

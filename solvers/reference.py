@@ -32,7 +32,7 @@ from titop.graph.system import Connection
 from titop.solvers.arguments import check_stacks, overflow, store
 from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.dynamics import PortMotion
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import Push, own_efforts, port_pushes
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
@@ -136,7 +136,7 @@ class ReferenceModel(SteppedSlopes):
         for load in self._assembly.loads if loads else ():
             rotation = self._port_pose(states, q, load.target.block.name, load.target.name)[0]
             self._subtract(states, q, load.target.block.name, load.target.name, load.wrench(rotation))
-        for port, inertial, wrench in pushes:
+        for port, inertial, wrench in port_pushes(pushes):
             if inertial:
                 back = self._port_pose(states, q, *self.ports[port])[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
@@ -234,8 +234,10 @@ class ReferenceModel(SteppedSlopes):
 
         `bare` leaves passive efforts and loads out.
         """
-        dtype = np.result_type(self._dtype, q, v, a, tau, *(push.wrench for push in pushes))
+        own = own_efforts(pushes, q, self.nv)
+        dtype = np.result_type(self._dtype, q, v, a, tau, own, *(push.wrench for push in port_pushes(pushes)))
         passive = np.zeros(self.nv) if bare else self._own_passive_efforts(q, v)
+        passive = passive + own
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)

@@ -135,4 +135,8 @@ class Sensitivities:
         block = self.model.assembly.blocks.get(owner)
         if block is None or not block.complex_parameters:
             return block is None
-        return not overrides(block) or entry not in block.parameters() or is_parameter_complex_safe(block, entry)
+        return (
+            not (overrides(block) or (block.nv and block.inputs))
+            or entry not in block.parameters()
+            or is_parameter_complex_safe(block, entry)
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import acceleration_slopes
+from titop.solvers.inputs import own_efforts, port_pushes
 from titop.solvers.model import Model
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
@@ -67,7 +68,9 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
     weight = model.gravity_effects(q)
     efforts = [point.tau, model.motor_efforts(point.u), weight, model.nonlinear_effects(q, v) - weight]
     efforts.append(model.passive_efforts(q, v))
-    for port, inertial, wrench in model.external_pushes(point.wrenches, point.u):
+    pushes = model.external_pushes(point.wrenches, point.u)
+    efforts.append(own_efforts(pushes, q, model.nv))
+    for port, inertial, wrench in port_pushes(pushes):
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)
         own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ own)

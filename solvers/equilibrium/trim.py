@@ -61,7 +61,7 @@ def trim(
     tau : (nv,) array or mapping of joint or coordinate name to number, optional
         The same for efforts.
     u : (nu,) array or mapping of input name to number, optional
-        The same for inputs of actuators.
+        The same for inputs of actuators and blocks.
     wrenches : mapping of port name to (6,), optional
         External wrenches, in the ports' frames.
     parameters : mapping of name to number, optional

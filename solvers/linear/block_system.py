@@ -21,6 +21,7 @@ from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
 from titop.solvers.equilibrium.operating_point import read_point
+from titop.solvers.inputs import own_pushes, port_pushes
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal
 from titop.solvers.loops.closed_dynamics import closure_pushes
@@ -115,7 +116,9 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     exchanged = _child_ports(reference, node)
     others = [None, *(port for port in node.block.ports if port not in exchanged)]
     ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
-    matrices = _matrices(node, state, ports, loaded, own, state.rotation.T @ reference.gravity)
+    driven = sum(push.slopes(at.q) for push in own_pushes(pushes) if push.v == node.v)
+    law = _law_slopes(node.block, *own, state, driven)
+    matrices = _matrices(node, state, ports, loaded, own, law, state.rotation.T @ reference.gravity)
     return named_system(matrices, *_signals(at.model, node, exchanged), name)
 
 
@@ -150,7 +153,7 @@ def _external(reference: ReferenceModel, path: str, rotation: Array, pushes: Any
         if str(load.target) == path:
             total += load.wrench(rotation)
             turning += load.wrench(rotation) if load.frame == "world" else 0.0
-    for push in pushes:
+    for push in port_pushes(pushes):
         if push.port == path:
             wrench = (
                 np.concatenate([rotation.T @ push.wrench[:3], rotation.T @ push.wrench[3:]]) if push.inertial else push.wrench
@@ -161,20 +164,20 @@ def _external(reference: ReferenceModel, path: str, rotation: Array, pushes: Any
 
 
 def _matrices(
-    node: Node, state: State, ports: list[Port], loaded: list[Port], own: Any, gravity: Array
+    node: Node, state: State, ports: list[Port], loaded: list[Port], own: Any, law_slopes: Any, gravity: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return A, B, C and D, computed in the block's own frame and moved to the parent's port at the end.
 
     `ports` exchange wrenches and accelerations, `loaded` ones carry loads alone.
     """
-    block, (q, v, a), n = node.block, own, node.block.nv
+    block, (_, v, a), n = node.block, own, node.block.nv
     width = 12 + 2 * n + 6 + 6 * len(ports) + n  # of z = [xi, V, q, v; A_P, W of each port, a]
     z = np.eye(width)
     edges = np.cumsum([6, 6, n, n, 6, *([6] * len(ports))])
     xi, twist, dq, dv, acceleration, *wrenches, da = np.split(z, edges)
     weightless = acceleration.copy()
     weightless[:3] -= skew(gravity) @ xi[3:]
-    by_q, by_v, by_twist = _law_slopes(block, q, v, state, a)
+    by_q, by_v, by_twist = law_slopes
     law = state.M @ np.vstack([weightless, da]) + by_q @ dq + by_v @ dv + by_twist @ twist
     outputs = []
     own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
@@ -199,10 +202,11 @@ def _matrices(
     return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
 
 
-def _law_slopes(block: Block, q: Array, v: Array, state: State, a: Array) -> tuple[Array, Array, Array]:
-    """Return the derivatives of the block's law by q, v and the twist of its parent port."""
+def _law_slopes(block: Block, q: Array, v: Array, a: Array, state: State, driven: Any) -> tuple[Array, Array, Array]:
+    """Return the derivatives of the block's law by q, v and the parent port's twist; `driven` those of its inputs' efforts."""
     if block.nv:
-        return block.law_slopes(q, v, state.V, np.concatenate([state.A, a]))
+        by_q, by_v, by_twist = block.law_slopes(q, v, state.V, np.concatenate([state.A, a]))
+        return np.vstack([by_q[:6], by_q[6:] - driven]), by_v, by_twist
     return np.zeros((6, 0)), np.zeros((6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
 
 

@@ -80,12 +80,12 @@ def linearize(
         What `trim` returns, or any state; away from an equilibrium a warning gives the acceleration.
     inputs : sequence of str
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
-        inputs; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the
-        acceleration of a joint, whose effort then follows (a channel inverted).
+        inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its
+        parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a channel inverted).
     outputs : sequence of str, callable or (name, callable)
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
-        ``"hinge.reaction"``; functions ``f(q, v, a, u)`` of numbers or vectors, u the actuators' inputs.
+        ``"hinge.reaction"``; functions ``f(q, v, a, u)`` of numbers or vectors, u the model's inputs.
         ``"hub.C.w[0]"`` is one component.
     omit : sequence of str
         Coordinates on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle.

@@ -145,14 +145,14 @@ class Plant:
 
     def dynamics(self, at: Acting) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
-        motors = at.model.inputs.motors.dot(at.inputs)
+        motors = at.model.inputs.efforts(at.inputs, at.q)
         a, efforts = at.dynamics.dynamics(at.q, at.v, at.tau + motors, at.a)
         return a, np.where(self.drives.prescribed, efforts - motors, at.tau)
 
     def rates(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return dx/dt."""
         at = self.acting(x, w, params)
-        efforts = at.tau + at.model.inputs.motors.dot(at.inputs)
+        efforts = at.tau + at.model.inputs.efforts(at.inputs, at.q)
         rates = self.model.displacement_rate(x[: self.model.nv], at.v)
         return np.concatenate([rates, at.dynamics.accelerations(at.q, at.v, efforts, at.a)])
 

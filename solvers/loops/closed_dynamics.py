@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.branch import is_open, rank_near
 from titop.solvers.loops.closed_loops import Constraints
 from titop.solvers.loops.consistency import refuse_inconsistent, refuse_opening
@@ -182,12 +182,12 @@ def multipliers(
     return carried, rows
 
 
-def closure_pushes(model: Dynamics, q: Array, carried: Array) -> list[Push]:
+def closure_pushes(model: Dynamics, q: Array, carried: Array) -> list[PortPush]:
     """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
     pushes, row = [], 0
     for loop in model.rigid_loops:
         own = carried[row : row + len(loop.closure.constraint_names)]
         at_1, at_2 = loop.closure.jacobians(*model.relative_pose(loop, q))
-        pushes += [Push(str(loop.first), False, at_1.T @ own), Push(str(loop.second), False, at_2.T @ own)]
+        pushes += [PortPush(str(loop.first), False, at_1.T @ own), PortPush(str(loop.second), False, at_2.T @ own)]
         row += len(own)
     return pushes

@@ -24,7 +24,7 @@ from titop.blocks.overrides import is_titops_own
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array, rotation_exp, twist_transport
 from titop.graph.system import Loop
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.multipliers import dependent_columns, independent_rows
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def inverse_derivatives(
             rigid = _rigid(closure, own)
             wrenches = rigid(pair.rotation, pair.position)
             change_q += pair.S.T @ by_small_twists(pair, rigid) @ pair.S
-        acting += [Push(str(pair.loop.first), False, wrenches[:6]), Push(str(pair.loop.second), False, wrenches[6:])]
+        acting += [PortPush(str(pair.loop.first), False, wrenches[:6]), PortPush(str(pair.loop.second), False, wrenches[6:])]
     result = model.tree_inverse_derivatives(q, v, a, acting)
     result[0] -= change_q
     result[1] -= change_v

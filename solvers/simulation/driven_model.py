@@ -14,7 +14,7 @@ from titop.solvers.compiled import CompiledModel
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.measurements import Measurements
-from titop.solvers.inputs import Place, Push
+from titop.solvers.inputs import Place, PortPush, Push
 from titop.solvers.model import Model
 from titop.solvers.prepared import PreparedDynamics
 from titop.solvers.simulation.acting import Constant, check_functions, read_efforts, read_inputs, read_wrench_function
@@ -120,9 +120,9 @@ class DrivenModel:
         return self.constant | {port: value(t, q, v) for port, value in self.varying.items()}
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
-        """Return applied efforts, the motors' included, and all that acts on ports."""
+        """Return applied efforts, the motors' included, and all else that acts."""
         tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
-        pushes = [Push(port, False, wrench) for port, wrench in self.wrenches(t, q, v).items()]
+        pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in self.wrenches(t, q, v).items()]
         return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
@@ -132,8 +132,8 @@ class DrivenModel:
         return a, np.where(self.motion.mask, efforts - motors, tau)
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
-        """Let wrenches and inputs act; return the efforts, and the motors'."""
-        if not self._steady:
+        """Let wrenches and inputs act; return the efforts, and the inputs'."""
+        if not self._is_held():
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
             self._last = self.command, self._let_act(t, q, v)
@@ -147,13 +147,17 @@ class DrivenModel:
             return tau, 0.0
         if places := len(self.model.inputs.places):
             wrenches[-places:] = self.model.inputs.wrenches(u)
-        return tau, self.model.inputs.motors.dot(u)
+        return tau, self.model.inputs.efforts(u, q)
+
+    def _is_held(self) -> bool:
+        """Tell whether what acts stays as it is between commands: efforts of blocks' own inputs turn with the state."""
+        return self._steady and not self.model.inputs.own
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
         free = not self.motion.mask.any() and not isinstance(self.loop, ContinuousLoop)
-        if free and self._steady and isinstance(model, CompiledModel) and model.is_compiled:
+        if free and self._is_held() and isinstance(model, CompiledModel) and model.is_compiled:
             tau, u = self.efforts(0.0, *_NOWHERE), self.inputs(0.0, *_NOWHERE)
             return model.loaded(self.constant, u).state_derivative(tau if u is None else tau + model.inputs.motors @ u)
 

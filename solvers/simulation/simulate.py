@@ -82,12 +82,12 @@ def simulate(
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
     u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
-        Inputs of the actuators, as `tau`; a callable may also return a mapping.
+        Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
     controller : control.StateSpace, Controller or ScheduledController, optional
         Its inputs and outputs go by name: measured are sensors' outputs, ``joint.q``, ``joint.v`` and ``body.port.w[0]`` and
-        so on (parts of a port's motion); commanded are actuators' inputs and efforts (``joint`` or ``joint.tau``), in addition
+        so on (parts of a port's motion); commanded are inputs and efforts (``joint`` or ``joint.tau``), in addition
         to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The coordinates ``.q`` of free and spherical
         joints are displacements from the operating point (or neutral) along their tangent directions. An input of a state
         space that is named like an output gets the error **reference minus output**, as in ``control.feedback(plant, K)``: a

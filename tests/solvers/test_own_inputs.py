@@ -1,0 +1,395 @@
+"""Inputs of blocks' own, against the efforts that they stand for, differences, and the reference resolver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import control
+import numpy as np
+import pytest
+
+import titop as tt
+from examples.custom_block import ConstantCurvatureSegment
+from tests.refusals import ENGINES, assert_says, refused
+from titop.blocks.spatial import Array
+
+#: Sums of a few tens of terms of the size of the accelerations, in another order.
+ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
+#: Central differences with steps of 1e-5 of functions whose third derivatives are a thousand times as large as they are.
+DIFFERENCES = {"rtol": 1e-6, "atol": 1e-6}
+
+
+class TendonSegment(ConstantCurvatureSegment):
+    """A soft segment bent by a tendon whose lever arm grows as it bends, and by an antagonist."""
+
+    inputs = ("front", "back")
+    input_units = ("N", "N")
+    parameter_units = {**ConstantCurvatureSegment.parameter_units, "lever": "m"}  # noqa: RUF012
+
+    def __init__(self, name: str, lever: float = 0.05, **fields: Any) -> None:
+        super().__init__(name, **fields)
+        self.lever = lever
+
+    def input_matrix(self, q: Array) -> Array:
+        return self.lever * np.array([[1.0 + 2.0 * np.sin(q[0]), -np.cos(q[0])]])
+
+
+class PiezoPanel(tt.FlexibleBody):
+    """A panel with one patch, whose effect fades where the panel bends much."""
+
+    inputs = ("patch",)
+    input_units = ("V",)
+
+    def input_matrix(self, q: Array) -> Array:
+        weights = np.linspace(1.0, -0.5, self.nv)
+        return (weights / (1.0 + 4.0 * (q @ q)))[:, None]
+
+
+class Muscle(tt.Revolute):
+    """A hinge pulled by a muscle."""
+
+    inputs = ("pull",)
+
+    def input_matrix(self, q: Array) -> Array:
+        return np.array([[0.3 * np.cos(q[0])]])
+
+
+class Telescope(tt.Block):
+    """A block of ones own whose functions lose imaginary parts."""
+
+    coordinates = ("x",)
+    units = ("m",)
+    ports = ("C",)
+    inputs = ("pressure",)
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        return np.eye(3), np.array([0.0, 0.0, 1.0 + float(np.real(q[0]))])
+
+    def mass_matrix(self, q: Array) -> Array:
+        return np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.1, 0.5])
+
+    def input_matrix(self, q: Array) -> Array:
+        return np.array([[np.exp(-abs(float(np.real(q[0])) + 2.0))]])
+
+
+def arm(
+    muscle: type[tt.Revolute] = Muscle, segment: Any = TendonSegment, panel: type[tt.FlexibleBody] = PiezoPanel
+) -> tt.System:
+    """Return a muscle, a tendon-driven segment and a panel in series, with a motor and a force; or bare of own inputs."""
+    s = tt.System("arm", gravity=[0, 0, -9.81])
+    soft = segment("soft", length=0.6, radius=0.05, density=120.0, stiffness=3.0, damping=0.1)
+    s.connect("world", soft, joint=muscle("shoulder", axis=[0, 1, 0], stiffness=5.0))
+    boom = panel("boom", **PANEL)
+    s.connect(soft.port("C"), boom, joint=tt.Revolute("elbow", axis=[0, 0, 1], damping=0.1))
+    s.connect(boom.port("C"), tt.RigidBody("tip", 0.3, inertia=0.01), joint=tt.Weld("bracket"))
+    s.add_actuator(tt.Motor("drive", "elbow", gear=2.0))
+    s.add_actuator(tt.Force("push", s["tip"], direction=[1, 0, 0], frame="world"))
+    return s
+
+
+def bare() -> tt.System:
+    return arm(tt.Revolute, ConstantCurvatureSegment, tt.FlexibleBody)
+
+
+def closed(system: tt.System) -> tt.System:
+    """Return the system with a gear from shoulder to segment."""
+    system.add_gear(tt.Gear("pair", driver="shoulder", driven="soft", ratio=0.5))
+    return system
+
+
+#: A light panel with two modes that move its port.
+PANEL: dict[str, Any] = {
+    "mass": 0.5,
+    "com": [0.2, 0.0, 0.1],
+    "inertia": [0.02, 0.03, 0.02],
+    "frequencies": [9.0, 15.0],
+    "damping_ratios": 0.02,
+    "participation": [[0.2, 0.1, 0.3, 0.0, 0.05, 0.01], [-0.1, 0.2, 0.1, 0.02, 0.0, 0.03]],
+    "ports": {"C": [0.4, 0.0, 0.1]},
+    "shapes": {"C": [[0.1, 0.2], [0.5, -0.3], [0.4, 0.6], [0.1, 0.0], [0.0, 0.3], [0.2, 0.1]]},
+}
+
+NAMES = ("drive", "push", "shoulder.pull", "soft.front", "soft.back", "boom.patch")
+U = np.array([0.4, -0.6, 2.0, 1.5, -0.7, 0.9])
+
+
+def state(model: tt.Model, seed: int = 0) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(seed)
+    q, v, tau = rng.normal(size=(3, model.nv))
+    q[3:] *= 0.3
+    if model.is_constrained:
+        q[1], v[1] = 0.5 * q[0], 0.5 * v[0]
+    return q, v, tau
+
+
+def expected_efforts(model: tt.Model, q: Array) -> Array:
+    """Return what the own inputs do, written down anew."""
+    panel = np.linspace(1.0, -0.5, model.nv - 3) / (1.0 + 4.0 * (q[3:] @ q[3:])) * U[5]
+    soft = 0.05 * ((1.0 + 2.0 * np.sin(q[1])) * U[3] - np.cos(q[1]) * U[4])
+    return np.concatenate([[0.3 * np.cos(q[0]) * U[2], soft, 0.0], panel])
+
+
+def slope(function: Callable[[float], Any], step: float = 1e-5) -> Array:
+    return (np.asarray(function(step)) - np.asarray(function(-step))) / (2.0 * step)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loops", [False, True])
+def test_own_inputs_are_efforts_in_all_dynamics(engine: str, loops: bool) -> None:
+    model, plain = ((closed(s) if loops else s).resolve(engine) for s in (arm(), bare()))
+    assert model.input_names == NAMES
+    assert model.inputs.units == ("N m", "N", "1", "N", "N", "V")
+    q, v, tau = state(model)
+    own, others = expected_efforts(model, q), {"drive": U[0], "push": U[1]}
+    both = plain.actuation_matrix(q) @ U[:2] + own
+    np.testing.assert_allclose(model.actuation_matrix(q) @ U, both, **ROUNDING)
+    a = model.forward_dynamics(q, v, tau, u=U)
+    np.testing.assert_allclose(a, plain.forward_dynamics(q, v, tau + own, u=others), **ROUNDING)
+    assert np.abs(a - plain.forward_dynamics(q, v, tau, u=others)).max() > 0.1  # they matter
+    chosen = [["shoulder", "elbow", "boom"], ["soft", "elbow", "boom"]] if loops else [None]
+    for actuated in chosen:
+        needed = model.inverse_dynamics(q, v, a, u=U, actuated=actuated)
+        T = np.eye(model.nv)
+        if loops:
+            T[1, 0] = 0.5
+            T = np.delete(T, 1, axis=1)
+        np.testing.assert_allclose(T.T @ (needed - tau), 0.0, atol=1e-9)
+    held = ["elbow"]
+    with_inputs, with_efforts = (
+        model.hybrid_dynamics(q, v, tau, a, held, u=U),
+        plain.hybrid_dynamics(q, v, tau + own, a, held, u=others),
+    )
+    np.testing.assert_allclose(with_inputs[0], with_efforts[0], **ROUNDING)
+    np.testing.assert_allclose(with_inputs[1], with_efforts[1] - own, **ROUNDING)
+    args = q, v, a, None, U, tau
+    np.testing.assert_allclose(
+        model.reaction("shoulder", *args), plain.reaction("shoulder", q, v, a, None, others, tau + own), **ROUNDING
+    )
+
+
+def test_stacked_states_have_their_own_efforts() -> None:
+    model = arm().resolve()
+    states = [state(model, seed) for seed in range(3)]
+    q, v, tau = (np.array(part) for part in zip(*states, strict=True))
+    stacked = model.forward_dynamics(q, v, tau, u=U)
+    for k, row in enumerate(states):
+        np.testing.assert_allclose(stacked[k], model.forward_dynamics(*row, u=U), rtol=1e-12)
+    np.testing.assert_allclose(model.inverse_dynamics(q, v, stacked, u=U), tau, **ROUNDING)
+
+
+@pytest.mark.parametrize(("engine", "loops"), [("compiled", False), ("compiled", True), ("reference", False)])
+def test_derivatives_go_through_the_input_matrix(engine: str, loops: bool) -> None:
+    model = (closed(arm()) if loops else arm()).resolve(engine)
+    q, v, tau = state(model)
+    direction = np.linspace(0.5, -1.0, model.nv)
+    direction[3:] *= 0.3
+    if loops:
+        direction[1] = 0.5 * direction[0]
+    a = model.forward_dynamics(q, v, tau, u=U)
+    by_q, _, by_tau = model.forward_dynamics_derivatives(q, v, tau, u=U)
+    scale = np.abs(by_q @ direction).max()
+    expected = slope(lambda s: model.forward_dynamics(q + s * direction, v, tau, u=U))
+    np.testing.assert_allclose(by_q @ direction / scale, expected / scale, **DIFFERENCES)
+    still = model.forward_dynamics_derivatives(q, v, tau, u={"drive": U[0], "push": U[1]})
+    assert np.abs((by_q - still[0]) @ direction).max() > 1e-3 * scale  # the control: without own inputs it is another slope
+    np.testing.assert_allclose(by_tau, still[2], **ROUNDING)
+    inverse = model.inverse_dynamics_derivatives(q, v, a, u=U)
+    needed = slope(lambda s: model.inverse_dynamics(q + s * direction, v, a, u=U)) if not loops else None
+    if needed is not None:
+        np.testing.assert_allclose(inverse[0] @ direction, needed, rtol=1e-6, atol=1e-6 * np.abs(needed).max())
+    hybrid = model.hybrid_dynamics_derivatives(q, v, tau, a, ["elbow"], u=U)
+    moved = slope(lambda s: np.array(model.hybrid_dynamics(q + s * direction, v, tau, a, ["elbow"], u=U)))
+    for found, difference in zip((hybrid.da_dq, hybrid.dtau_dq), moved, strict=True):
+        np.testing.assert_allclose(found @ direction, difference, rtol=1e-6, atol=1e-6 * np.abs(difference).max())
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_both_resolvers_agree_on_the_slopes(loops: bool) -> None:
+    one, two = ((closed(arm()) if loops else arm()).resolve(engine) for engine in ENGINES)
+    q, v, tau = state(one)
+    T = np.eye(one.nv)
+    T[1] = 0.5 * T[0] if loops else T[1]
+    found, expected = (model.forward_dynamics_derivatives(q, v, tau, u=U)[0] @ T for model in (one, two))
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
+    if not loops:
+        a = one.forward_dynamics(q, v, tau, u=U)
+        found, expected = (model.inverse_dynamics_derivatives(q, v, a, u=U)[0] for model in (one, two))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+
+
+def test_sensitivities_by_inputs_and_by_parameters_of_the_input_matrix() -> None:
+    model = arm().resolve()
+    q, v, tau = state(model)
+    found = model.forward_dynamics_sensitivities(q, v, tau, ["soft.front", "soft.lever"], u=U)
+    one = np.eye(6)[3]
+    step = slope(lambda s: model.forward_dynamics(q, v, tau, u=U + s * one), 1.0)  # linear: a difference of any size
+    np.testing.assert_allclose(found["soft.front"], step, **ROUNDING)
+    step = slope(lambda s: model.with_parameters({"soft.lever": 0.05 + s}).forward_dynamics(q, v, tau, u=U), 1e-2)
+    np.testing.assert_allclose(found["soft.lever"], step, rtol=1e-8, atol=1e-8 * np.abs(step).max())
+    assert np.abs(found["soft.lever"]).max() > 0.1
+
+
+def test_parameters_of_a_joint_with_inputs_reach_them() -> None:
+    class Levered(Muscle):
+        def input_matrix(self, q: Array) -> Array:
+            return np.array([[float(self.stiffness[0, 0])]])
+
+    model = arm(Levered).resolve().with_parameters({"shoulder.stiffness": 7.0})
+    assert model.actuation_matrix(np.zeros(model.nv))[0, 2] == 7.0
+    assert arm(Levered).resolve().inputs.own[0][0].name == "shoulder"
+
+
+def test_linear_models_have_the_inputs_columns_and_slopes() -> None:
+    model = arm().resolve()
+    point = tt.trim(model, u=dict(zip(NAMES, 0.1 * U, strict=True)), unknowns=["shoulder", "soft", "elbow", "boom"])
+    q, n = point.q, model.nv
+    linear = tt.linearize(model, point, inputs=["soft.front", "boom.patch", "shoulder.pull"], outputs=["tip.r"])
+    assert linear.input_labels == ["soft_front", "boom_patch", "shoulder_pull"]
+    assert tt.signal_table(linear)["boom_patch"].unit == "V"
+    nothing = np.zeros(n)
+    for column, k in enumerate((3, 5, 2)):
+        moved = slope(lambda s, k=k: model.forward_dynamics(q, nothing, point.tau, u=point.u + s * np.eye(6)[k]), 1.0)
+        np.testing.assert_allclose(linear.B[n:, column], moved, rtol=1e-8, atol=1e-8 * np.abs(moved).max())
+    A = np.array([slope(lambda s, e=e: model.forward_dynamics(q + s * e, nothing, point.tau, u=point.u)) for e in np.eye(n)]).T
+    np.testing.assert_allclose(linear.A[n:, :n], A, rtol=1e-6, atol=1e-7 * np.abs(A).max())
+    system = model.to_nlsys(["soft.front"], ["tip.r"], point).linearize(np.concatenate([q, nothing]), [point.u[3]])
+    np.testing.assert_allclose(system.A, linear.A, rtol=1e-9, atol=1e-9 * np.abs(A).max())
+    np.testing.assert_allclose(system.B[:, 0], linear.B[:, 0], rtol=1e-9)
+
+
+def test_families_follow_the_inputs() -> None:
+    model = arm().resolve()
+    joints = ["shoulder", "soft", "elbow", "boom"]
+    family = tt.lpv(model, {"soft.front": [0.0, 1.0]}, unknowns=joints, inputs=["soft.front"], outputs=["soft.bend.q"])
+    point = tt.trim(model, u={"soft.front": 1.0}, unknowns=joints)
+    one = tt.linearize(model, point, inputs=["soft.front"], outputs=["soft.bend.q"])
+    at = family.at({"soft.front": 1.0})
+    np.testing.assert_allclose(at.A, one.A, rtol=1e-6, atol=1e-6 * np.abs(one.A).max())  # two trims to their tolerance
+    np.testing.assert_allclose(at.B, one.B, rtol=1e-6, atol=1e-8)
+
+
+def test_a_linear_block_tells_how_its_own_efforts_turn() -> None:
+    model = arm().resolve()
+    q, v, _ = state(model)
+    own = {name: value for name, value in zip(NAMES, U, strict=True) if name in ("soft.front", "soft.back")}
+    efforts = model.actuation_matrix(q) @ model.inputs.read(own)
+    driven, pushed = tt.OperatingPoint(model, q, v, 0 * v, u=own), tt.OperatingPoint(model, q, v, efforts)
+    one, two = (tt.block_system(model, point, "soft") for point in (driven, pushed))
+    turning = slope(lambda s: expected_efforts(model, q + s * np.eye(model.nv)[1])[1])
+    expected = np.zeros_like(one.C)
+    expected[one.output_labels.index("soft_bend_tau"), one.state_labels.index("soft_bend_q")] = -turning
+    np.testing.assert_allclose(one.C - two.C, expected, atol=1e-7)  # of central differences
+    assert abs(turning) > 0.1
+    for part in "ABD":
+        np.testing.assert_allclose(getattr(one, part), getattr(two, part), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("method", "loops"), [("DOP853", False), ("DOP853", True), ("Radau", False), ("generalized-alpha", True)]
+)
+def test_simulations_are_driven_by_own_inputs(method: str, loops: bool) -> None:
+    """Against a simulation in which a function of the state writes the same efforts down anew."""
+    model, plain = ((closed(s) if loops else s).resolve() for s in (arm(), bare()))
+    t, q, v = np.linspace(0, 0.1, 3), np.zeros(model.nv), np.zeros(model.nv)
+    options: dict[str, Any] = {"method": method, "rtol": 1e-9, "atol": 1e-11}
+    if method == "generalized-alpha":
+        options = {"method": tt.GeneralizedAlpha(spectral_radius=0.8, step=2e-3)}
+    one = tt.simulate(model, t, q, v, u=U, **options)
+    others = {"drive": U[0], "push": U[1]}
+    two = tt.simulate(plain, t, q, v, tau=lambda t, q, v: expected_efforts(model, q), u=others, **options)
+    np.testing.assert_allclose(one.q, two.q, rtol=1e-6, atol=1e-8)  # of the integrators, at these tolerances
+    assert np.abs(one.q[-1] - tt.simulate(plain, t, q, v, u=others, **options).q[-1]).max() > 1e-3
+    np.testing.assert_allclose(one.u, [U] * 3)
+
+
+def test_controllers_command_own_inputs() -> None:
+    model = arm().resolve()
+    t, q = np.linspace(0, 0.05, 3), model.configuration({"soft": 0.3})
+    gain = control.ss([], [], [], [[3.0]], inputs=["soft_bend_q"], outputs=["soft_front"])
+    looped = tt.simulate(model, t, q, np.zeros(model.nv), controller=gain, rtol=1e-9, atol=1e-11)
+    given = tt.simulate(model, t, q, np.zeros(model.nv), u={"soft.front": lambda t, q, v: -3.0 * q[1]}, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(looped.q, given.q, rtol=1e-6, atol=1e-8)  # likewise
+
+
+def test_pictures_and_text_show_own_inputs() -> None:
+    s = arm()
+    assert "driven by front, back" in str(s)
+    assert "Muscle [angle] driven by pull" in str(s)
+    for picture in (s.to_mermaid(), s.to_dot()):
+        assert "soft.front" in picture
+        assert "boom.patch" in picture
+
+
+def test_blocks_whose_functions_lose_imaginary_parts_are_differentiated_by_differences() -> None:
+    s = tt.System("telescope", gravity=[0, 0, -9.81])
+    s.connect("world", Telescope("tube"), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    with pytest.warns(tt.ModelWarning, match="not-complex-safe"):
+        model = s.resolve()
+    q, v, tau, u = np.array([0.3, 0.2]), np.zeros(2), np.zeros(2), [5.0]
+    by_q = model.forward_dynamics_derivatives(q, v, tau, u=u)[0]
+    np.testing.assert_allclose(
+        by_q[1, 1] - model.forward_dynamics_derivatives(q, v, tau)[0][1, 1], -10 * np.exp(-2.2), rtol=1e-8
+    )
+
+
+def test_a_panel_whose_input_matrix_loses_imaginary_parts_is_told_and_right() -> None:
+    class Rough(PiezoPanel):
+        def input_matrix(self, q: Array) -> Array:
+            return super().input_matrix(np.real(q))
+
+    with pytest.warns(tt.ModelWarning, match=r"boom.*not-complex-safe"):
+        model = arm(panel=Rough).resolve()
+    q, v, tau = state(model)
+    exact = arm().resolve().forward_dynamics_derivatives(q, v, tau, u=U)[0]
+    found = model.forward_dynamics_derivatives(q, v, tau, u=U)[0]
+    np.testing.assert_allclose(found, exact, rtol=1e-7, atol=1e-8 * np.abs(exact).max())  # of sixth-order differences
+
+
+def faulty(**fields: Any) -> tt.System:
+    s = tt.System("rig")
+    base = fields.pop("base", ConstantCurvatureSegment)
+    s.connect("world", type("Faulty", (base,), fields)("soft"), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    return s
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "where", "words"),
+    [
+        ({"inputs": ("pull",)}, "block-fails", "soft.input_matrix", "does not say what its inputs do"),
+        ({"input_matrix": lambda self, q: np.ones((1, 1))}, "wrong-shape", "soft.input_matrix", "shape (1, 0)"),
+        ({"inputs": ("pull",), "input_matrix": lambda self, q: np.ones(1)}, "wrong-shape", "soft.input_matrix", "shape (1, 1)"),
+        ({"inputs": ("x",), "input_matrix": lambda self, q: np.array([[np.nan]])}, "not-finite", "soft.input_matrix", "nan"),
+        ({"inputs": ("bend",), "input_matrix": lambda self, q: np.ones((1, 1))}, "duplicate-name", "soft.inputs", "bend"),
+        ({"inputs": ("tau",), "input_matrix": lambda self, q: np.ones((1, 1))}, "duplicate-name", "soft.inputs", "tau"),
+        ({"inputs": ("x", "x"), "input_matrix": lambda self, q: np.ones((1, 2))}, "duplicate-name", "soft.inputs", "x"),
+        ({"inputs": ("a.b",), "input_matrix": lambda self, q: np.ones((1, 1))}, "bad-name", "soft.inputs", "letters"),
+        (
+            {"inputs": ("x",), "input_units": ("N", "N"), "input_matrix": lambda self, q: np.ones((1, 1))},
+            "bad-units",
+            "soft.input_units",
+            "1 units, or none",
+        ),
+    ],
+)
+def test_unusable_inputs_are_refused_by_name(fields: dict[str, Any], code: str, where: str, words: str) -> None:
+    assert_says(refused(faulty(**fields)), code, where, words)
+    with pytest.raises(tt.ModelError, match=code):
+        tt.check_block(type("Faulty", (ConstantCurvatureSegment,), fields)("soft"))
+
+
+def test_inputs_of_bodies_without_coordinates_are_refused() -> None:
+    class Thruster(tt.RigidBody):
+        inputs = ("thrust",)
+
+        def __init__(self, name: str) -> None:
+            super().__init__(name, 1.0, inertia=0.1)
+
+    assert_says(refused(faulty(base=Thruster)), "idle-inputs", "soft.inputs", "tt.Force")
+
+
+def test_blocks_with_inputs_pass_their_check() -> None:
+    tt.check_block(TendonSegment("soft", density=10.0, stiffness=1.0))
+    model = arm().resolve()
+    with pytest.raises(tt.ModelError, match=r"did you mean 'soft\.front'\?.*unknown-input"):
+        model.forward_dynamics(model.neutral(), np.zeros(model.nv), u={"soft.frnt": 1.0})
