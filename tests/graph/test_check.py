@@ -425,7 +425,7 @@ class TestClosures:
         s.close_loop(s["right"], s["left"], what)
         error = refused(s, engine)
         assert error.code == "not-a-closure"
-        assert "use tt.RigidClosure or tt.CompliantClosure" in str(error)
+        assert "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact" in str(error)
 
     @pytest.mark.parametrize("name", ["hinge1", "rope", "push"])
     def test_blocks_that_are_no_bodies(self, engine: str, name: str) -> None:
