@@ -35,6 +35,14 @@ class Part(JITCodeLibrary):
     def finalize(self) -> None:
         self._finalized = True
 
+    def _get_module_for_linking(self) -> llvm.ModuleRef:
+        """Return all that the function calls, for functions that numba compiles in its own way."""
+        module = _together(self)
+        for function in module.functions:
+            if not function.is_declaration:
+                function.linkage = llvm.Linkage.linkonce_odr
+        return module
+
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class Writing(typed_passes.NativeLowering):
@@ -84,14 +92,18 @@ class PartCompiler(CompilerBase):
 @global_compiler_lock
 def linked(part: Part, name: str) -> llvm.ModuleRef:
     """Return a module of all that a part calls, optimised, in which it alone can be seen, as `name`."""
-    library = part._codegen.create_library(name)
-    module = library._final_module
-    for text in (part.text, *(_text(needed) for needed in _needed(part))):
-        module.link_in(text, preserve=True)
+    module = _together(part)
     for function in module.functions:
         if not function.is_declaration and function.name != name:
             function.linkage = llvm.Linkage.internal
     optimise(module, part._codegen._tm)
+    return module
+
+
+def _together(part: Part) -> llvm.ModuleRef:
+    module = llvm.parse_assembly("")
+    for text in (part.text, *(_text(needed) for needed in _needed(part))):
+        module.link_in(text, preserve=True)
     return module
 
 

@@ -507,7 +507,7 @@ def test_the_trajectory_keeps_the_signals_of_the_loop(tmp_path: Path) -> None:
         assert np.array_equal(loaded.signal(name), run.signal(name))
         assert loaded.control.unit(name) == run.control.unit(name)
     titles = [axis.get_title() for axis in run.plot(["rail", "ruler", "motor"]).axes if axis.get_visible()]
-    assert titles == ["rail [m]", "ruler [m]", "motor [N m]"]
+    assert titles == ["rail [m]", "ruler [m]", "motor [N]"]
     with pytest.raises(tt.ModelError, match="did you mean 'ruler'"):
         run.signal("rulr")
     with pytest.raises(tt.ModelError, match="no-controller"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import shutil
@@ -9,7 +10,6 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-import types
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +23,15 @@ from titop.solvers.kernels.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NO
 
 ROOT = Path(__file__).parent.parent.parent
 
-#: Prints a number that passes through a helper (`rotate` in algebra.py) of a small kernel, and the file it came from.
+#: Prints a number that passes through a helper (`write_rates` in kinematics.py) of a small kernel, and the file it came from.
 SCRIPT = """
 import numpy as np, titop
 from titop.solvers.kernels import entries, layout
-ints = np.full((2, layout.INT_COLUMNS), -1); ints[0, :13] = [2, *[0] * 12]
-ints[1, [layout.PARENT, layout.KIND, layout.OWN]] = 0
-floats = np.zeros((2, layout.FLOAT_COLUMNS)); floats[0, 0] = 1.0
-floats[1, [0, 4, 8, 12]] = 1.0; floats[1, 13] = 0.5
-work = np.zeros((2, layout.INVERSE_COLUMNS)); empty = np.zeros((1, 0)); nothing = np.zeros(0); result = np.zeros(13)
-entries.outward(ints, floats, empty, np.zeros((0, layout.STAGE_COLUMNS), int), nothing, nothing, empty, work)
-entries.energy_momentum(ints, floats, empty, nothing, nothing, work, np.zeros((2, 12)), result)
-print(titop.__file__, result[1])
+ints = np.zeros((2, layout.INT_COLUMNS), int)
+ints[0, layout.ELEMENTS], ints[1, layout.KIND] = 2, layout.AXIAL
+rates = np.zeros(1)
+entries.configuration_rate(ints, np.zeros(1), np.array([-0.5]), rates)
+print(titop.__file__, rates[0])
 """
 
 
@@ -61,12 +58,10 @@ def run(folder: Path) -> float:
 
 def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package):
     before = run(copied_package)
-    assert before == -0.5  # minus gravity times first moment
-    helper = copied_package / "titop" / "solvers" / "kernels" / "algebra.py"
+    assert before == -0.5
+    helper = copied_package / "titop" / "solvers" / "kernels" / "kinematics.py"
     source = helper.read_text()
-    edited = source.replace(
-        "t[i, o] * x + t[i, o + 1] * y + t[i, o + 2] * z,", "2 * t[i, o] * x + t[i, o + 1] * y + t[i, o + 2] * z,"
-    )
+    edited = source.replace("            rates[k] = v[j]\n", "            rates[k] = 2 * v[j]\n")
     assert edited != source
     helper.write_text(edited)
     assert run(copied_package) == 2 * before
@@ -364,7 +359,7 @@ def test_models_travel_to_other_processes():
     model.forward_dynamics_derivatives([0.3], [0.1])
     model.inverse_dynamics_derivatives([0.3], [0.1], first)
     tt.linear_matrices(model, ([0.3], [0.1], [0.0]))
-    assert sum(isinstance(value, types.BuiltinFunctionType) for value in vars(model).values()) == 6
+    assert sum(isinstance(value, functools.partial) for value in vars(model).values()) == 6
     copy = pickle.loads(pickle.dumps(model))
     assert copy.forward_dynamics([0.3], [0.1]) == first
 
