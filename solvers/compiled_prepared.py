@@ -24,12 +24,8 @@ class CompiledDynamics(PreparedDynamics):
     def __init__(self, model: CompiledModel, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
-        self._ints, self._floats, self._all_tables, self._tables = (
-            loaded._ints,
-            loaded._floats,
-            loaded._all_tables,
-            loaded._arrays,
-        )
+        self._ints, self._floats = loaded._ints, loaded._floats
+        self._all_tables, self._tables = loaded._all_tables, loaded._arrays
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
         self._imposes = bool(imposed.any())

@@ -102,18 +102,16 @@ def inverse_derivatives(
     row, held = 0, None if forces is None else iter(forces)
     for pair in pairs:
         closure = pair.loop.closure
-        if isinstance(closure, Interaction) and (held is None or not isinstance(closure, CompliantClosure)):
-            wrenches, (by_pose, by_twist) = _acting(closure, pair)
-            change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
-            change_v += pair.S.T @ by_twist @ pair.S
-        elif isinstance(closure, CompliantClosure):
-            law = _force(closure, pair.twists)
-            assert held is not None
-            force = next(held)
+        if held is not None and isinstance(closure, CompliantClosure):
+            law, force = _force(closure, pair.twists), next(held)
             rates = np.hstack(displacement_jacobians(pair.rotation, pair.position))
             wrenches = -rates.T @ force
             by_pose = by_small_twists(pair, _wrenches(force)) - rates.T @ by_small_twists(pair, law)
             by_twist = -rates.T @ closure.damping @ rates
+            change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
+            change_v += pair.S.T @ by_twist @ pair.S
+        elif isinstance(closure, Interaction):
+            wrenches, (by_pose, by_twist) = _acting(closure, pair)
             change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
             change_v += pair.S.T @ by_twist @ pair.S
         else:
