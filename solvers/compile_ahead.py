@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.errors import Finding, ModelError
-from titop.solvers.kernels import cache, calling, closure_entries, derivative_entries, entries
-from titop.solvers.kernels.kernel import Kernel, Pair, Unit
+from titop.solvers.kernels import closure_entries, derivative_entries, entries
+from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import INTERACTIONS, KINDS
+from titop.solvers.native import cache, calling
+from titop.solvers.native.kernel import Kernel, Unit
 from titop.solvers.workers import spread
 
 

@@ -13,7 +13,7 @@ from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, layout
-from titop.solvers.kernels.kernel import Pair
+from titop.solvers.kernels.pair import Pair
 from titop.solvers.packed import PackedModel, real
 from titop.solvers.python_law import raise_pending
 

@@ -22,9 +22,11 @@ from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import PortPush, Push, port_pushes
 from titop.solvers.kernels import entries, layout, pack
-from titop.solvers.kernels.kernel import Kernel, Pair
+from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
 from titop.solvers.model import Model
+from titop.solvers.native.kernel import Kernel
+from titop.solvers.native.signatures import RAISED
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
 from titop.solvers.python_law import raise_pending
 
@@ -373,7 +375,7 @@ class PackedModel(Model):
         """Raise what a kernel's status means."""
         if status == layout.OK:
             return
-        if status == layout.RAISED:
+        if status == RAISED:
             raise_pending()
             raise MemoryError("no memory for the law of a block")
         if status == layout.NOT_UNIT:

@@ -1,6 +1,6 @@
 """Blocks and interactions whose law is plain Python, among compiled ones: kernels call them by address, like compiled stages.
 
-An exception in a block's function cannot pass through compiled code: the kernel gives up with the status `layout.RAISED`, and
+An exception in a block's function cannot pass through compiled code: the kernel gives up with the status `RAISED`, and
 `raise_pending` raises it where Python goes on.
 """
 
@@ -16,6 +16,7 @@ from titop.blocks.block import Block
 from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.solvers.kernels import layout
+from titop.solvers.native.signatures import RAISED
 
 _pending = threading.local()
 
@@ -29,7 +30,7 @@ class Callback:
                 function(*arguments)
             except BaseException as error:  # raised again by `raise_pending`
                 _pending.error = error
-                return layout.RAISED
+                return RAISED
             return layout.OK
 
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)(guarded)

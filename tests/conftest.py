@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from titop.solvers.compile_ahead import compile_ahead
-from titop.solvers.kernels import calling
+from titop.solvers.native import calling
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -11,7 +11,7 @@ Read in this order:
 - `algebra`: spatial algebra on scalars;
 - `joints`: pose and motion of the elementary joints;
 - `general`: blocks with own coordinates, given by their law as arrays; `stages`: the seam, how passes call what computes these
-  laws (`intrinsics`: what that asks of numba); `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
+  laws; `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
   those of users; `interaction_kinds`: what acts between ports as stages;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
@@ -22,8 +22,7 @@ Read in this order:
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;
-- `kernel`: kernels, stages and helpers; `compilation`, `parts`: compiling them with numba; `calling`, `signatures`: how Python
-  calls them; `cache`, `loading`: keeping machine code on disk, and running it without numba.
+- `pair`: kernels for rigid systems and for all, from one function; what compiles and calls them is in `solvers.native`.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the
 blocks of a symmetric 6x6 inertia ``[[a, b], [b^T, c]]``, symmetric 3x3 blocks stored as xx, yy, zz, xy, xz, yz.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.kernel import helper
+from titop.solvers.native.kernel import helper
 
 
 @helper

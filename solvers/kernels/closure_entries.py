@@ -17,7 +17,6 @@ from titop.solvers.kernels.constrained import (
     rows_to_choose,
 )
 from titop.solvers.kernels.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
-from titop.solvers.kernels.kernel import entry, helper, pair
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FOLLOWERS,
@@ -32,8 +31,10 @@ from titop.solvers.kernels.layout import (
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import world_poses
-from titop.solvers.kernels.signatures import FLOATS, INTS, NOTHING, VECTOR
+from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.whole import inverse_from_twists, outward_whole, sizes_fit, status_of
+from titop.solvers.native.kernel import entry, helper
+from titop.solvers.native.signatures import FLOATS, INTS, NOTHING, VECTOR
 
 
 @helper

@@ -9,7 +9,6 @@ from __future__ import annotations
 from titop.solvers.kernels.algebra import carry_wrench, dot, plus, six, transport
 from titop.solvers.kernels.general import port_effort, port_gamma
 from titop.solvers.kernels.joints import along_joint
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ABOUT,
     ACC,
@@ -38,6 +37,7 @@ from titop.solvers.kernels.layout import (
 from titop.solvers.kernels.pack import times, transposed
 from titop.solvers.kernels.ports import relative_pose, twist_of_port
 from titop.solvers.kernels.rotations import cross3, dot3, log_rate_bias, log_rate_transposed, rotation_log
+from titop.solvers.native.kernel import helper
 
 
 @helper

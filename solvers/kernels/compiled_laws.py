@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from titop.solvers.kernels.algebra import minus, plus, six, transport, twist_cross
-from titop.solvers.kernels.kernel import Stage, helper
 from titop.solvers.kernels.layout import OK, PORT_GAMMA, PORT_S
 from titop.solvers.kernels.stages import row_at, vector_at
+from titop.solvers.native.kernel import Stage, helper
 
 _STEP = 1e-30
 _START = np.int64(0)

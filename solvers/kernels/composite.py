@@ -6,8 +6,8 @@ from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, inertia_t
 from titop.solvers.kernels.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.general import add_at_port, port_effort
 from titop.solvers.kernels.joints import along_joint, axis, coordinates_of
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ARMATURE, BIAS, ELEMENTS, KIND, LAW, MA, OWN, OWN_V, PARENT, PORT, R, V
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -11,8 +11,8 @@ import math
 
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import element_of
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import FOLLOWERS, HELD, NV, OK, RANK, ROWS, SINGULAR
+from titop.solvers.native.kernel import helper
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
 _DEPENDENT = 1e-12

@@ -9,7 +9,6 @@ from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
 from titop.solvers.kernels.inverse import outward_wrenches
 from titop.solvers.kernels.joints import element_of
-from titop.solvers.kernels.kernel import entry, helper, pair
 from titop.solvers.kernels.kinematics import subtract_brackets
 from titop.solvers.kernels.layout import (
     ALL_PORTS,
@@ -29,11 +28,13 @@ from titop.solvers.kernels.layout import (
     SUM_COLUMNS,
     WRONG_SIZE,
 )
+from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
-from titop.solvers.kernels.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 from titop.solvers.kernels.stages import write_slopes
 from titop.solvers.kernels.whole import forward_from_twists, outward_whole, sizes_fit, status_of_slopes, world_rows
+from titop.solvers.native.kernel import entry, helper
+from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True

@@ -34,7 +34,6 @@ from titop.solvers.kernels.algebra import (
 )
 from titop.solvers.kernels.general_derivatives import own_pairs, pairs_before, write_general
 from titop.solvers.kernels.joints import axis, coordinates_of
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACC,
     ARMATURE,
@@ -76,6 +75,7 @@ from titop.solvers.kernels.sums import (
     stirring_of,
     sum_momentum,
 )
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -11,7 +11,6 @@ import numpy as np
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.interactions import stored_energy
-from titop.solvers.kernels.kernel import entry, pair
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
@@ -28,8 +27,8 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
+from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.passive import add_passive_efforts, elastic_energy
-from titop.solvers.kernels.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 from titop.solvers.kernels.whole import (
     apply_wrenches,
     forward_whole,
@@ -41,6 +40,8 @@ from titop.solvers.kernels.whole import (
     status_of,
     world_rows,
 )
+from titop.solvers.native.kernel import entry
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True

@@ -7,7 +7,7 @@ elsewhere either (Featherstone, Rigid Body Dynamics Algorithms, section 6.5). ``
 
 from __future__ import annotations
 
-from titop.solvers.kernels.kernel import helper
+from titop.solvers.native.kernel import helper
 
 #: A pivot below this part of its coordinate's entry of M is rounding: the coordinate moves no inertia.
 _NO_INERTIA = 1e-14

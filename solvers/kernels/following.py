@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     CONSTRAINT,
     DRIVEN,
@@ -23,6 +22,7 @@ from titop.solvers.kernels.layout import (
     ROWS,
     SIDE,
 )
+from titop.solvers.native.kernel import helper
 
 
 @helper

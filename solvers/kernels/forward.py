@@ -39,7 +39,6 @@ from titop.solvers.kernels.general import (
     start_carried,
 )
 from titop.solvers.kernels.joints import coriolis
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import parent_motion
 from titop.solvers.kernels.layout import (
     ACC,
@@ -77,6 +76,7 @@ from titop.solvers.kernels.layout import (
     U,
     V,
 )
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -6,8 +6,8 @@ For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, inertia_times, six, transport
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import CARRIED, LAW, OWN, OWN_V, PORT, PORT_COUNT, PORT_GAMMA, PORT_P, PORT_S, P
+from titop.solvers.native.kernel import helper
 
 
 @helper

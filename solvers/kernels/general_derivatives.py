@@ -16,7 +16,6 @@ from titop.solvers.kernels.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BASE,
     COLUMN,
@@ -38,6 +37,7 @@ from titop.solvers.kernels.layout import (
     WRENCH,
 )
 from titop.solvers.kernels.sums import add_sums, carry_back, clear, compose, held, holding, moved_by, stirred_by, stirring_of
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import add_six, cross, rotate, rotate_back, scaled, six
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BASE,
     ELEMENT,
@@ -21,6 +20,7 @@ from titop.solvers.kernels.layout import (
     P,
 )
 from titop.solvers.kernels.sums import clear
+from titop.solvers.native.kernel import helper
 
 
 @helper

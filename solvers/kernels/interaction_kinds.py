@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from titop.solvers.kernels.algebra import matrix_of, put_six, six
-from titop.solvers.kernels.kernel import Stage, helper
 from titop.solvers.kernels.layout import ACTING, OK, PORT_TWISTS
 from titop.solvers.kernels.pack import times, transposed
 from titop.solvers.kernels.rotations import cross3, dot3, log_rate, log_rate_transposed, rotation_log
 from titop.solvers.kernels.stages import row_at
 from titop.solvers.kernels.stops import impact_energy, impact_push
+from titop.solvers.native.kernel import Stage, helper
 
 
 class CompiledInteraction:

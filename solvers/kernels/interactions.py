@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_wrench, dot, put_six, six
 from titop.solvers.kernels.general import subspace_column
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACT,
     ACTING,
@@ -25,6 +24,7 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.ports import relative_pose, twist_of_port
 from titop.solvers.kernels.stages import call_interaction
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -5,9 +5,9 @@ from __future__ import annotations
 from titop.solvers.kernels.algebra import add_six, carry_wrench, gyroscopic, plus, put_six, rigid_momentum, six, transport
 from titop.solvers.kernels.general import law_wrench, port_effort, port_gamma
 from titop.solvers.kernels.joints import along_joint, armature_effort, coriolis, move
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import parent_motion
 from titop.solvers.kernels.layout import ACC, BIAS, ELEMENTS, LAW, MASS, PARENT, PORT, TWIST, R, V
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from titop.solvers.kernels.algebra import cross, twist_cross
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,
@@ -30,6 +29,7 @@ from titop.solvers.kernels.layout import (
     R,
     V,
 )
+from titop.solvers.native.kernel import helper
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
 _UNIT = 2e-6

@@ -7,7 +7,6 @@ import math
 from titop.solvers.kernels.algebra import cross, put_six, six, transport
 from titop.solvers.kernels.general import port_twist
 from titop.solvers.kernels.joints import move, place
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACC,
     AXIAL,
@@ -29,6 +28,7 @@ from titop.solvers.kernels.layout import (
     V,
 )
 from titop.solvers.kernels.stages import write_terms
+from titop.solvers.native.kernel import helper
 
 
 @helper

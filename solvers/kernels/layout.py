@@ -190,11 +190,10 @@ ACT = 0  # of interactions: their wrenches
 STORED = 1  # and their energy
 STAGE_COLUMNS = 2
 
-# -- status codes; a positive status is the row of an element whose joint moves no inertia
+# -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0
 WRONG_SIZE = -1
 NOT_UNIT = -2
 NOT_FINITE = -3
 SINGULAR = -4  # not as many constraints are independent as `loops` says
 INCONSISTENT = -5  # velocities with which redundant constraints contradict the others
-RAISED = -6  # a block's own function has raised an exception

@@ -12,8 +12,8 @@ import numpy as np
 
 from titop.solvers.kernels.algebra import cross, put_six, rigid_momentum, six, transport, twist_cross
 from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
+from titop.solvers.native.kernel import helper
 
 #: Numbers of the rigid inertia: mass, first moment (3), inertia about P (6).
 _RIGID = 10

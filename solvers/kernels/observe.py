@@ -5,7 +5,6 @@ from __future__ import annotations
 from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, rotate, six, transport
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import axis, coordinates_of
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     GRAVITY,
@@ -22,6 +21,7 @@ from titop.solvers.kernels.layout import (
     R,
     V,
 )
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import matrix_of
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ANGULAR,
     ARMATURE,
@@ -41,6 +40,7 @@ from titop.solvers.kernels.layout import (
     TURNING,
 )
 from titop.solvers.kernels.observe import product
+from titop.solvers.native.kernel import helper
 
 # -- sources: rows of elements
 BODY = 0  # mass, centre of mass, inertia (10)

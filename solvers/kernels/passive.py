@@ -7,7 +7,6 @@ import math
 from titop.solvers.kernels.algebra import carry_wrench, cross, dot, rotate_back, six
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import armature_gyroscopic
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BIAS,
     DAMPING,
@@ -37,6 +36,7 @@ from titop.solvers.kernels.layout import (
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.rotations import cross3, half_cotangent, log_rate_transposed
 from titop.solvers.kernels.stops import stop_energy, stop_load
+from titop.solvers.native.kernel import helper
 
 #: As in `titop.blocks.spatial`: below this squared angle series are used.
 _SMALL = 0.1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from titop.solvers.kernels.algebra import plus, scaled, unit, wrench_cross
 from titop.solvers.kernels.joints import coordinates_of
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ARMATURE, AXIAL, DAMPING, ELEMENTS, KIND, MULTIS, SIZE, SPRINGS, STIFFNESS, Q, V
 from titop.solvers.kernels.passive import friction_slope
 from titop.solvers.kernels.stops import stop_slopes
+from titop.solvers.native.kernel import helper
 
 
 @helper

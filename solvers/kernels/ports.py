@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from titop.solvers.kernels.algebra import matrix_of, rotate, six, transport
 from titop.solvers.kernels.general import port_twist
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import ELEMENT, PORT, TWIST
 from titop.solvers.kernels.observe import product
 from titop.solvers.kernels.pack import times, transposed
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import cross
-from titop.solvers.kernels.kernel import helper
+from titop.solvers.native.kernel import helper
 
 #: As in `titop.blocks.spatial`: below this squared angle series are used.
 _SMALL = 0.1

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     ACC,
     ACTING,
@@ -43,6 +42,7 @@ from titop.solvers.kernels.layout import (
     TERMS,
     TWIST,
 )
+from titop.solvers.native.kernel import helper
 
 
 class Intrinsic:
@@ -54,7 +54,7 @@ class Intrinsic:
     @property
     def _numba_type_(self) -> Any:
         """What numba asks for where it meets the function in a kernel."""
-        from titop.solvers.kernels import intrinsics
+        from titop.solvers.native import intrinsics
 
         return intrinsics.type_of(self.name)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import STOP
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -7,7 +7,6 @@ and twelve for B; the general blocks beside them (`law` not None) to full 6x6 ma
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import cross, entry_of, full_times, matrix_of, plus, rotate, rotate_back, scaled, six
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.layout import (
     BASE,
     FULL_B,
@@ -22,6 +21,7 @@ from titop.solvers.kernels.layout import (
     WRENCH,
 )
 from titop.solvers.kernels.observe import product
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -11,8 +11,8 @@ import numpy as np
 
 from titop.blocks.law import Law, LawTerms
 from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.kernel import UserHelper
 from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
+from titop.solvers.native.kernel import UserHelper
 
 
 @functools.cache

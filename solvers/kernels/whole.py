@@ -8,11 +8,11 @@ from __future__ import annotations
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.interactions import apply_interactions, write_interactions
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
-from titop.solvers.kernels.kernel import helper
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
+from titop.solvers.native.kernel import helper
 
 
 @helper

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.kernels import cache, calling, kernel, layout, loading
-from titop.solvers.kernels.compilation import machine_code
-from titop.solvers.kernels.kernel import entry
-from titop.solvers.kernels.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature
+from titop.solvers.kernels import layout
+from titop.solvers.native import cache, calling, kernel, loading
+from titop.solvers.native.compilation import machine_code
+from titop.solvers.native.kernel import entry
+from titop.solvers.native.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -97,13 +98,13 @@ def test_damaged_files_of_the_cache_are_compiled_again(copied_package):
 def test_the_hash_covers_every_kernel_file(tmp_path):
     for path in Path(cache.__file__).parent.glob("*.py"):
         shutil.copy(path, tmp_path)
-    before = cache.source_hash(tmp_path)
+    before = cache.source_hash([tmp_path])
     for path in tmp_path.glob("*.py"):
         text = path.read_text()
         path.write_text(text + "\n# edited\n")
-        assert cache.source_hash(tmp_path) != before
+        assert cache.source_hash([tmp_path]) != before
         path.write_text(text)
-    assert cache.source_hash(tmp_path) == before
+    assert cache.source_hash([tmp_path]) == before
 
 
 def test_without_a_writable_cache_kernels_still_compile(monkeypatch):
@@ -242,7 +243,7 @@ BOTH_ROADS = """
 import ctypes
 import numpy as np
 import titop as tt
-from titop.solvers.kernels import calling
+from titop.solvers.native import calling
 from titop.solvers.laws import INTERACTIONS
 calling._DATA -= {wrong}
 spring = tt.SpringDamper("s", 3.0, 0.5, 0.2)
@@ -289,8 +290,8 @@ def test_users_may_choose_numbas_calls(monkeypatch):
 def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
     script = (
         "import numpy as np\n"
-        "from titop.solvers.kernels.kernel import entry\n"
-        "from titop.solvers.kernels.signatures import INTEGER, REAL, VECTOR\n"
+        "from titop.solvers.native.kernel import entry\n"
+        "from titop.solvers.native.signatures import INTEGER, REAL, VECTOR\n"
         "def pick(vector, k):\n    return vector[k]\n"
         "entry(VECTOR, INTEGER, result=REAL)(pick)(np.zeros(3), 5)\n"
     )

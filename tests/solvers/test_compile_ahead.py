@@ -11,8 +11,9 @@ import titop as tt
 from titop.solvers import kernels
 from titop.solvers.cli import main
 from titop.solvers.compile_ahead import compile_ahead, units
-from titop.solvers.kernels import cache
-from titop.solvers.kernels.kernel import Kernel, Pair
+from titop.solvers.kernels.pair import Pair
+from titop.solvers.native import cache
+from titop.solvers.native.kernel import Kernel
 
 
 def test_every_kernel_is_among_the_units() -> None:

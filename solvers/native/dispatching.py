@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cfunc, njit
 
-from titop.solvers.kernels.signatures import Signature
+from titop.solvers.native.signatures import Signature
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,10 +23,14 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 _SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
 
 
-def source_hash(folder: Path = Path(__file__).parent) -> str:
-    """Return a hash of all kernel sources in a folder."""
+#: Where the kernels stand, and what compiles and calls them.
+_FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent)
+
+
+def source_hash(folders: Iterable[Path] = _FOLDERS) -> str:
+    """Return a hash of all sources in some folders."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for path in (path for folder in folders for path in sorted(folder.glob("*.py"))):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -11,14 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from titop.blocks.garbage import collection_paused
-from titop.solvers.kernels import cache, calling
-from titop.solvers.kernels.calling import python_function, stage_function
-from titop.solvers.kernels.loading import load, load_address
-from titop.solvers.kernels.signatures import INTEGER, Signature, Type
+from titop.solvers.native import cache, calling
+from titop.solvers.native.calling import python_function, stage_function
+from titop.solvers.native.loading import load, load_address
+from titop.solvers.native.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
 ANNOUNCE_AFTER = 2.0
@@ -76,7 +75,7 @@ class Unit:
 
     def _compile(self) -> bytes:
         with collection_paused():
-            from titop.solvers.kernels.compilation import machine_code  # loads numba
+            from titop.solvers.native.compilation import machine_code  # loads numba
 
             return machine_code(self.name, self.function, self.signature, self.caller)
 
@@ -101,7 +100,7 @@ class Kernel(Unit):
 
     def _dispatched(self) -> Callable[..., Any]:
         with _Announcement(self.title, kept=False):
-            from titop.solvers.kernels.dispatching import dispatched  # loads numba
+            from titop.solvers.native.dispatching import dispatched  # loads numba
 
             return dispatched(self.function, self.signature)
 
@@ -127,7 +126,7 @@ class Stage(Unit):
 
     def _dispatched(self) -> Any:
         with _Announcement(self.title, kept=False):
-            from titop.solvers.kernels.dispatching import called_by_address  # loads numba
+            from titop.solvers.native.dispatching import called_by_address  # loads numba
 
             self._compiled = called_by_address(self.function, self.signature)
             return self._compiled
@@ -136,44 +135,6 @@ class Stage(Unit):
 def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:
     """Return a decorator that makes a function of such arguments a `Kernel`."""
     return lambda function: Kernel(function, Signature(arguments, result))
-
-
-#: Arguments that kernels for rigid systems do without.
-_OF_LAWS = ("numbers", "stages")
-
-
-class Pair(NamedTuple):
-    """A function's kernels for two kinds of systems: numba drops from each what is the other's.
-
-    Attributes
-    ----------
-    rigid : Kernel
-        For systems without general blocks and interactions: the function's `LAWS` is False, and its `numbers` and `stages` are
-        not among the arguments.
-    mixed : Kernel
-        For all: it is True.
-    """
-
-    rigid: Kernel
-    mixed: Kernel
-
-
-def pair(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`."""
-
-    def decorate(function: Callable[..., Any]) -> Pair:
-        names = function.__code__.co_varnames
-
-        def kernel(name: str, laws: bool) -> Kernel:
-            kind = FunctionType(function.__code__, {**function.__globals__, "LAWS": laws}, name)
-            kind.__doc__ = function.__doc__
-            left_out = () if laws else _OF_LAWS
-            types = (kind._replace(given=False) if at in left_out else kind for at, kind in zip(names, arguments, strict=False))
-            return Kernel(kind, Signature(tuple(types), result))
-
-        return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True))
-
-    return decorate
 
 
 class Helper:
@@ -190,7 +151,7 @@ class Helper:
 
     @functools.cached_property
     def _dispatcher(self) -> Any:
-        from titop.solvers.kernels.compilation import inlined
+        from titop.solvers.native.compilation import inlined
 
         return inlined(self.function)
 
@@ -200,7 +161,7 @@ class UserHelper(Helper):
 
     @functools.cached_property
     def _dispatcher(self) -> Any:
-        from titop.solvers.kernels.compilation import allocating
+        from titop.solvers.native.compilation import allocating
 
         return allocating(self.function)
 

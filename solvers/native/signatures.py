@@ -22,6 +22,9 @@ INTS, FLOATS = Type("int64", 2), Type("float64", 2)
 VECTOR, MASK, CUBE = Type("float64", 1), Type("boolean", 1), Type("float64", 3)
 NOTHING = Type("void")
 
+#: What a function called by its address returns where an exception keeps it from answering.
+RAISED = -6
+
 
 class Signature(NamedTuple):
     """The arguments of a kernel and its result: a status, unless said otherwise."""

@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_CLASSES, PYTHON_FUNCTIONS
+from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_CLASSES, PYTHON_FUNCTIONS
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -50,7 +50,7 @@ def load(name: str, code: bytes) -> Callable[..., Any]:
 def load_address(name: str, code: bytes) -> int:
     """Return the address of the function `name` of object code made by `compilation`."""
     if code.startswith(WITH_NUMBA):
-        from titop.solvers.kernels.intrinsics import provide_runtime
+        from titop.solvers.native.intrinsics import provide_runtime
 
         provide_runtime()
     machine = llvm.Target.from_default_triple().create_target_machine()

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.solvers.kernels.layout import RAISED
-from titop.solvers.kernels.signatures import FLAG, NOTHING, REAL, Signature, Type
+from titop.solvers.native.signatures import FLAG, NOTHING, RAISED, REAL, Signature, Type
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
 _HEAD = object.__basicsize__

@@ -11,10 +11,10 @@ import llvmlite.binding as llvm
 from numba import njit
 from numba.core.registry import cpu_target
 
-from titop.solvers.kernels.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, obstacle, python_function, stage_function
-from titop.solvers.kernels.loading import WITH_NUMBA
-from titop.solvers.kernels.parts import PartCompiler, linked, optimise
-from titop.solvers.kernels.signatures import Signature
+from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, obstacle, python_function, stage_function
+from titop.solvers.native.loading import WITH_NUMBA
+from titop.solvers.native.parts import PartCompiler, linked, optimise
+from titop.solvers.native.signatures import Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]

@@ -1,0 +1,47 @@
+"""Kernels of two kinds of systems from one function: rigid ones, and those with blocks of other kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from titop.solvers.native.kernel import Kernel
+from titop.solvers.native.signatures import INTEGER, Signature, Type
+
+#: Arguments that kernels for rigid systems do without.
+_OF_LAWS = ("numbers", "stages")
+
+
+class Pair(NamedTuple):
+    """A function's kernels for two kinds of systems: numba drops from each what is the other's.
+
+    Attributes
+    ----------
+    rigid : Kernel
+        For systems without general blocks and interactions: the function's `LAWS` is False, and its `numbers` and `stages` are
+        not among the arguments.
+    mixed : Kernel
+        For all: it is True.
+    """
+
+    rigid: Kernel
+    mixed: Kernel
+
+
+def pair(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Pair]:
+    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`."""
+
+    def decorate(function: Callable[..., Any]) -> Pair:
+        names = function.__code__.co_varnames
+
+        def kernel(name: str, laws: bool) -> Kernel:
+            kind = FunctionType(function.__code__, {**function.__globals__, "LAWS": laws}, name)
+            kind.__doc__ = function.__doc__
+            left_out = () if laws else _OF_LAWS
+            types = (kind._replace(given=False) if at in left_out else kind for at, kind in zip(names, arguments, strict=False))
+            return Kernel(kind, Signature(tuple(types), result))
+
+        return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True))
+
+    return decorate
