@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.errors import Finding, ModelError
-from titop.solvers.kernels import closure_entries, derivative_entries, entries
+from titop.solvers.kernels import closure_entries, derivative_entries, entries, multi_joints, springs
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.native import cache, calling
-from titop.solvers.native.kernel import Kernel, Unit
+from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.workers import spread
 
 
@@ -28,7 +28,8 @@ def _groups() -> list[list[Unit]]:
     laws = [stage for law in KINDS.values() for stage in (law.terms, law.linear_terms)]
     acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
     rigid = [pair.rigid for some in pairs for pair in some]
-    return [[*derivatives], [*rigid], [*passes[0], *passes[1]], [*laws, *acting]]
+    features = [thing for module in (springs, multi_joints) for thing in vars(module).values() if isinstance(thing, Feature)]
+    return [[*derivatives], [*rigid], [*passes[0], *passes[1]], [*laws, *acting, *features]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:

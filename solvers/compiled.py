@@ -20,9 +20,9 @@ from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
+from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import BOUND, real
 from titop.solvers.prepared import PreparedDynamics
-from titop.solvers.python_law import raise_pending
 
 #: Attributes that keep compiled functions.
 _FUNCTIONS = (*BOUND, "_law_stages", "_stages")

@@ -14,8 +14,8 @@ from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, layout
 from titop.solvers.kernels.pair import Pair
+from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
-from titop.solvers.python_law import raise_pending
 
 
 class CompiledSlopes(PackedModel):

@@ -25,10 +25,10 @@ from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
 from titop.solvers.model import Model
+from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
-from titop.solvers.python_law import raise_pending
 
 #: Attributes that keep compiled functions with the system's tables ...
 BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
@@ -375,8 +375,8 @@ class PackedModel(Model):
         """Raise what a kernel's status means."""
         if status == layout.OK:
             return
+        raise_pending()
         if status == RAISED:
-            raise_pending()
             raise MemoryError("no memory for the law of a block")
         if status == layout.NOT_UNIT:
             raise ModelError(

@@ -1,14 +1,8 @@
-"""Blocks and interactions whose law is plain Python, among compiled ones: kernels call them by address, like compiled stages.
-
-An exception in a block's function cannot pass through compiled code: the kernel gives up with the status `RAISED`, and
-`raise_pending` raises it where Python goes on.
-"""
+"""Blocks and interactions whose law is plain Python, among compiled ones: kernels call them by address like stages."""
 
 from __future__ import annotations
 
 import ctypes
-import threading
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,29 +10,7 @@ from titop.blocks.block import Block
 from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.solvers.kernels import layout
-from titop.solvers.native.signatures import RAISED
-
-_pending = threading.local()
-
-
-class Callback:
-    """A Python function of `count` integers that kernels call by its address."""
-
-    def __init__(self, function: Callable[..., None], count: int) -> None:
-        def guarded(*arguments: int) -> int:
-            try:
-                function(*arguments)
-            except BaseException as error:  # raised again by `raise_pending`
-                _pending.error = error
-                return RAISED
-            return layout.OK
-
-        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)(guarded)
-
-    @property
-    def address(self) -> int:
-        """Where the function stands, as long as this object lives."""
-        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
+from titop.solvers.native.callbacks import Callback
 
 
 class PythonLaw:
@@ -92,13 +64,6 @@ class PythonInteraction:
     def _stored(self, _count: int, _numbers: int, motion: int, energy: int) -> None:
         given = _array(motion, 12).copy()
         _array(energy, 1)[0] = self.interaction.energy(given[:9].reshape(3, 3), given[9:])
-
-
-def raise_pending() -> None:
-    """Raise what a block's function has raised in this thread since the last call, if anything."""
-    error, _pending.error = getattr(_pending, "error", None), None
-    if error is not None:
-        raise error
 
 
 def _array(address: int, count: int) -> Array:

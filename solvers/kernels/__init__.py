@@ -15,8 +15,9 @@ Read in this order:
   those of users; `interaction_kinds`: what acts between ports as stages;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
-- `passive`: springs, dampers, loads (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`,
-  `interactions`: what acts between ports;
+- `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts
+  (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`, `interactions`: what acts between
+  ports;
 - `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
   dynamics with rigid closures;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;

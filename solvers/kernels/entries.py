@@ -28,7 +28,8 @@ from titop.solvers.kernels.layout import (
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.passive import add_passive_efforts, elastic_energy
+from titop.solvers.kernels.passive import add_passive_efforts
+from titop.solvers.kernels.springs import add_elastic_energy
 from titop.solvers.kernels.whole import (
     apply_wrenches,
     forward_whole,
@@ -196,7 +197,8 @@ def energy_momentum(ints, floats, numbers, stages, law, q, v, work, world, resul
     """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
     world_poses(ints, law, work, world)
     add_energy(ints, floats, law, v, work, world, result)
-    result[2] += elastic_energy(ints, floats, q) + stored_energy(ints, floats, numbers, stages, law, world)
+    add_elastic_energy(ints, floats, q, result[2:3])
+    result[2] += stored_energy(ints, floats, numbers, stages, law, world)
     add_momentum(ints, floats, law, v, work, world, result[3:9])
     add_mass(ints, floats, law, world, result[9:13])
 

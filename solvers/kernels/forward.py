@@ -49,8 +49,6 @@ from titop.solvers.kernels.layout import (
     CARRIED,
     ELEMENTS,
     FREE,
-    FULL,
-    FULL_P,
     INERTIA,
     KIND,
     LAW,
@@ -63,19 +61,17 @@ from titop.solvers.kernels.layout import (
     OWN,
     PARENT,
     PIVOT,
-    PIVOT_MULTI,
     PORT,
     REST_EFFORT,
-    REST_MULTI,
     ROUNDING,
     SPHERICAL,
     TURNING,
     TWIST,
-    U_MULTI,
     R,
     U,
     V,
 )
+from titop.solvers.kernels.multi_joints import eliminate_multi, multi_rest, restore_multi
 from titop.solvers.native.kernel import helper
 
 
@@ -137,10 +133,10 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
             if not pivot > floats[i, ROUNDING] * (p * p * work[i, CARRIED] + w * w * work[i, CARRIED + 1]):
                 return i
         elif kind == SPHERICAL or kind == FREE:
-            status = _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
+            status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
             if status != OK:
                 return status
-            inertia, bias = _multi_rest(multi, ints[i, MULTI])
+            inertia, bias = multi_rest(multi, ints[i, MULTI])
             bias = plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], gamma))
         if ints[i, PARENT] > 0:
             _transmit(ints, law, i, inertia, bias, work)
@@ -201,54 +197,6 @@ def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, 
 
 
 @helper
-def _eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi):
-    """Eliminate the coordinates of a spherical or free joint one by one; return a status."""
-    m, k = ints[i, MULTI], ints[i, V]
-    first, n = (3, 3) if ints[i, KIND] == SPHERICAL else (0, 6)
-    _write_full(multi, m, inertia)
-    put_six(multi, m, FULL_P, bias)
-    for j in range(n):
-        axis = first + j
-        for r in range(6):
-            multi[m, U_MULTI + 6 * j + r] = multi[m, FULL + 6 * axis + r]
-        u = six(multi, m, U_MULTI + 6 * j)
-        if imposed is not None and imposed[k + j]:
-            multi[m, REST_MULTI + j] = multi[m, FULL_P + axis]
-            for r in range(6):
-                multi[m, FULL_P + r] += u[r] * a[k + j]
-            continue
-        pivot = u[axis] + floats[i, ARMATURE + j]
-        if not pivot > floats[i, ROUNDING] * work[i, CARRIED if axis < 3 else CARRIED + 1]:
-            return i
-        inverse = 1.0 / pivot
-        rest = effort[k + j] - multi[m, FULL_P + axis]
-        multi[m, PIVOT_MULTI + j], multi[m, REST_MULTI + j] = inverse, rest
-        for r in range(6):
-            scaled = u[r] * inverse
-            multi[m, FULL_P + r] += scaled * rest
-            for c in range(6):
-                multi[m, FULL + 6 * r + c] -= scaled * u[c]
-    return OK
-
-
-@helper
-def _write_full(multi, m, inertia):
-    (axx, ayy, azz, axy, axz, ayz), (b00, b01, b02, b10, b11, b12, b20, b21, b22), (cxx, cyy, czz, cxy, cxz, cyz) = inertia
-    put_six(multi, m, FULL, (axx, axy, axz, b00, b01, b02))
-    put_six(multi, m, FULL + 6, (axy, ayy, ayz, b10, b11, b12))
-    put_six(multi, m, FULL + 12, (axz, ayz, azz, b20, b21, b22))
-    put_six(multi, m, FULL + 18, (b00, b10, b20, cxx, cxy, cxz))
-    put_six(multi, m, FULL + 24, (b01, b11, b21, cxy, cyy, cyz))
-    put_six(multi, m, FULL + 30, (b02, b12, b22, cxz, cyz, czz))
-
-
-@helper
-def _multi_rest(multi, m):
-    """Return inertia and bias left by `_eliminate_multi`."""
-    return inertia_blocks(multi, m, FULL, 6), six(multi, m, FULL_P)
-
-
-@helper
 def _transmit(ints, law, i, inertia, bias, work):
     """Add what element i's subtree presents at its joint to the parent."""
     p = ints[i, PARENT]
@@ -281,7 +229,7 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
         if kind == AXIAL:
             x = _restore_axial(ints, floats, i, x, a, effort, imposed, work)
         elif kind == SPHERICAL or kind == FREE:
-            x = _restore_multi(ints, floats, i, x, a, effort, imposed, multi)
+            x = restore_multi(ints, floats, i, x, a, effort, imposed, multi)
         put_six(work, i, ACC, x)
         if law is not None:
             if ints[i, LAW] >= 0:
@@ -300,21 +248,3 @@ def _restore_axial(ints, floats, i, x, a, effort, imposed, work):
     y = work[i, PIVOT] * (work[i, REST_EFFORT] - dot(u, x))
     a[k] = y
     return x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y
-
-
-@helper
-def _restore_multi(ints, floats, i, x, a, effort, imposed, multi):
-    m, k = ints[i, MULTI], ints[i, V]
-    first, n = (3, 3) if ints[i, KIND] == SPHERICAL else (0, 6)
-    put_six(multi, m, FULL_P, x)
-    for j in range(n - 1, -1, -1):
-        reaction = dot(six(multi, m, U_MULTI + 6 * j), six(multi, m, FULL_P))
-        if imposed is not None and imposed[k + j]:
-            y = a[k + j]
-            own = (multi[m, U_MULTI + 6 * j + first + j] + floats[i, ARMATURE + j]) * y
-            effort[k + j] = reaction + own + multi[m, REST_MULTI + j]
-        else:
-            y = multi[m, PIVOT_MULTI + j] * (multi[m, REST_MULTI + j] - reaction)
-            a[k + j] = y
-        multi[m, FULL_P + first + j] += y
-    return six(multi, m, FULL_P)

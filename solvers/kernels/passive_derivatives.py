@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from titop.solvers.kernels.algebra import plus, scaled, unit, wrench_cross
 from titop.solvers.kernels.joints import coordinates_of
-from titop.solvers.kernels.layout import ARMATURE, AXIAL, DAMPING, ELEMENTS, KIND, MULTIS, SIZE, SPRINGS, STIFFNESS, Q, V
-from titop.solvers.kernels.passive import friction_slope
-from titop.solvers.kernels.stops import stop_slopes
+from titop.solvers.kernels.layout import ARMATURE, ELEMENTS, KIND, MULTIS, SPRINGS, V
+from titop.solvers.kernels.springs import subtract_spring_slopes
 from titop.solvers.native.kernel import helper
 
 
 @helper
 def subtract_passive_derivatives(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs with plain coordinates, dampers, friction, stops and armatures' gyroscopics."""
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
-        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
-        for i in range(n):
-            for j in range(n):
-                dv[k + i, k + j] += floats[row + i, DAMPING + j]
-                if kind == AXIAL:
-                    dq[k + i, k + j] += floats[row + i, STIFFNESS + j]
-            by_position, by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[k + i])
-            dq[k + i, k + i] += by_position
-            dv[k + i, k + i] += friction_slope(floats, row + i, v[k + i]) + by_rate
-        row += n
+    if ints[0, SPRINGS] > 0:
+        subtract_spring_slopes(ints, floats, q, v, dq, dv)
     if ints[0, MULTIS] > 0:
         for i in range(1, ints[0, ELEMENTS]):
             n = coordinates_of(ints[i, KIND])

@@ -60,6 +60,8 @@ class Intrinsic:
 
 
 address_of: Any = Intrinsic("address_of")
+floats_at: Any = Intrinsic("floats_at")
+ints_at: Any = Intrinsic("ints_at")
 row_at: Any = Intrinsic("row_at")
 vector_at: Any = Intrinsic("vector_at")
 call_at: Any = Intrinsic("call_at")

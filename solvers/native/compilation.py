@@ -9,11 +9,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, obstacle, python_function, stage_function
 from titop.solvers.native.loading import WITH_NUMBA
-from titop.solvers.native.parts import PartCompiler, linked, optimise
+from titop.solvers.native.parts import PartCompiler, known_operators, linked, optimise
 from titop.solvers.native.signatures import Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
@@ -71,7 +72,8 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature, 
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
-    dispatcher.compile(str(signature))
+    with global_compiler_lock, known_operators():
+        dispatcher.compile(str(signature))
     (compiled,) = dispatcher.overloads.values()
     module = _callable(compiled, caller(name, compiled.fndesc.llvm_func_name, signature))
     if not (missing := _missing(module)):

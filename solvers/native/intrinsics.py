@@ -50,6 +50,30 @@ def row_at(typing_context: Any, address: Any, count: Any) -> Any:
     return kind(types.int64, types.int64), generate
 
 
+@intrinsic
+def floats_at(typing_context: Any, address: Any, rows: Any, columns: Any) -> Any:
+    """Return the array (rows, columns) of floats at an address; who calls answers for its lying there long enough."""
+    return _table_at(types.float64)
+
+
+@intrinsic
+def ints_at(typing_context: Any, address: Any, rows: Any, columns: Any) -> Any:
+    """Return the array (rows, columns) of integers at an address; who calls answers for its lying there long enough."""
+    return _table_at(types.int64)
+
+
+def _table_at(dtype: Any) -> Any:
+    kind = types.Array(dtype, 2, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, columns = (
+            context.cast(builder, x, given, types.int64) for x, given in zip(arguments[1:], signature.args[1:], strict=True)
+        )
+        return _array_at(context, builder, kind, arguments[0], [rows, columns])
+
+    return kind(types.int64, types.int64, types.int64), generate
+
+
 def _array_at(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
     array, size = context.make_array(kind)(context, builder), ir.Constant(_WORD, 8)
     strides = [builder.mul(shape[1], size), size] if len(shape) == 2 else [size]
@@ -64,19 +88,42 @@ def call_at(typing_context: Any, address: Any, arguments: Any) -> Any:
     """Call the function at an address with integers, which may be addresses; it returns one."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        given = cgutils.unpack_tuple(builder, values[1])
-        words = [context.cast(builder, x, kind, types.int64) for x, kind in zip(given, signature.args[1], strict=True)]
-        function = ir.FunctionType(_WORD, [_WORD] * len(words)).as_pointer()
-        return builder.call(builder.inttoptr(values[0], function), words)
+        return _call(context, builder, values[0], signature.args[1], values[1])
 
     return types.int64(types.int64, arguments), generate
 
 
+def calling_through(symbol: str) -> Any:
+    """Return numba's type of a function that calls, with a tuple of integers, the function whose address a symbol holds."""
+
+    @intrinsic
+    def call(typing_context: Any, arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            known = builder.module.globals
+            place = known[symbol] if symbol in known else ir.GlobalVariable(builder.module, _WORD, symbol)
+            return _call(context, builder, builder.load(place), signature.args[0], values[0])
+
+        return types.int64(arguments), generate
+
+    return _resolved(call)
+
+
+def _call(context: Any, builder: Any, address: Any, kinds: Any, arguments: Any) -> Any:
+    given = cgutils.unpack_tuple(builder, arguments)
+    words = [context.cast(builder, x, kind, types.int64) for x, kind in zip(given, kinds, strict=True)]
+    function = ir.FunctionType(_WORD, [_WORD] * len(words)).as_pointer()
+    return builder.call(builder.inttoptr(address, function), words)
+
+
 def type_of(name: str) -> Any:
     """Return numba's type of one of these functions."""
+    return _resolved(globals()[name])
+
+
+def _resolved(function: Any) -> Any:
     context = cpu_target.typing_context
-    context.refresh()  # it may have been read before these functions were registered
-    return context.resolve_value_type(globals()[name])
+    context.refresh()  # it may have been read before the function was registered
+    return context.resolve_value_type(function)
 
 
 def provide_runtime() -> None:

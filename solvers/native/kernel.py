@@ -5,6 +5,7 @@ numba compiles them; a process that finds them in the cache never loads numba.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import sys
@@ -15,8 +16,9 @@ from typing import Any
 
 from titop.blocks.garbage import collection_paused
 from titop.solvers.native import cache, calling
+from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stage_function
-from titop.solvers.native.loading import load, load_address
+from titop.solvers.native.loading import load, load_address, provide
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
@@ -130,6 +132,36 @@ class Stage(Unit):
 
             self._compiled = called_by_address(self.function, self.signature)
             return self._compiled
+
+
+class Feature(Stage):
+    """A stage that kernels call by its name, with a tuple of `count` integers; it is compiled when that happens first.
+
+    What only some systems have stands in features, so that the others do not wait for its compilation.
+    """
+
+    def __init__(self, function: Callable[..., Any], count: int) -> None:
+        super().__init__(f"feature_{function.__name__}", function, count)
+        self._count = count
+        self._first = Callback(self._compile_and_call, count)
+        self._called = ctypes.c_int64(self._first.address)
+        provide(f"titop_{self.name}", ctypes.addressof(self._called))
+
+    def _compile_and_call(self, *arguments: int) -> int:
+        self._called.value = self.address
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self._count)(self.address)(*arguments))
+
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where it meets the feature in a kernel."""
+        from titop.solvers.native.intrinsics import calling_through
+
+        return calling_through(f"titop_{self.name}")
+
+
+def feature(count: int) -> Callable[[Callable[..., int]], Any]:
+    """Return a decorator that makes a function of `count` integers, which returns a status, a `Feature`."""
+    return lambda function: Feature(function, count)
 
 
 def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:

@@ -64,6 +64,11 @@ def load_address(name: str, code: bytes) -> int:
     return int(address)
 
 
+def provide(name: str, address: int) -> None:
+    """Let machine code find what stands at an address by a name."""
+    llvm.add_symbol(name, address)
+
+
 def _keep(thing: Any) -> None:
     """Keep what functions point to for ever: they may outlive every module when Python ends."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

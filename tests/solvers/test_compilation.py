@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.kernels import layout
+from titop.solvers.kernels import layout, springs
 from titop.solvers.native import cache, calling, kernel, loading
 from titop.solvers.native.compilation import machine_code
 from titop.solvers.native.kernel import entry
@@ -501,3 +501,23 @@ def test_code_without_the_function_is_refused():
     code = machine_code("titop_other", nothing, Signature(()))
     with pytest.raises(RuntimeError, match="no function"):
         loading.load("titop_missing", code)
+
+
+def test_a_feature_that_cannot_be_compiled_is_said(monkeypatch):
+    """The kernel that calls a feature for the first time gives up, and the reason reaches Python: no result without springs."""
+
+    def broken(_):
+        raise RuntimeError("no compiler")
+
+    s = tt.System("oscillator")
+    s.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=4.0))
+    model, feature = s.resolve(), springs.spring_efforts
+    assert model.forward_dynamics([0.5], [0.0]) == pytest.approx(-2.0)
+    with monkeypatch.context() as patched:
+        known = feature._called.value
+        feature._called.value = feature._first.address
+        patched.setattr(type(feature), "address", property(broken))
+        with pytest.raises(RuntimeError, match="no compiler"):
+            model.forward_dynamics([0.5], [0.0])
+        feature._called.value = known
+    assert model.forward_dynamics([0.5], [0.0]) == pytest.approx(-2.0)

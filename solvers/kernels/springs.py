@@ -1,0 +1,268 @@
+"""Springs, dampers, friction and stops of joints: features, which systems without them do not wait for.
+
+An entry that is NaN tells that a feature could not be compiled; the reason waits for `callbacks.raise_pending`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from titop.solvers.kernels.algebra import cross, dot, six
+from titop.solvers.kernels.layout import (
+    AXIAL,
+    DAMPING,
+    ELEMENTS,
+    FLOAT_COLUMNS,
+    FREE,
+    FRICTION,
+    INT_COLUMNS,
+    KIND,
+    OK,
+    REST,
+    SIZE,
+    SPHERICAL,
+    SPRINGS,
+    STIFFNESS,
+    Q,
+    V,
+)
+from titop.solvers.kernels.rotations import cross3, half_cotangent, log_rate_transposed
+from titop.solvers.kernels.stages import address_of, floats_at, ints_at, vector_at
+from titop.solvers.kernels.stops import stop_energy, stop_load, stop_slopes
+from titop.solvers.native.kernel import feature, helper
+
+#: As in `titop.blocks.spatial`: below this squared angle series are used.
+_SMALL = 0.1
+
+
+@helper
+def _given(ints, floats, q, v):
+    """Return addresses and lengths of what features begin with."""
+    return address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(q, 0), q.size, address_of(v, 0), v.size
+
+
+@helper
+def add_springs(ints, floats, q, v, tau):
+    """Add what springs, dampers, friction and stops do to `tau`."""
+    if spring_efforts((*_given(ints, floats, q, v), address_of(tau, 0))) != OK:
+        tau[0] = np.nan
+
+
+@helper
+def subtract_spring_slopes(ints, floats, q, v, dq, dv):
+    """Subtract the derivatives of springs with plain coordinates, dampers, friction and stops."""
+    if spring_slopes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0))) != OK:
+        dq[0, 0] = np.nan
+
+
+@helper
+def add_elastic_energy(ints, floats, q, energy):
+    """Add the energy of all springs and stops (J) to ``energy[0]``."""
+    if ints[0, SPRINGS] > 0:
+        if spring_energy((*_given(ints, floats, q, q), address_of(energy, 0))) != OK:
+            energy[0] = np.nan
+
+
+@feature(8)
+def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
+    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    _add_springs(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), vector_at(tau, nv))
+    return OK
+
+
+@feature(9)
+def spring_slopes(ints, rows, floats, q, nq, v, nv, dq, dv):
+    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    _subtract_slopes(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), floats_at(dq, nv, nv), floats_at(dv, nv, nv))
+    return OK
+
+
+@feature(8)
+def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
+    vector_at(energy, 1)[0] += _elastic_energy(
+        ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS), vector_at(q, nq)
+    )
+    return OK
+
+
+@helper
+def _add_springs(ints, floats, q, v, tau):
+    """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
+        delta = displacement(ints, floats, row, q)
+        pull = (
+            _row_times(floats, row, 0, n, delta),
+            _row_times(floats, row, 1, n, delta),
+            _row_times(floats, row, 2, n, delta),
+            _row_times(floats, row, 3, n, delta),
+            _row_times(floats, row, 4, n, delta),
+            _row_times(floats, row, 5, n, delta),
+        )
+        if kind == SPHERICAL:
+            x, y, z = log_rate_transposed((delta[0], delta[1], delta[2]), (pull[0], pull[1], pull[2]))
+            pull = x, y, z, 0.0, 0.0, 0.0
+        elif kind == FREE:
+            pull = _pull_back_pose(delta, pull)
+        for i in range(n):
+            tau[k + i] -= pull[i]
+            for j in range(n):
+                tau[k + i] -= floats[row + i, DAMPING + j] * v[k + j]
+            tau[k + i] -= _friction(floats, row + i, v[k + i])
+            tau[k + i] -= stop_load(floats, row + i, q[ints[row, Q] + i], v[k + i])
+        row += n
+
+
+@helper
+def _friction(floats, row, rate):
+    """Return the dry friction against a rate (see `titop.blocks.friction`)."""
+    coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
+    if coulomb == 0.0 and breakaway == 0.0:
+        return 0.0
+    stribeck, smoothing = floats[row, FRICTION + 2], floats[row, FRICTION + 3]
+    return (coulomb + (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))) * math.tanh(rate / smoothing)
+
+
+@helper
+def _friction_slope(floats, row, rate):
+    """Return the derivative of the dry friction against a rate."""
+    coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
+    if coulomb == 0.0 and breakaway == 0.0:
+        return 0.0
+    stribeck, smoothing = floats[row, FRICTION + 2], floats[row, FRICTION + 3]
+    peak = (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))
+    side = math.tanh(rate / smoothing)
+    return (coulomb + peak) * (1.0 - side * side) / smoothing - 2.0 * rate / (stribeck * stribeck) * peak * side
+
+
+@helper
+def _row_times(floats, row, i, n, delta):
+    """Return row i of ``K delta``, zero beyond the spring's n rows."""
+    return dot(six(floats, row + i, STIFFNESS), delta) if i < n else 0.0
+
+
+@helper
+def _elastic_energy(ints, floats, q):
+    """Return the energy of all springs and stops (J)."""
+    energy, row = 0.0, ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n = ints[row, SIZE]
+        delta = displacement(ints, floats, row, q)
+        for i in range(n):
+            energy += 0.5 * delta[i] * _row_times(floats, row, i, n, delta)
+            energy += stop_energy(floats, row + i, q[ints[row, Q] + i])
+        row += n
+    return energy
+
+
+@helper
+def displacement(ints, floats, row, q):
+    """Return ``difference(rest, q)`` of the spring at `row`, with zeros up to six entries."""
+    k, kind = ints[row, Q], ints[row, KIND]
+    if kind == SPHERICAL:
+        x, y, z = _turn(floats, row, REST, q, k)
+        return x, y, z, 0.0, 0.0, 0.0
+    if kind == FREE:
+        phi = _turn(floats, row, REST + 3, q, k + 3)
+        return _pose_log(_seen_from_rest(floats, row, q, k), phi)
+    n = ints[row, SIZE]
+    return (
+        q[k] - floats[row, REST],
+        q[k + 1] - floats[row, REST + 1] if n > 1 else 0.0,
+        q[k + 2] - floats[row, REST + 2] if n > 2 else 0.0,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+@helper
+def _seen_from_rest(floats, row, q, k):
+    """Return the position at ``q[k]`` in the frame of a free joint's rest configuration."""
+    dx, dy, dz = q[k] - floats[row, REST], q[k + 1] - floats[row, REST + 1], q[k + 2] - floats[row, REST + 2]
+    x, y, z, w = -floats[row, REST + 3], -floats[row, REST + 4], -floats[row, REST + 5], floats[row, REST + 6]
+    tx, ty, tz = cross(x, y, z, dx, dy, dz)
+    ux, uy, uz = cross(x, y, z, tx, ty, tz)
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    return dx + s * (w * tx + ux), dy + s * (w * ty + uy), dz + s * (w * tz + uz)
+
+
+@helper
+def _pose_log(r, phi):
+    """Return ``[rho; phi]``, the logarithm of a pose with position r and rotation vector phi."""
+    ax, ay, az = cross(phi[0], phi[1], phi[2], r[0], r[1], r[2])
+    bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
+    h = half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
+    return r[0] - 0.5 * ax + h * bx, r[1] - 0.5 * ay + h * by, r[2] - 0.5 * az + h * bz, phi[0], phi[1], phi[2]
+
+
+@helper
+def _turn(floats, row, o, q, k):
+    """Return the rotation vector from the rest quaternion at ``floats[row, o]`` to the one at ``q[k]``."""
+    ax, ay, az, aw = -floats[row, o], -floats[row, o + 1], -floats[row, o + 2], floats[row, o + 3]
+    bx, by, bz, bw = q[k], q[k + 1], q[k + 2], q[k + 3]
+    cx, cy, cz = cross(ax, ay, az, bx, by, bz)
+    x, y, z = aw * bx + bw * ax + cx, aw * by + bw * ay + cy, aw * bz + bw * az + cz
+    w = aw * bw - ax * bx - ay * by - az * bz
+    sine = math.sqrt(x * x + y * y + z * z)
+    if w < 0.0:
+        x, y, z, w = -x, -y, -z, -w
+    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < 1e-5 * w else 2.0 * math.atan2(sine, w) / sine
+    return scale * x, scale * y, scale * z
+
+
+@helper
+def _pull_back_pose(delta, f):
+    """Return ``J^-T f``, J the right Jacobian of SE(3) at delta.
+
+    With j SO(3)'s right Jacobian and c the coupling, ``J^-1 = [[j^-1, -j^-1 c j^-1], [0, j^-1]]``.
+    """
+    phi = delta[3], delta[4], delta[5]
+    force = log_rate_transposed(phi, (f[0], f[1], f[2]))
+    coupled = _coupling_transposed((delta[0], delta[1], delta[2]), phi, force)
+    torque = log_rate_transposed(phi, (f[3] - coupled[0], f[4] - coupled[1], f[5] - coupled[2]))
+    return force[0], force[1], force[2], torque[0], torque[1], torque[2]
+
+
+@helper
+def _coupling_transposed(rho, phi, f):
+    """Return ``c^T f`` for the coupling c of `titop.blocks.spatial`: words in the cross products with phi and rho."""
+    s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
+    if s < _SMALL:
+        c1 = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800)))
+        c2 = 1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600)))
+        c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
+    else:
+        t = math.sqrt(s)
+        c1 = (t - math.sin(t)) / (s * t)
+        c2 = (s + 2 * math.cos(t) - 2) / (2 * s * s)
+        c3 = (2 * t - 3 * math.sin(t) + t * math.cos(t)) / (2 * s * s * t)
+    x, p = cross3(rho, f), cross3(phi, f)
+    xp, px, pp = cross3(rho, p), cross3(phi, x), cross3(phi, p)
+    pxp, xpp, ppx = cross3(phi, xp), cross3(rho, pp), cross3(phi, px)
+    pxpp, ppxp = cross3(phi, xpp), cross3(phi, pxp)
+    return (
+        0.5 * x[0] + c1 * (xp[0] + px[0] + pxp[0]) + c2 * (xpp[0] + ppx[0] - 3.0 * pxp[0]) + c3 * (ppxp[0] + pxpp[0]),
+        0.5 * x[1] + c1 * (xp[1] + px[1] + pxp[1]) + c2 * (xpp[1] + ppx[1] - 3.0 * pxp[1]) + c3 * (ppxp[1] + pxpp[1]),
+        0.5 * x[2] + c1 * (xp[2] + px[2] + pxp[2]) + c2 * (xpp[2] + ppx[2] - 3.0 * pxp[2]) + c3 * (ppxp[2] + pxpp[2]),
+    )
+
+
+@helper
+def _subtract_slopes(ints, floats, q, v, dq, dv):
+    """Subtract the derivatives of springs with plain coordinates, dampers, friction and stops."""
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
+        for i in range(n):
+            for j in range(n):
+                dv[k + i, k + j] += floats[row + i, DAMPING + j]
+                if kind == AXIAL:
+                    dq[k + i, k + j] += floats[row + i, STIFFNESS + j]
+            by_position, by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[k + i])
+            dq[k + i, k + i] += by_position
+            dv[k + i, k + i] += _friction_slope(floats, row + i, v[k + i]) + by_rate
+        row += n
