@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.block import acceleration_bias
 from titop.blocks.spatial import Array, twist_transport
+from titop.solvers.acting import Acting
 from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.compiled_slopes import CompiledSlopes
@@ -21,11 +22,11 @@ from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import BOUND, real
+from titop.solvers.packed import BOUND, MOST_VARIANTS, real
 from titop.solvers.prepared import PreparedDynamics
 
 #: Attributes that keep compiled functions.
-_FUNCTIONS = (*BOUND, "_law_stages", "_stages")
+_FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_loaded_variants")
 
 
 class CompiledModel(CompiledSlopes):
@@ -67,13 +68,18 @@ class CompiledModel(CompiledSlopes):
         u: Any = None,
     ) -> Array:
         a = np.empty(self.nv) if out is None else out
-        if wrenches is None and u is None:
-            try:
-                if self._forward(q, v, tau, a) == layout.OK:
-                    return a
-            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
-                pass
-            raise_pending()
+        try:
+            if wrenches is None and u is None:
+                status = self._forward(q, v, tau, a)
+            else:
+                tables, driven = self._acted_on(wrenches, u, q)
+                kernel, before = self._forward.func, self._forward.args[: -len(tables)]
+                status = kernel(*before, *tables, q, v, tau if driven is None else tau + driven, a)
+            if status == layout.OK:
+                return a
+        except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+            pass
+        raise_pending()
         batch = None if self.is_constrained else self._kernel(entries.forward_batch)
         return self._any_input(self._forward_one, batch, q, v, "tau", tau, wrenches, u, out)
 
@@ -88,10 +94,15 @@ class CompiledModel(CompiledSlopes):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         tau = np.empty(self.nv) if out is None else out
-        if wrenches is None and u is None and actuated is None and not self.is_constrained:
+        if actuated is None and not self.is_constrained:
             try:
-                if self._inverse(q, v, a, tau) == layout.OK:
-                    return tau
+                if wrenches is None and u is None:
+                    status, driven = self._inverse(q, v, a, tau), None
+                else:
+                    tables, driven = self._acted_on(wrenches, u, q)
+                    status = self._inverse.func(*tables, q, v, a, tau)
+                if status == layout.OK:
+                    return tau if driven is None else np.subtract(tau, driven, out=tau)
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
             raise_pending()
@@ -99,6 +110,30 @@ class CompiledModel(CompiledSlopes):
         if mask is None:
             return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
+
+    @cached_property
+    def _acting(self) -> dict[tuple[tuple[str, ...], bool], Acting]:
+        """What acts on ports, by the ports with wrenches and whether inputs act."""
+        return {}
+
+    def _acted_on(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[tuple[Array, ...], Array | None]:
+        """Return the tables with wrenches and inputs on ports in them, and the efforts (nv) of the other inputs, if any act.
+
+        Raises
+        ------
+        TypeError
+            Where arguments have to be read with more care.
+        """
+        key = () if wrenches is None else tuple(wrenches), u is not None
+        acting = self._acting.get(key)
+        if acting is None:
+            if len(self._acting) == MOST_VARIANTS:
+                self._acting.clear()
+            acting = self._acting[key] = Acting(self, *key)
+        if u is None:
+            return acting.tables(wrenches, None), None
+        u = real(self.inputs.read(u), "u")
+        return acting.tables(wrenches, u), self.inputs.efforts(u, q)
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
@@ -118,6 +153,7 @@ class CompiledModel(CompiledSlopes):
         v = real(self._read_v("v", v, True), "v")
         x = np.zeros(v.shape) if x is None and name == "tau" else real(self._read_v(name, x, True), name)
         check_stacks({"q": q, "v": v, name: x})
+        u = None if u is None else real(self.inputs.read(u), "u")
         pushes = self.external_pushes(wrenches, u)
         model, driven = self._pushed(pushes), self.motor_efforts(u) + own_efforts(pushes, q, self.nv)
         if name == "tau":
@@ -248,9 +284,41 @@ class CompiledModel(CompiledSlopes):
         self.raise_for(self._mass(real(self._read_q(q), "q"), matrix))
         return matrix
 
+    def nonlinear_effects(self, q: Any, v: Any) -> Array:
+        tau = np.empty(self.nv)
+        try:
+            if self._bare._inverse(q, v, self._nothing, tau) == layout.OK:
+                return tau
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        return super().nonlinear_effects(q, v)
+
+    def gravity_effects(self, q: Any) -> Array:
+        tau = np.empty(self.nv)
+        try:
+            if self._bare._inverse(q, self._nothing, self._nothing, tau) == layout.OK:
+                return tau
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        return super().gravity_effects(q)
+
+    @cached_property
+    def _nothing(self) -> Array:
+        """Zeros (nv), which nobody writes to."""
+        return np.zeros(self.nv)
+
+    def coriolis_matrix(self, q: Any, v: Any) -> Array:
+        q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
+        slopes = np.empty((3, self.nv, self.nv))
+        self.raise_for(self._bare._inverse_slopes(self._tables.paths, q, v, self._nothing, slopes))
+        return 0.5 * (slopes[1] + slopes[2] @ self._bracket(v))
+
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
-        q, v = real(q, "q"), real(v, "v")
-        return self._bare._inverse_work(q, v, np.zeros(self.nv))[0]
+        tau = np.empty(self.nv)
+        self.raise_for(self._bare._inverse(real(q, "q"), real(v, "v"), self._nothing, tau))
+        return tau
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         q, v = real(q, "q"), real(v, "v")

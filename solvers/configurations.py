@@ -239,9 +239,15 @@ class Configurations:
 
     def _bracket(self, v: Array) -> Array:
         bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
-        for block in self._assembly.blocks_with_coordinates:
-            bracket[self._v(block), self._v(block)] = block.bracket(v[self._v(block)])
+        for block, at in self._turning:
+            bracket[at, at] = block.bracket(v[at])
         return bracket
+
+    @cached_property
+    def _turning(self) -> list[tuple[Block, slice]]:
+        """The blocks whose velocities have brackets, and where these stand in v."""
+        blocks = [block for block in self._assembly.blocks_with_coordinates if overrides_method(block, "bracket")]
+        return [(block, self._v(block)) for block in blocks]
 
     def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
         q = read_state(name, q, self.configuration_names, stacked)

@@ -20,7 +20,7 @@ from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
-from titop.solvers.inputs import PortPush, Push, port_pushes
+from titop.solvers.inputs import Place, PortPush, Push, port_pushes
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
@@ -33,10 +33,17 @@ from titop.solvers.parameters import assembly_parameters, changed_assembly, look
 #: Attributes that keep compiled functions with the system's tables ...
 BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
 #: ... and what else is found from tables and parameters.
-_DERIVED = (*BOUND, "_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly", "interactions")
+_DERIVED = (
+    *BOUND,
+    *("_bare", "_open", "_loaded_variants", "_acting"),
+    *("_group_springs", "_all_compiled_slopes", "_current_assembly", "interactions"),
+)
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
+
+#: How many sets of places on which wrenches act are kept ready.
+MOST_VARIANTS = 32
 
 #: Coordinates of the elementary joints.
 _SIZES = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
@@ -145,10 +152,30 @@ class PackedModel(Model):
         at_ports = port_pushes(pushes)
         if not at_ports:
             return self
+        forces = [real(push.wrench, f"the wrench on {push.port}") for push in at_ports]
+        model = self._loaded_at(tuple(Place(port, inertial) for port, inertial, _ in at_ports))._variant()
+        model._floats = model._floats.copy()
+        model._floats[-len(at_ports) :, layout.FORCE : layout.FORCE + 6] = forces
+        model._added = self, at_ports
+        return model
+
+    def _loaded_at(self, places: tuple[Place, ...]) -> Self:
+        """Return the model with loads without force at some places: the last rows of its tables."""
+        if places not in self._loaded_variants:
+            if len(self._loaded_variants) == MOST_VARIANTS:
+                self._loaded_variants.clear()
+            self._loaded_variants[places] = self._with_loads(places)
+        return self._loaded_variants[places]
+
+    @cached_property
+    def _loaded_variants(self) -> dict[tuple[Place, ...], Self]:
+        return {}
+
+    def _with_loads(self, places: tuple[Place, ...]) -> Self:
         model = self._variant()
-        rows = np.full((len(at_ports), layout.INT_COLUMNS), -1, dtype=np.int64)
-        floats = np.zeros((len(at_ports), layout.FLOAT_COLUMNS))
-        for k, (port, inertial, wrench) in enumerate(at_ports):
+        rows = np.full((len(places), layout.INT_COLUMNS), -1, dtype=np.int64)
+        floats = np.zeros((len(places), layout.FLOAT_COLUMNS))
+        for k, (port, inertial) in enumerate(places):
             block, name = self.ports[port]
             rows[k, layout.ELEMENT], rows[k, layout.INERTIAL] = self._tables.elements[block], int(inertial)
             if port in self._tables.port_rows:
@@ -159,11 +186,9 @@ class PackedModel(Model):
                 if name in ports:
                     first = self._ints[self._tables.elements[block], layout.PORTS]
                     rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
-            floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
-        model._added = self, at_ports
-        model._ints[0, layout.LOADS] += len(at_ports)
-        model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in at_ports)
+        model._ints[0, layout.LOADS] += len(places)
+        model._ints[0, layout.INERTIAL_LOADS] |= any(place.inertial for place in places)
         return model
 
     def _variant(self) -> Self:

@@ -1,0 +1,94 @@
+"""What acts from outside in single calls: wrenches and inputs, given anew each time, against the reference engine."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.test_inputs import ROUNDING, satellite
+from tests.systems import random_state
+
+PORTS = ("hub", "hub.nozzle", "arm.tip", "arm")
+
+
+@pytest.fixture(scope="module")
+def models():
+    return satellite().resolve(), satellite().resolve("reference")
+
+
+def acting(rng, model, ports):
+    return {port: rng.normal(size=6) for port in ports}, rng.normal(size=model.nu)
+
+
+@pytest.mark.parametrize("ports", [(), ("arm.tip",), ("arm.tip", "hub"), ("hub", "arm.tip"), PORTS], ids=len)
+@pytest.mark.parametrize("driven", [True, False])
+def test_forward_and_inverse_dynamics(models, ports, driven):
+    rng = np.random.default_rng(len(ports))
+    for _ in range(3):  # the second time with tables that are there already
+        q, v, *_, tau = random_state(models[0], rng)
+        wrenches, u = acting(rng, models[0], ports)
+        given = {"wrenches": wrenches, "u": u if driven else None}
+        a, expected = (model.forward_dynamics(q, v, tau, **given) for model in models)
+        np.testing.assert_allclose(a, expected, **ROUNDING)
+        np.testing.assert_allclose(models[0].inverse_dynamics(q, v, a, **given), tau, **ROUNDING)
+
+
+def test_lists_and_names_say_the_same(models):
+    rng = np.random.default_rng(5)
+    q, v, *_, tau = random_state(models[0], rng)
+    wrenches, u = acting(rng, models[0], ("arm.tip",))
+    plain = {port: wrench.tolist() for port, wrench in wrenches.items()}, dict(zip(models[0].input_names, u, strict=True))
+    expected = models[0].forward_dynamics(q, v, tau, wrenches, u=u)
+    np.testing.assert_allclose(models[0].forward_dynamics(q, v, tau, plain[0], u=plain[1]), expected, **ROUNDING)
+
+
+def test_more_sets_of_ports_than_are_kept(models):
+    """Any order of the same ports says the same, however many were asked for before; other wrenches say something else."""
+    rng = np.random.default_rng(6)
+    q, v, *_, tau = random_state(models[0], rng)
+    wrenches, _ = acting(rng, models[0], PORTS)
+    expected = models[0].forward_dynamics(q, v, tau, wrenches)
+    for _ in range(3):
+        for k in range(24):
+            order = np.random.default_rng(k).permutation(PORTS)
+            for count in (2, 4):
+                models[0].forward_dynamics(q, v, tau, {str(port): wrenches[port] for port in order[:count]})
+            a = models[0].forward_dynamics(q, v, tau, {str(port): wrenches[port] for port in order})
+            np.testing.assert_allclose(a, expected, **ROUNDING)
+    assert not np.allclose(models[0].forward_dynamics(q, v, tau, {"hub": wrenches["hub"]}), expected)
+
+
+def test_other_parameters_are_heard(models):
+    rng = np.random.default_rng(7)
+    q, v, *_, tau = random_state(models[0], rng)
+    wrenches, u = acting(rng, models[0], ("arm.tip",))
+    values = {"arm.mass": 4.0, "arm.tip.position.x": 1.5}
+    before = models[0].forward_dynamics(q, v, tau, wrenches, u=u)
+    a, expected = (model.with_parameters(values).forward_dynamics(q, v, tau, wrenches, u=u) for model in models)
+    np.testing.assert_allclose(a, expected, **ROUNDING)
+    assert not np.allclose(a, before)
+
+
+def test_threads_do_not_hear_each_other(models):
+    rng = np.random.default_rng(8)
+    q, v, *_, tau = random_state(models[0], rng)
+    cases = [acting(rng, models[0], ("arm.tip", "hub")) for _ in range(200)]
+
+    def accelerations(case):
+        return models[0].forward_dynamics(q, v, tau, case[0], u=case[1])
+
+    expected = [accelerations(case) for case in cases]
+    with ThreadPoolExecutor(4) as pool:
+        np.testing.assert_array_equal(list(pool.map(accelerations, cases)), expected)
+
+
+@pytest.mark.parametrize("given", [{"wrenches": {"hub": 1j * np.ones(6)}}, {"u": 1j * np.ones(7)}], ids=str)
+def test_complex_numbers_are_refused(models, given):
+    q, v, *_, tau = random_state(models[0], np.random.default_rng(9))
+    for function in (models[0].forward_dynamics, models[0].inverse_dynamics):
+        with pytest.raises(tt.ModelError, match="real numbers"):
+            function(q, v, tau, **given)
+    assert np.imag(models[1].forward_dynamics(q, v, tau, **given)).any()
