@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.errors import Finding, ModelError
-from titop.solvers.kernels import closure_entries, derivative_entries, entries, multi_joints, springs
+from titop.solvers.kernels import closure_entries, derivative_entries, entries, multi_joints, observation_entries, springs
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.native import cache, calling
@@ -21,7 +21,7 @@ def units() -> dict[str, Unit]:
 
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
-    modules = derivative_entries, closure_entries, entries
+    modules = derivative_entries, closure_entries, entries, observation_entries
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
@@ -29,7 +29,7 @@ def _groups() -> list[list[Unit]]:
     acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in (springs, multi_joints) for thing in vars(module).values() if isinstance(thing, Feature)]
-    return [[*derivatives], [*rigid], [*passes[0], *passes[1]], [*laws, *acting, *features]]
+    return [[*derivatives], [*rigid], [part for some in passes for part in some], [*laws, *acting, *features]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:

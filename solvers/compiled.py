@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.block import acceleration_bias
+from titop.blocks.inertial_parameters import NAMES
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.acting import Acting
 from titop.solvers.arguments import check_stacks, store
@@ -16,7 +17,7 @@ from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.compiled_slopes import CompiledSlopes
 from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Place, Push, own_efforts
-from titop.solvers.kernels import closure_entries, entries, layout
+from titop.solvers.kernels import closure_entries, entries, layout, observation_entries
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
@@ -314,6 +315,26 @@ class CompiledModel(CompiledSlopes):
         slopes = np.empty((3, self.nv, self.nv))
         self.raise_for(self._bare._inverse_slopes(self._tables.paths, q, v, self._nothing, slopes))
         return 0.5 * (slopes[1] + slopes[2] @ self._bracket(v))
+
+    @cached_property
+    def _regressor(self) -> Any:
+        elements = np.array([[self._tables.elements[body] for body in self.inertial_bodies]], dtype=np.int64).reshape(1, -1)
+        return partial(self._bound(observation_entries.regressor), elements, self._frames)
+
+    def regressor(self, q: Any, v: Any, a: Any) -> Array:
+        result = np.empty((1, len(NAMES) * len(self.inertial_bodies), self.nv))
+        try:
+            if self._regressor(q[None], v[None], a[None], result) == layout.OK:
+                return result[0].T
+        except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+            pass
+        raise_pending()
+        return super().regressor(q, v, a)
+
+    def _regressors(self, q: Array, v: Array, a: Array) -> Array:
+        result = np.empty((len(q), len(NAMES) * len(self.inertial_bodies), self.nv))
+        self.raise_for(self._regressor(real(q, "q"), real(v, "v"), real(a, "a"), result))
+        return result.transpose(0, 2, 1)
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         tau = np.empty(self.nv)

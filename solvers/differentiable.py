@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.spatial import Array, skew
 from titop.solvers.arguments import check_stacks, coordinate_mask, store
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
-from titop.solvers.dynamics import Dynamics
+from titop.solvers.identification import Identification
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics, loop_derivatives
 from titop.solvers.sensitivities import Sensitivities
@@ -29,7 +29,7 @@ class MotionDerivatives(NamedTuple):
     dA_dv: Array
 
 
-class Differentiable(Dynamics):
+class Differentiable(Identification):
     """The derivatives of a model.
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or

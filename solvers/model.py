@@ -12,8 +12,10 @@ import numpy as np
 
 from titop.blocks.checks import sequence_findings
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.inertial_parameters import NAMES, OWN_NAMES, own_numbers
 from titop.blocks.spatial import Array, cross
 from titop.graph.system import Loop
+from titop.solvers.arguments import read_state
 from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable
 from titop.solvers.inputs import Push
@@ -262,6 +264,24 @@ class Model(Differentiable):
         model, findings = self.changed(values)
         warn(findings)
         return model
+
+    def with_inertial_parameters(self, numbers: Any) -> Self:
+        """Return a model of the same structure with other `inertial_parameters`.
+
+        Parameters
+        ----------
+        numbers : array_like, as many as `inertial_parameter_names`
+
+        Raises
+        ------
+        ModelError
+            For numbers that no rigid body has: negative masses or inertias, first moments without mass.
+        """
+        numbers = read_state("numbers", numbers, self.inertial_parameter_names)
+        values: dict[str, float] = {}
+        for body, own in zip(self.inertial_bodies, numbers.reshape(-1, len(NAMES)), strict=True):
+            values |= {f"{body}.{name}": float(x) for name, x in zip(OWN_NAMES, own_numbers(body, own), strict=True)}
+        return self.with_parameters(values)
 
     @abstractmethod
     def changed(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:

@@ -31,12 +31,12 @@ from titop.solvers.native.signatures import RAISED
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
 
 #: Attributes that keep compiled functions with the system's tables ...
-BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
+BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised", "_regressor")
 #: ... and what else is found from tables and parameters.
 _DERIVED = (
     *BOUND,
     *("_bare", "_open", "_loaded_variants", "_acting"),
-    *("_group_springs", "_all_compiled_slopes", "_current_assembly", "interactions"),
+    *("_group_springs", "_all_compiled_slopes", "_current_assembly", "_inertial_slopes", "interactions"),
 )
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.

@@ -1,6 +1,7 @@
 """Sensitivities of the dynamics: derivatives by parameters, actuators' inputs and wrenches on ports, by name.
 
-Those by parameters are exact to rounding, but take the reference resolver: milliseconds each.
+Those by masses, centres of mass and inertias of rigid bodies come from the regressor, all in one pass. Those by other
+parameters are exact to rounding too, but take the reference resolver: milliseconds each.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Sensitivities:
     def __init__(self, model: Differentiable, names: Iterable[str]) -> None:
         self.model = model
         self.names = [names] if isinstance(names, str) else list(names)
-        known = [*self._values, *model.input_names, *model.ports]
+        known = dict.fromkeys([*self._values, *model.input_names, *model.ports])
         for name in self.names:
             if name not in known:
                 expected = "a parameter, an input or a port of the model"
@@ -79,10 +80,14 @@ class Sensitivities:
             ]
             return np.array(parts).T.reshape(efforts.shape)
 
-        return {
-            name: self._by_parameter(name, efforts) if name in self._values else -shared(self._push(name, q))
-            for name in self.names
-        }
+        inertial = model.inertial_effort_slopes(self.names, q, v, a)
+
+        def change(name: str) -> Array:
+            if name in inertial:
+                return shared(inertial[name])
+            return self._by_parameter(name, efforts) if name in self._values else -shared(self._push(name, q))
+
+        return {name: change(name) for name in self.names}
 
     def of_accelerations(self, q: Array, v: Array, tau: Array, wrenches: Mapping[str, Any] | None, u: Any) -> dict[str, Array]:
         """Return the derivatives of the accelerations under the efforts `tau` by name."""
@@ -97,7 +102,11 @@ class Sensitivities:
             rows = changed.constraints(q, v)
             return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)[0]
 
+        inertial = model.inertial_effort_slopes(self.names, q, v, a)
+
         def change(name: str) -> Array:
+            if name in inertial:
+                return -mobility @ inertial[name]
             if name not in self._values:
                 return mobility @ self._push(name, q)
             if model.is_constrained:

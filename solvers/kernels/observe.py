@@ -173,12 +173,12 @@ def element_jacobian(ints, floats, law, work, element, pose, jacobian):
     while i > 0:
         for j in range(coordinates_of(ints[i, KIND])):
             _write_column(pose, axis(ints, floats, i, j), jacobian, ints[i, V] + j)
-        _prepend(work, i, R, pose)
+        prepend(work, i, R, pose)
         p = ints[i, PARENT]
         if ints[i, PORT] >= 0:
             for j in range(ints[p, OWN]):
                 _write_column(pose, subspace_column(ints, law, i, p, j), jacobian, ints[p, OWN_V] + j)
-            _prepend(law, 0, ints[i, PORT], pose)
+            prepend(law, 0, ints[i, PORT], pose)
         i = p
 
 
@@ -190,7 +190,7 @@ def _write_column(pose, x, jacobian, k):
 
 
 @helper
-def _prepend(t, i, o, pose):
+def prepend(t, i, o, pose):
     """Replace `pose` by the product of the pose at ``t[i, o]`` and itself."""
     x, y, z = rotate(t, i, o, pose[0, 9], pose[0, 10], pose[0, 11])
     turned = product(matrix_of(t, i, o), matrix_of(pose, 0, 0))

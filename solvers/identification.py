@@ -1,0 +1,120 @@
+"""Dynamics as a linear function of the bodies' inertial parameters, for identifying them from measured motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.inertial_parameters import (
+    NAMES,
+    OWN_NAMES,
+    inertial_numbers,
+    inertial_slopes,
+    wrenches_of_numbers,
+)
+from titop.blocks.rigid_body import RigidBody, is_rigid
+from titop.blocks.spatial import Array
+from titop.solvers.arguments import check_stacks
+from titop.solvers.dynamics import Dynamics
+
+
+class Identification(Dynamics):
+    """What a model knows of its inertial parameters: ten of each rigid body, in which its dynamics are linear."""
+
+    @cached_property
+    def inertial_bodies(self) -> tuple[str, ...]:
+        """Names of the rigid bodies, which have inertial parameters; parents first."""
+        blocks = self._assembly.blocks
+        return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
+
+    @property
+    def inertial_parameter_names(self) -> tuple[str, ...]:
+        """Names of the `inertial_parameters`."""
+        return tuple(f"{body}.{name}" for body in self.inertial_bodies for name in NAMES)
+
+    def inertial_parameters(self) -> Array:
+        """Return the inertial parameters (10 of each rigid body).
+
+        In the order of `inertial_parameter_names`: mass (kg), first moments (kg m), and the inertia about the origin of the
+        body's reference frame (kg m^2: xx, yy, zz, xy, xz, yz), all in the reference frame.
+        """
+        return np.concatenate([np.zeros(0), *(inertial_numbers(self._rigid_body(name)) for name in self.inertial_bodies)])
+
+    def regressor(self, q: Any, v: Any, a: Any) -> Array:
+        """Return the efforts of inverse dynamics a unit of each of the `inertial_parameters`.
+
+        ``regressor(q, v, a) @ inertial_parameters()`` is what `inverse_dynamics` says of the rigid bodies' inertia and weight;
+        springs, dampers, armatures, loads and other blocks add what does not depend on these parameters. Of the tree: as if no
+        loop were closed.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the result is then stacked too.
+
+        Returns
+        -------
+        (nv, m) array, or (batch, nv, m)
+
+        Raises
+        ------
+        ModelError
+            For unusable states.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("pendulum")
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+        >>> m = s.resolve()
+        >>> float((m.regressor([0.3], [0.0], [0.0]) @ m.inertial_parameters())[0]) == float(m.gravity_effects([0.3])[0])
+        True
+        """
+        q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
+        check_stacks({"q": q, "v": v, "a": a})
+        return self._regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else self._regressors(q, v, a)
+
+    def _regressors(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the regressors (batch, nv, m) at stacked states that need no check."""
+        result = np.zeros((len(q), self.nv, len(NAMES) * len(self.inertial_bodies)), np.result_type(q, v, a, self._dtype))
+        for row, state in enumerate(zip(q, v, a, strict=True)):
+            for k, body in enumerate(self.inertial_bodies):
+                motion = self.port_motion(body, *state)
+                wrenches = wrenches_of_numbers(motion.twist, motion.acceleration)
+                result[row, :, len(NAMES) * k : len(NAMES) * (k + 1)] = self.jacobian(body, state[0]).T @ wrenches
+        return result
+
+    def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Return the derivatives (nv) of inverse dynamics by those of some parameters that are masses or inertias, by name.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Of parameters such as ``"slider.mass"``.
+        q, v, a : (nq,), (nv,), (nv,) arrays
+        """
+        places = {name: place for name in names if (place := self._inertial_places.get(name))}
+        if not places:
+            return {}
+        by_body = self._regressors(q[None], v[None], a[None])[0].reshape(self.nv, -1, len(NAMES))
+        slopes = {body: by_body[:, body] @ self._inertial_slopes[body] for body in {body for body, _ in places.values()}}
+        return {name: slopes[body][:, entry] for name, (body, entry) in places.items()}
+
+    @cached_property
+    def _inertial_slopes(self) -> list[Array]:
+        """The derivatives (10 x 10) of each rigid body's numbers by its own parameters."""
+        return [inertial_slopes(self._rigid_body(name)) for name in self.inertial_bodies]
+
+    @cached_property
+    def _inertial_places(self) -> dict[str, tuple[int, int]]:
+        """Number of the body and place among its numbers of every parameter that is a mass, a centre of mass or an inertia."""
+        bodies = enumerate(self.inertial_bodies)
+        return {f"{body}.{name}": (k, entry) for k, body in bodies for entry, name in enumerate(OWN_NAMES)}
+
+    def _rigid_body(self, name: str) -> RigidBody:
+        block = self.assembly.blocks[name]
+        assert isinstance(block, RigidBody)
+        return block

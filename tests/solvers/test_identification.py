@@ -1,0 +1,149 @@
+"""Regressors and inertial parameters: dynamics as a linear function of ten numbers of each rigid body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.closed_systems import four_bar
+from tests.flexible import random_system
+from tests.systems import random_state, random_tree
+
+#: Sums of some hundred terms of size ten, taken in another order.
+ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def tree(seed: int) -> tt.System:
+    """Return a tree without springs, armatures and loads: with nothing but the bodies' inertia and weight."""
+    return random_tree(np.random.default_rng(seed), 7, passive=False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_regressor_times_parameters_is_inverse_dynamics(seed, engine):
+    model = tree(seed).resolve(engine)
+    q, v, a, _ = random_state(model, np.random.default_rng(seed))
+    product = model.regressor(q, v, a) @ model.inertial_parameters()
+    np.testing.assert_allclose(product, model.inverse_dynamics(q, v, a), **ROUNDING)
+    wrong = model.inertial_parameters()
+    wrong += 1.0
+    assert not np.allclose(model.regressor(q, v, a) @ wrong, model.inverse_dynamics(q, v, a), **ROUNDING)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_engines_agree_beside_flexible_bodies(seed):
+    s = random_system(np.random.default_rng(seed))
+    models = s.resolve(), s.resolve("reference")
+    q, v, a, _ = random_state(models[0], np.random.default_rng(seed))
+    compiled, reference = (model.regressor(q, v, a) for model in models)
+    assert compiled.shape == (models[0].nv, len(models[0].inertial_parameter_names))
+    np.testing.assert_allclose(compiled, reference, **ROUNDING)
+
+
+def test_columns_are_slopes_by_the_numbers():
+    """Inverse dynamics are linear in the numbers, so that any step gives the slopes, with springs and loads as without."""
+    model = random_tree(np.random.default_rng(3), 7, passive=True, loads=True).resolve()
+    q, v, a, _ = random_state(model, np.random.default_rng(3))
+    numbers, efforts, regressor = model.inertial_parameters(), model.inverse_dynamics(q, v, a), model.regressor(q, v, a)
+    for k in np.flatnonzero(np.arange(len(numbers)) % 10 < 7)[::3]:  # products of inertia have no room of their own
+        more = numbers.copy()
+        more[k] += (step := 1e-3 * abs(numbers[k]))
+        change = model.with_inertial_parameters(more).inverse_dynamics(q, v, a) - efforts
+        np.testing.assert_allclose(change / step, regressor[:, k], rtol=1e-7, atol=1e-7)  # rounding of 1e-12 over the step
+
+
+def test_regressor_against_pinocchio():
+    pin = pytest.importorskip("pinocchio")
+    s = tt.System("arm", gravity=[0, 0, -9.81])
+    parent, placement = "world", pin.SE3.Identity()
+    peer, rng = pin.Model(), np.random.default_rng(4)
+    peer.gravity.linear = np.array([0, 0, -9.81])
+    for k, joint in enumerate((pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ(), pin.JointModelRX())):
+        points = rng.normal(size=(4, 3))
+        inertia = sum((x @ x) * np.eye(3) - np.outer(x, x) for x in points)
+        body = tt.RigidBody(f"link{k}", 1.0 + k, com=rng.normal(size=3), inertia=inertia)
+        position = rng.normal(size=3)
+        s.connect(parent, body, tt.Revolute(f"joint{k}", axis=np.eye(3)[k % 3]), placement=position)
+        peer.addJoint(k, joint, pin.SE3(np.eye(3), position), f"joint{k}")
+        peer.appendBodyToJoint(k + 1, pin.Inertia(body.mass, body.com, body.inertia), placement)
+        parent = body
+    model = s.resolve()
+    q, v, a, _ = random_state(model, rng)
+    expected = pin.computeJointTorqueRegressor(peer, peer.createData(), q, v, a).reshape(model.nv, -1, 10)
+    order = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]  # Pinocchio's xx, xy, yy, xz, yz, zz
+    found = model.regressor(q, v, a).reshape(model.nv, -1, 10)
+    np.testing.assert_allclose(found, expected[:, :, order], **ROUNDING)
+
+
+def test_stacked_states():
+    model = tree(6).resolve()
+    rng = np.random.default_rng(6)
+    q, v, a = (np.array(rows) for rows in zip(*(random_state(model, rng)[:3] for _ in range(4)), strict=True))
+    stacked = model.regressor(q, v, a)
+    for row in range(4):
+        np.testing.assert_allclose(stacked[row], model.regressor(q[row].tolist(), v[row], a[row]), **ROUNDING)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_numbers_there_and_back(engine):
+    model = tree(7).resolve(engine)
+    q, v, a, _ = random_state(model, np.random.default_rng(7))
+    lighter = model.with_parameters({name: 0.7 * x for name, (x, _) in model.parameters().items() if name.endswith(".mass")})
+    again = model.with_inertial_parameters(lighter.inertial_parameters())
+    np.testing.assert_allclose(again.inverse_dynamics(q, v, a), lighter.inverse_dynamics(q, v, a), **ROUNDING)
+    np.testing.assert_allclose(again.inertial_parameters(), lighter.inertial_parameters(), **ROUNDING)
+    assert not np.allclose(again.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a))
+
+
+def test_numbers_that_nobody_has():
+    s = tt.System("pendulum")
+    s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1], inertia=0.1), tt.Revolute("hinge", axis=[1, 0, 0]))
+    model = s.resolve()
+    numbers = model.inertial_parameters()
+    for change, code in (([0, -3.0], "negative-mass"), ([4, -3.0], "negative-inertia"), ([0, -2.0], "massless-moment")):
+        wrong = numbers.copy()
+        wrong[change[0]] += change[1]
+        with pytest.raises(tt.ModelError) as caught:
+            model.with_inertial_parameters(wrong)
+        assert caught.value.code == code
+        assert "bob" in caught.value.where
+    with pytest.raises(tt.ModelError, match="numbers"):
+        model.with_inertial_parameters(numbers[:4])
+    with pytest.raises(tt.ModelError, match=r"v\[0\]"):
+        model.regressor([0.1], [np.nan], [0.0])
+
+
+def test_identifying_an_arm():
+    """Least squares on measured efforts find what there is to find of the parameters: efforts along another motion."""
+    model = tree(8).resolve()
+    rng = np.random.default_rng(8)
+    measured = [random_state(model, rng)[:3] for _ in range(60)]
+    rows = np.vstack([model.regressor(*state) for state in measured])
+    efforts = np.concatenate([model.inverse_dynamics(*state) for state in measured])
+    found = np.linalg.lstsq(rows, efforts, rcond=None)[0]
+    state = random_state(model, rng)[:3]
+    # the base parameters' condition number, some 1e3, times rounding of the efforts
+    np.testing.assert_allclose(model.regressor(*state) @ found, model.inverse_dynamics(*state), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_sensitivities_are_those_of_the_reference_engine(closed, monkeypatch):
+    """The regressor's slopes beside complex steps of the reference resolver, which know nothing of it."""
+    s = four_bar() if closed else tree(9)
+    model = s.resolve()
+    rng = np.random.default_rng(9)
+    q, v, a, tau = random_state(model, rng)
+    if closed:
+        q = model.assemble(q)
+        v = model.assemble_velocity(q, v)
+        a = model.forward_dynamics(q, v, tau)
+    names = [name for name in model.parameters() if name.split(".")[1] in ("mass", "com", "inertia")]
+    found = model.inverse_dynamics_sensitivities(q, v, a, names), model.forward_dynamics_sensitivities(q, v, tau, names)
+    monkeypatch.setattr(type(model), "_inertial_places", {})
+    chosen = names[::3]
+    by_steps = model.inverse_dynamics_sensitivities(q, v, a, chosen), model.forward_dynamics_sensitivities(q, v, tau, chosen)
+    for some, others in zip(found, by_steps, strict=True):
+        size = max(np.abs(other).max() for other in others.values())
+        for name in chosen:
+            np.testing.assert_allclose(some[name], others[name], rtol=0, atol=1e-10 * size, err_msg=name)
