@@ -11,9 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from examples.compiled_block import Telescope
 from examples.custom_block import ConstantCurvatureSegment
-from tests.flexible import random_system
+from tests.flexible import random_body, random_system
 from titop.solvers import laws
 from titop.solvers.kernels import layout, modal, modal_stages, records
 from titop.solvers.kernels.compiled_laws import CompiledLaw
@@ -91,26 +90,32 @@ def test_a_broken_outward_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (error(found, reference.inverse_dynamics(*arguments)) < ACCURACY) is sound
 
 
+class Interpreted(tt.FlexibleBody):
+    """A flexible body that answers through Python, since it has a function of its own."""
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the same."""
+        return super().passive_efforts(q, v)
+
+
 def mixed() -> tt.System:
-    """Return a chain of a beam, a compiled block and one in Python, with loads on their ports and frames."""
-    s = tt.System("mixed", gravity=[0.4, 0, -9.81])
-    beam = tt.Beam("boom", length=0.8, density=2700, area=1e-4, young=1e7, iy=1e-8, iz=2e-8)
-    telescope = Telescope("near", length=0.5, damping=0.3)
-    segment = ConstantCurvatureSegment("side", 0.4, 0.03, 1000.0, stiffness=3.0, damping=0.01)
+    """Return a chain of a beam and a flexible body in Python, with loads on all ports and on their frames."""
+    s, rng = tt.System("mixed", gravity=[0.4, 0, -9.81]), np.random.default_rng(5)
+    beam = tt.Beam("boom", length=0.8, density=2700, area=1e-2, young=1e4, iy=1e-5, iz=2e-5)
+    body = random_body(rng, "near")
+    body.__class__ = Interpreted
     s.connect("world", beam, tt.Spherical("ball"))
-    s.connect(beam.port("C"), telescope, tt.Revolute("hinge", axis=[0, 1, 1]))
-    s.connect(telescope.port("C"), segment, tt.Universal("gimbal", axis1=[1, 0, 0], axis2=[0, 1, 0]))
-    s.connect(segment.port("C"), tt.RigidBody("tip", 0.5, [0.1, 0.2, 0], 0.02), tt.Prismatic("slide", axis=[1, 1, 0]))
-    for block in (beam, telescope, segment):
+    s.connect(beam.port("C"), body, tt.Revolute("hinge", axis=[0, 1, 1]))
+    s.connect(body.port("C0"), tt.RigidBody("tip", 0.5, [0.1, 0.2, 0], 0.02), tt.Prismatic("slide", axis=[1, 1, 0]))
+    for k, ref in enumerate((beam.port("C"), body.port("C0"), body.port("C1"), beam.port(None), body.port(None))):
         for frame in ("world", "port"):
-            wrench = {"force": [1.0, -2.0, 0.5], "torque": [0.3, 0.1, -0.2]}
-            s.add_load(tt.Load(f"{block.name}_{frame}", block.port("C"), **wrench, frame=frame))
-    s.add_load(tt.Load("on_the_frame", telescope.port(None), force=[0.5, 1.0, -1.0], frame="world"))
+            s.add_load(tt.Load(f"{frame}{k}", ref, force=rng.normal(size=3), torque=rng.normal(size=3), frame=frame))
     return s
 
 
 def test_contracted_slopes_are_those_of_the_reference() -> None:
     model, reference = mixed().resolve(), mixed().resolve("reference")
+    assert not model.is_compiled
     q, v, a = state(model, 3)
     found = model.inverse_dynamics_derivatives(q, v, a)
     steps = 1j * STEP * np.eye(model.nv)
