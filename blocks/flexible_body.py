@@ -282,7 +282,7 @@ class FlexibleBody(Block):
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.modal`."""
         D = self.rigid_inertia
-        parts = [D[[0, 5, 3, 4], [0, 1, 2, 0]], D[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], self.participation, *self.matrices]
+        parts = [D[[0, 5, 3, 4], [0, 1, 2, 0]], D[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], self.participation.T, *self.matrices]
         for port, pose in self.port_poses.items():
             parts += [pose.rotation, pose.position, self.shapes[port]]
         return np.concatenate([np.ravel(part) for part in parts])

@@ -42,8 +42,6 @@ class GeneralBlock:
         Offset of each child port in `law`.
     q, v : slice
         Its own coordinates.
-    slopes : int
-        Offset of its linearised law.
     """
 
     block: Block
@@ -52,7 +50,6 @@ class GeneralBlock:
     ports: dict[str, int]
     q: slice
     v: slice
-    slopes: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,6 @@ class Tables:
         In the order of the vector of parameters.
     general : tuple of GeneralBlock
     interactions : tuple of ActingBlock
-    law_size : int
     joints : tuple of str
         Name of the joint to which each element belongs, for messages.
     tree : (2, nv) array of int64
@@ -96,7 +92,6 @@ class Tables:
     parameter_names: tuple[str, ...]
     general: tuple[GeneralBlock, ...]
     interactions: tuple[ActingBlock, ...]
-    law_size: int
     joints: tuple[str, ...]
     tree: Ints
     paths: Ints
@@ -151,7 +146,9 @@ class _Rows:
         return np.array(self.rows, dtype=np.int64)
 
 
-def flatten(assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType) -> Tables:
+def flatten(
+    assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType, records: ModuleType
+) -> Tables:
     """Return the tables of an assembly.
 
     Parameters
@@ -161,13 +158,17 @@ def flatten(assembly: Assembly, parameter_names: tuple[str, ...], layout: Module
         Of all parameters, in the order of the vector that will be packed.
     layout, pack : module
         The kernels' column names.
+    records : module
+        Sizes of the blocks' records.
     """
-    return _Flattening(assembly, parameter_names, layout, pack).tables()
+    return _Flattening(assembly, parameter_names, layout, pack, records).tables()
 
 
 class _Flattening:
-    def __init__(self, assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType) -> None:
-        self.assembly, self.layout, self.pack = assembly, layout, pack
+    def __init__(
+        self, assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType, records: ModuleType
+    ) -> None:
+        self.assembly, self.layout, self.pack, self.records = assembly, layout, pack, records
         self.names = parameter_names
         self.index = {name: k for k, name in enumerate(parameter_names)}
         self.ints = _Rows(layout, layout.INT_COLUMNS, -1)
@@ -225,7 +226,6 @@ class _Flattening:
             parameter_names=self.names,
             general=tuple(self.general.values()),
             interactions=interactions,
-            law_size=self.law_size,
             joints=tuple(self.joints),
             tree=self._tree(count),
             paths=paths,
@@ -315,18 +315,14 @@ class _Flattening:
         n, slopes = block.nv, self.slopes_size
         q, v = self.assembly.q_slices.get(block.name, slice(0, 0)), self.assembly.v_slices.get(block.name, slice(0, 0))
         law = self.law_size
-        offset = law + (6 + n) ** 2 + 6 + n
-        ports = {}
-        for port in block.ports:
-            ports[port] = offset
-            offset += 18 + 6 * n
-        self.law_size = offset + n  # what each coordinate carries
-        self.slopes_size += (6 + n) * (2 * n + 6) + len(ports) * (18 * n + 6 * n * n)
+        ports = {port: law + self.records.port_at(n, p) for p, port in enumerate(block.ports)}
+        self.law_size += self.records.law_size(n, len(ports))
+        self.slopes_size += self.records.slopes_size(n, len(ports))
         entries, layout = self.ints.rows[row], self.layout
         entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_Q], entries[layout.OWN_V] = law, n, q.start, v.start
         entries[layout.PORTS], entries[layout.PORT_COUNT], entries[layout.SLOPES] = self.port_count, len(ports), slopes
         self.port_count += len(ports)
-        self.general[block.name] = GeneralBlock(block, row, law, ports, q, v, slopes)
+        self.general[block.name] = GeneralBlock(block, row, law, ports, q, v)
         return row
 
     def _tree(self, count: int) -> Ints:

@@ -6,7 +6,15 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.errors import Finding, ModelError
-from titop.solvers.kernels import closure_entries, derivative_entries, entries, multi_joints, observation_entries, springs
+from titop.solvers.kernels import (
+    closure_entries,
+    derivative_entries,
+    entries,
+    multi_joints,
+    observation_entries,
+    springs,
+    term_stages,
+)
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.native import cache, calling
@@ -25,7 +33,8 @@ def _groups() -> list[list[Unit]]:
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
-    laws = [stage for law in KINDS.values() for stage in (law.terms, law.linear_terms)]
+    laws = [stage for law in KINDS.values() for stage in (law.terms, law.outward, law.inward, law.slopes)]
+    laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in (springs, multi_joints) for thing in vars(module).values() if isinstance(thing, Feature)]

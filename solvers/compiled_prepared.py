@@ -32,7 +32,7 @@ class CompiledDynamics(PreparedDynamics):
         self._forward = model._kernel(entries.forward_dynamics).compiled
         self._constrained = model._kernel(closure_entries.constrained_forward).compiled if model.is_constrained else None
         self._loops = -1, np.zeros(0)
-        self._law = np.empty((1, model._tables.law_size))
+        self._law = np.empty((1, loaded._ints[0, layout.LAW_SIZE]))
         self._work = np.empty((len(model._tables.constants), layout.FORWARD_COLUMNS))
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:

@@ -13,7 +13,6 @@ from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, layout
-from titop.solvers.kernels.pair import Pair
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
 
@@ -21,18 +20,13 @@ from titop.solvers.packed import PackedModel, real
 class CompiledSlopes(PackedModel):
     """The derivatives of a compiled model; see `titop.solvers.differentiable` for its functions."""
 
-    def _slopes_kernel(self, pair: Pair) -> Any:
-        """Return the compiled kernel of a pair, which asks for linearised laws."""
-        self._law_stages.prepare_slopes()
-        return self._bound(pair)
-
     @cached_property
     def _inverse_slopes(self) -> Any:
-        return self._slopes_kernel(derivative_entries.inverse_derivatives)
+        return self._bound(derivative_entries.inverse_derivatives)
 
     @cached_property
     def _forward_slopes(self) -> Any:
-        return self._slopes_kernel(derivative_entries.forward_derivatives)
+        return self._bound(derivative_entries.forward_derivatives)
 
     def inverse_dynamics_derivatives(
         self,
@@ -77,7 +71,7 @@ class CompiledSlopes(PackedModel):
 
     @cached_property
     def _linearised(self) -> Any:
-        return self._slopes_kernel(derivative_entries.linear_matrices)
+        return self._bound(derivative_entries.linear_matrices)
 
     def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         if not wrenches and u is None and self._all_compiled_slopes:
@@ -108,7 +102,7 @@ class CompiledSlopes(PackedModel):
         rows = elements + int(self._ints[0, layout.ALL_PORTS])
         work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.FULL_COLUMNS))
         columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-        self._law_stages.prepare_slopes()
+        self._law_stages.prepare(derivative_entries.inverse_derivatives.stages)
         self.raise_for(derivative_entries.motion_columns(*self._bare._all_tables, paths, q, v, a, work, sums, columns))
         results = []
         for port in ports:

@@ -6,7 +6,7 @@ kind, answer through Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -20,14 +20,14 @@ from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array
 from titop.blocks.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
-from titop.solvers.kernels import interaction_kinds, layout, modal
+from titop.solvers.kernels import interaction_kinds, layout, modal_stages
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.interaction_kinds import CompiledInteraction
 from titop.solvers.kernels.user_laws import stages_of
 from titop.solvers.python_law import PythonInteraction, PythonLaw
 
 #: The kinds of blocks whose laws titop has compiled.
-KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal.LAW}
+KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW}
 
 #: The kinds of interactions of which titop has compiled what they do.
 INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
@@ -45,6 +45,9 @@ _LEFT_TO_LAWS = (
 #: What its class may define beside the law, as its twins, but no subclass anew.
 _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 
+#: The stages of a `CompiledLaw` by their columns.
+_NAMES = {layout.TERMS: "terms", layout.OUTWARD: "outward", layout.INWARD: "inward", layout.LINEARISED: "slopes"}
+
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
 
@@ -55,7 +58,7 @@ class Stages:
     Attributes
     ----------
     addresses : (blocks and interactions, stages) array of int64
-        As the kernels take them. Those of the linearised laws are zero until `prepare_slopes`.
+        As the kernels take them. Those of blocks' stages other than the terms are zero until `prepare`.
 
     Raises
     ------
@@ -66,20 +69,23 @@ class Stages:
     def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
         self._blocks = [general.block for general in generals]
         self._laws = [compiled_law(block) or PythonLaw(block) for block in self._blocks]
-        self._slopes: list[CompiledLaw | PythonLaw] = []
+        pairs = zip(self._blocks, self._laws, strict=True)
+        self._linearised = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
         self._interactions = [compiled_interaction(acting.block) or PythonInteraction(acting.block) for acting in interactions]
         count = len(self._laws)
         self.addresses = np.zeros((count + len(self._interactions), layout.STAGE_COLUMNS), dtype=np.int64)
-        self.addresses[:count, layout.TERMS] = self._addresses("terms", self._laws)
         for row, interaction in enumerate(self._interactions, start=count):
             self.addresses[row, [layout.ACT, layout.STORED]] = interaction.act.address, interaction.stored.address
+        self._prepared: set[np.int64] = set()
+        self.prepare([layout.TERMS])
 
-    def prepare_slopes(self) -> None:
-        """Let the linearised laws be called too: compile them if need be."""
-        if not self._slopes:
-            pairs = list(zip(self._blocks, self._laws, strict=True))
-            self._slopes = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
-            self.addresses[: len(pairs), layout.LINEAR_TERMS] = self._addresses("linear_terms", self._slopes)
+    def prepare(self, stages: Iterable[np.int64]) -> None:
+        """Let stages of blocks (columns of `addresses`) be called: compile them if need be."""
+        for stage in stages:
+            if stage not in self._prepared:
+                laws = self._laws if stage == layout.TERMS else self._linearised
+                self.addresses[: len(laws), stage] = self._addresses(_NAMES[stage], laws)
+                self._prepared.add(stage)
 
     def _addresses(self, stage: str, laws: Sequence[CompiledLaw | PythonLaw]) -> list[int]:
         found = []
@@ -133,3 +139,11 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
         numbers.append(own)
         offset += len(own)
     return np.concatenate(numbers)[None]
+
+
+def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
+    """Make room at the end of ``law`` for what the kinds of blocks keep there."""
+    for general in generals:
+        block, law = general.block, compiled_law(general.block)
+        ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
+        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports)) if law else 0

@@ -21,9 +21,9 @@ from titop.solvers.constraint_tables import constraint_coefficients, constraint_
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import Place, PortPush, Push, port_pushes
-from titop.solvers.kernels import entries, layout, pack
+from titop.solvers.kernels import entries, layout, pack, records
 from titop.solvers.kernels.pair import Pair
-from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
+from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers, place_rooms
 from titop.solvers.model import Model
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -60,13 +60,14 @@ class PackedModel(Model):
         super().__init__(assembly)
         self._check_closures()
         described = assembly_parameters(assembly)
-        self._tables = flatten(assembly, tuple(described), layout, pack)
+        self._tables = flatten(assembly, tuple(described), layout, pack, records)
         self._units = tuple(unit for _, unit in described.values())
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
         self._added: tuple[Self, list[PortPush]] | None = None
         self._numbers = law_numbers((*self._tables.general, *self._tables.interactions), self._ints)
+        place_rooms(self._tables.general, self._ints)
         self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
         self._frames = np.empty((len(self._tables.constants), 12))
         self._ports = np.empty((len(self._tables.port_table), 12))
@@ -123,7 +124,10 @@ class PackedModel(Model):
 
     def _kernel(self, pair: Pair) -> Kernel:
         """Return the kernel of a pair that suits the system."""
-        return pair.mixed if self._has_laws else pair.rigid
+        if not self._has_laws:
+            return pair.rigid
+        self._law_stages.prepare(pair.stages)
+        return pair.mixed
 
     def _bound(self, pair: Pair) -> Callable[..., int]:
         """Return the compiled function of a pair that suits the system, its first arguments the system's tables."""
@@ -221,8 +225,8 @@ class PackedModel(Model):
     # -- laws of general blocks ----------------------------------------------------------------------------------------
 
     def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
-        """Return the general blocks' laws, loads on them subtracted, and work rows with all poses and twists."""
-        law, work = np.empty((1, self._tables.law_size)), np.empty((len(self._tables.constants), columns))
+        """Return the general blocks' laws, and work rows with all poses and twists."""
+        law, work = np.empty((1, self._ints[0, layout.LAW_SIZE])), np.empty((len(self._tables.constants), columns))
         self.raise_for(entries.outward(*self._all_tables, q, v, law, work))
         return law, work
 
@@ -230,7 +234,8 @@ class PackedModel(Model):
         """Return efforts, laws and work rows of inverse dynamics."""
         law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
         tau = np.empty(self.nv)
-        self.raise_for(entries.inverse_stage(self._ints, self._floats, law, q, v, a, work, tau))
+        self._law_stages.prepare(entries.inverse_dynamics.stages)
+        self.raise_for(entries.inverse_stage(*self._all_tables, law, q, v, a, work, tau))
         return tau, law, work
 
     # -- rounding ------------------------------------------------------------------------------------------------------

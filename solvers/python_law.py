@@ -9,44 +9,52 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, twist_cross, twist_transport
-from titop.solvers.kernels import layout
+from titop.solvers.kernels import layout, records, term_stages
+from titop.solvers.kernels.stages import Call
 from titop.solvers.native.callbacks import Callback
 
 
 class PythonLaw:
-    """The stages of a block that answers through Python; see `kernels.stages`."""
+    """The stages of a block that answers through Python; see `kernels.stages`.
+
+    Python is asked for the terms and the slopes, once a state: inverse dynamics follow from the terms.
+    """
+
+    outward, inward = term_stages.OUTWARD, term_stages.INWARD
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.terms, self.linear_terms = Callback(self._terms, 9), Callback(self._linear_terms, 10)
+        self.terms, self.slopes = (Callback(stage, len(Call._fields)) for stage in (self._terms, self._slopes))
 
-    def _terms(
-        self, n: int, ports: int, _count: int, _numbers: int, q: int, v: int, twist: int, passive: int, law: int
-    ) -> None:
-        size = 6 + n
-        given = _array(q, self.block.nq), _array(v, n), _array(twist, 6)
-        record = _array(law, size * (size + 1) + ports * (18 + 6 * n))
+    def _terms(self, *words: int) -> None:
+        call = Call(*words)
+        given = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.twist, 6)
         terms = self.block.law(*(x.copy() for x in given))
-        record[: size * size] = np.ravel(terms.inertia)
-        h = record[size * size : size * size + size]
-        h[:] = terms.gyroscopic
-        if passive:
-            h[6:] -= terms.passive
-        by_port = record[size * (size + 1) :].reshape(ports, 18 + 6 * n)
-        if ports:
-            stacks = terms.rotation, terms.position, terms.bias, terms.subspace
-            np.concatenate([np.reshape(stack, (ports, -1)) for stack in stacks], axis=1, out=by_port)
+        record, h = _array(call.law, records.law_size(call.n, call.ports)), records.bias_at(call.n)
+        record[:h] = np.ravel(terms.inertia)
+        record[h : h + 6 + call.n] = terms.gyroscopic
+        if call.passive:
+            record[h + 6 : h + 6 + call.n] -= terms.passive
+        for p in range(call.ports):
+            port = record[records.port_at(call.n, p) :]
+            port[:9], port[layout.PORT_P :][:3] = np.ravel(terms.rotation[p]), terms.position[p]
+            port[layout.PORT_GAMMA :][:6], port[layout.PORT_S :][: 6 * call.n] = terms.bias[p], np.ravel(terms.subspace[p])
 
-    def _linear_terms(
-        self, n: int, ports: int, _count: int, _numbers: int, q: int, v: int, twist: int, acceleration: int, a: int, slopes: int
-    ) -> None:
-        given = _array(q, self.block.nq), _array(v, n), _array(twist, 6), _array(acceleration, 6), _array(a, n)
-        own_q, own_v, at_parent, rate, own_a = (x.copy() for x in given)
-        record = _array(slopes, (6 + n) * (2 * n + 6) + ports * (18 * n + 6 * n * n))
-        parts = list(self.block.law_slopes(own_q, own_v, at_parent, np.concatenate([rate, own_a])))
-        for port in self.block.ports:
-            parts += _port_slopes(self.block, port, own_q, own_v, own_a, at_parent, rate)
-        record[:] = np.concatenate([np.ravel(part) for part in parts])
+    def _slopes(self, *words: int) -> None:
+        call = Call(*words)
+        given = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.a, call.n), _array(call.twist, 6)
+        q, v, a, twist = (x.copy() for x in given)
+        acceleration = _array(call.acceleration, 6).copy()
+        record = _array(call.law, records.law_size(call.n, call.ports)).copy()
+        by_q, by_v, by_twist = self.block.law_slopes(q, v, twist, np.concatenate([acceleration, a]))
+        columns = []
+        for p, name in enumerate(self.block.ports):
+            port = _Port(record[records.port_at(call.n, p) :], call.n)
+            bends, rate_by_q, rate_by_v = self.block.subspace_slopes(name, q, v)
+            by_q = by_q + port.pulled(bends)
+            columns += port.columns(v, a, twist, acceleration, bends, rate_by_q, rate_by_v)
+        result = _array(call.slopes, records.slopes_size(call.n, call.ports))
+        result[:] = np.concatenate([np.ravel(part) for part in (by_q, by_v, by_twist, *columns)])
 
 
 class PythonInteraction:
@@ -71,18 +79,27 @@ def _array(address: int, count: int) -> Array:
     return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address)) if count else np.zeros(0)
 
 
-def _port_slopes(block: Block, port: str, q: Array, v: Array, a: Array, twist: Array, acceleration: Array) -> list[Array]:
-    """Return X, Y, Z (6 x n) and dS/dq (n x 6 x n) of a port, in its frame; see `kernels.derivatives`."""
-    S = block.motion_subspace(port, q)
-    transport = twist_transport(*block.pose(port, q))
-    bends, rate_by_q, rate_by_v = block.subspace_slopes(port, q, v)
-    relative, carrier = S @ v, transport @ twist
-    at_port = carrier + relative
-    carried = transport @ acceleration  # less the port's own motion
-    X = twist_cross(carrier) @ S + (bends @ v).T
-    Y = twist_cross(carried) @ S + (bends @ a).T + rate_by_q + twist_cross(at_port) @ (bends @ v).T
-    Z = rate_by_v + twist_cross(at_port) @ S
-    for j in range(block.nv):
-        Y[:, j] += twist_cross(X[:, j]) @ (relative - at_port)
-        Z[:, j] += twist_cross(S[:, j]) @ (relative - at_port)
-    return [X, Y, Z, bends]
+class _Port:
+    """A port's part of the record of a block with n own coordinates (see `kernels.layout`)."""
+
+    def __init__(self, numbers: Array, n: int) -> None:
+        self.transport = twist_transport(numbers[:9].reshape(3, 3), numbers[layout.PORT_P :][:3])
+        self.twist, self.wrench = numbers[layout.PORT_TWIST :][:6], numbers[layout.PORT_WRENCH :][:6]
+        self.S = numbers[layout.PORT_S :][: 6 * n].reshape(6, n)
+
+    def pulled(self, bends: Array) -> Array:
+        """Return the derivatives (6 + n x n) of what the port's wrench adds to W_P and tau, held in the port's frame."""
+        turned = np.reshape([-twist_cross(s).T @ self.wrench for s in self.S.T], self.S.T.shape).T
+        return np.vstack([self.transport.T @ turned, (bends.swapaxes(1, 2) @ self.wrench).T])
+
+    def columns(
+        self, v: Array, a: Array, twist: Array, acceleration: Array, bends: Array, rate_by_q: Array, rate_by_v: Array
+    ) -> list[Array]:
+        """Return X, Y, Z (6 x n) from dS/dq (n x 6 x n) and the derivatives of dS/dt v; see `kernels.derivatives`."""
+        S, relative = self.S, self.S @ v
+        changed, at_port = (bends @ v).T, twist_cross(self.twist)
+        X = twist_cross(self.transport @ twist) @ S + changed
+        Y = twist_cross(self.transport @ acceleration) @ S + (bends @ a).T + rate_by_q + at_port @ changed
+        Z = rate_by_v + at_port @ S
+        back = twist_cross(relative - self.twist)
+        return [X, Y - back @ X, Z - back @ S]

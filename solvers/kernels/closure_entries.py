@@ -23,8 +23,11 @@ from titop.solvers.kernels.layout import (
     FORWARD_COLUMNS,
     HELD,
     INCONSISTENT,
+    INWARD,
+    KNOWN,
     LAW_SIZE,
     OK,
+    OUTWARD,
     RANK,
     ROWS,
     SINGULAR,
@@ -32,14 +35,33 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.whole import inverse_from_twists, outward_whole, sizes_fit, status_of
+from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, status_of
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import FLOATS, INTS, NOTHING, VECTOR
 
 
 @helper
 def _constrained(
-    tree, loops, ints, floats, law, q, v, tau, work, world, matrix, room, lengths, sides, chosen, columns, gram, a
+    tree,
+    loops,
+    ints,
+    floats,
+    numbers,
+    stages,
+    law,
+    q,
+    v,
+    tau,
+    work,
+    world,
+    matrix,
+    room,
+    lengths,
+    sides,
+    chosen,
+    columns,
+    gram,
+    a,
 ):
     """Turn known twists (in `work`) and efforts into the accelerations of a system with rigid closures; return a status.
 
@@ -52,7 +74,9 @@ def _constrained(
     jacobian, folded = room[:k], room[k : k + m]
     for j in range(a.size):
         a[j] = 0.0
-    inverse_from_twists(ints, floats, law, q, v, a, work, world, matrix[0])
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, matrix[0], KNOWN)
+    if status != OK:
+        return status
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)
     fold_rows(loops, floats, jacobian, folded)
@@ -85,7 +109,7 @@ def _constrained(
 LAWS = True
 
 
-@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, stages=(OUTWARD, INWARD))
 def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):
@@ -105,6 +129,8 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
         loops,
         ints,
         floats,
+        numbers,
+        stages,
         law,
         q,
         v,

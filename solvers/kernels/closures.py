@@ -6,8 +6,8 @@ w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import carry_wrench, dot, plus, six, transport
-from titop.solvers.kernels.general import port_effort, port_gamma
+from titop.solvers.kernels.algebra import carry_wrench, dot, six, transport
+from titop.solvers.kernels.general import port_effort
 from titop.solvers.kernels.joints import along_joint
 from titop.solvers.kernels.layout import (
     ABOUT,
@@ -29,6 +29,7 @@ from titop.solvers.kernels.layout import (
     OFFSET,
     PARENT,
     PORT,
+    PORT_ACC,
     RIGIDS,
     TURNS,
     R,
@@ -46,7 +47,7 @@ def _port_acceleration(ints, floats, law, work, row):
     i = ints[row, ELEMENT]
     if law is not None:
         if ints[row, PORT] >= 0:
-            return plus(transport(law, 0, ints[row, PORT], six(work, i, ACC)), port_gamma(ints, law, row))
+            return six(law, 0, ints[row, PORT] + PORT_ACC)
     return transport(floats, row, 0, six(work, i, ACC))
 
 

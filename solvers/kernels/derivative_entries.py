@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.solvers.kernels.algebra import add_six, minus, put_six, six
 from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
-from titop.solvers.kernels.inverse import outward_wrenches
+from titop.solvers.kernels.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kinematics import subtract_brackets
 from titop.solvers.kernels.layout import (
     ALL_PORTS,
+    BIAS,
     COLUMN_COLUMNS,
     ELEMENTS,
     FORWARD_COLUMNS,
     FULL_COLUMNS,
     INVERSE_COLUMNS,
+    INWARD,
+    KNOWN,
     LAW,
     LAW_SIZE,
+    LINEARISED,
     LOADS,
     MULTI_COLUMNS,
     MULTIS,
     NV,
     OK,
+    OUTWARD,
+    OWN,
     SLOPES_SIZE,
     SUM_COLUMNS,
+    UNKNOWN,
+    WRENCH,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
-from titop.solvers.kernels.stages import write_slopes
-from titop.solvers.kernels.whole import forward_from_twists, outward_whole, sizes_fit, status_of_slopes, world_rows
-from titop.solvers.native.kernel import entry, helper
+from titop.solvers.kernels.port_wrenches import apply_to_ports, at_parent_port
+from titop.solvers.kernels.records import result_at
+from titop.solvers.kernels.stages import call_block
+from titop.solvers.kernels.whole import (
+    forward_from_twists,
+    outward_whole,
+    sizes_fit,
+    start_inverse,
+    status_of_slopes,
+    world_rows,
+)
+from titop.solvers.native.kernel import AllocatingHelper, entry, helper
 from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
@@ -47,17 +65,33 @@ def _sum_rows(ints):
 
 
 @helper
-def _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, efforts):
-    """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status."""
-    outward_wrenches(ints, floats, law, v, a, work, efforts)
+def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, known):
+    """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status.
+
+    These ask for the wrenches at all ports first: `sums` and `efforts` are room for an inward pass.
+    """
+    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if status != OK:
+        return status
     if ints[0, LOADS] > 0:
         apply_loads(ints, floats, law, work, world, False)
     if law is not None:
+        apply_to_ports(ints, floats, law, work, world)
+        for i in range(1, ints[0, ELEMENTS]):
+            put_six(sums, i, WRENCH, six(work, i, BIAS))
+            if ints[i, LAW] >= 0:
+                add_six(sums, i, WRENCH, at_parent_port(ints, law, i))
+        status = inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, efforts)
+        if status != OK:
+            return status
         for i in range(1, ints[0, ELEMENTS]):
             if ints[i, LAW] >= 0:
-                status = write_slopes(ints, numbers, stages, i, q, v, a, work, slopes)
+                whole = six(law, 0, ints[i, LAW] + result_at(ints[i, OWN]))
+                add_six(sums, i, WRENCH, minus(whole, at_parent_port(ints, law, i)))
+                status = call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, KNOWN, LINEARISED)
                 if status != OK:
                     return status
+            put_six(work, i, BIAS, six(sums, i, WRENCH))
     return OK
 
 
@@ -94,7 +128,7 @@ def _to_forward(ints, tree, changes, result):
     return OK
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, stages=(OUTWARD, INWARD, LINEARISED))
 def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
@@ -102,41 +136,28 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     slopes = np.empty((1, ints[0, SLOPES_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    sums, columns = (
+        np.empty((_sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS)),
+        np.empty((paths.shape[1], COLUMN_COLUMNS)),
+    )
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
     if status != OK:
         return status
-    status = _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, np.empty(a.size))
+    efforts = np.empty(a.size)
+    status = _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
     if status != OK:
         return status
-    sums = np.empty((_sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS))
-    _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, np.empty((paths.shape[1], COLUMN_COLUMNS)), result)
+    _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result)
     return status_of_slopes(result)
 
 
 @helper
-def _forward_slopes(
-    ints,
-    floats,
-    numbers,
-    stages,
-    law,
-    spare,
-    slopes,
-    tree,
-    paths,
-    q,
-    v,
-    tau,
-    work,
-    multi,
-    world,
-    sums,
-    columns,
-    changes,
-    a,
-    result,
-):
-    """Accelerations into `a`, derivatives of forward dynamics into `result`; `spare` is room for a second `law`."""
+def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, result):
+    """Accelerations into `a`, derivatives of forward dynamics into `result`; return a status.
+
+    `rooms` are room for a second `law`, `slopes`, `work`, `multi`, `world`, `sums`, `columns` and room (3, nv, nv).
+    """
+    spare, slopes, work, multi, world, sums, columns, changes = rooms
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != OK:
         return status
@@ -146,81 +167,67 @@ def _forward_slopes(
     status = forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
     if status != OK:
         return status
-    status = _block_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, changes[0, 0])
+    efforts = changes[0, 0]
+    status = _motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
     if status != OK:
         return status
     _linearise(ints, floats, spare, slopes, paths, q, v, a, work, world, sums, columns, changes)
     return _to_forward(ints, tree, changes, result)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+@AllocatingHelper
+def _forward_rooms(ints, paths, law):
+    """Return the rooms of `_forward_slopes`; `law` is None for rigid systems."""
+    n, count = ints[0, NV], ints[0, ELEMENTS]
+    spare = slopes = law
+    if law is not None:
+        spare, slopes = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, ints[0, SLOPES_SIZE]))
+    return (
+        spare,
+        slopes,
+        np.empty((count, FORWARD_COLUMNS)),
+        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
+        np.empty((world_rows(ints), 12)),
+        np.empty((_sum_rows(ints), SUM_COLUMNS if law is None else FULL_COLUMNS)),
+        np.empty((paths.shape[1], COLUMN_COLUMNS)),
+        np.empty((3, n, n)),
+    )
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, stages=(OUTWARD, INWARD, LINEARISED))
 def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return WRONG_SIZE
-    n, count = ints[0, NV], ints[0, ELEMENTS]
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    spare = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    slopes = np.empty((1, ints[0, SLOPES_SIZE])) if LAWS else None
-    sums = np.empty((_sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS))
-    status = _forward_slopes(
-        ints,
-        floats,
-        numbers,
-        stages,
-        law,
-        spare,
-        slopes,
-        tree,
-        paths,
-        q,
-        v,
-        tau,
-        np.empty((count, FORWARD_COLUMNS)),
-        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
-        np.empty((world_rows(ints), 12)),
-        sums,
-        np.empty((paths.shape[1], COLUMN_COLUMNS)),
-        np.empty((3, n, n)),
-        np.empty(n),
-        result,
-    )
+    rooms = _forward_rooms(ints, paths, law)
+    status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, NV]), result)
     return status if status != OK else status_of_slopes(result)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS)
+@pair(
+    INTS,
+    FLOATS,
+    FLOATS,
+    INTS,
+    INTS,
+    INTS,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    FLOATS,
+    FLOATS,
+    stages=(OUTWARD, INWARD, LINEARISED),
+)
 def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A, B):
     """Accelerations, and ``A`` (2nv x 2nv) and ``B`` (2nv x nv) of the linearisation by q, v and tau."""
-    n, count = ints[0, NV], ints[0, ELEMENTS]
+    n = ints[0, NV]
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
         return WRONG_SIZE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    spare = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    block_slopes = np.empty((1, ints[0, SLOPES_SIZE])) if LAWS else None
-    sums = np.empty((_sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS))
-    slopes = np.empty((3, n, n))
-    status = _forward_slopes(
-        ints,
-        floats,
-        numbers,
-        stages,
-        law,
-        spare,
-        block_slopes,
-        tree,
-        paths,
-        q,
-        v,
-        tau,
-        np.empty((count, FORWARD_COLUMNS)),
-        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
-        np.empty((world_rows(ints), 12)),
-        sums,
-        np.empty((paths.shape[1], COLUMN_COLUMNS)),
-        np.empty((3, n, n)),
-        a,
-        slopes,
-    )
+    rooms, slopes = _forward_rooms(ints, paths, law), np.empty((3, n, n))
+    status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, slopes)
     if status != OK:
         return status
     for i in range(n):
@@ -236,15 +243,13 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
 def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
     """How coordinates move the blocks, and the blocks' motions into `work`."""
     law, slopes = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, ints[0, SLOPES_SIZE]))
-    world = np.empty((world_rows(ints), 12))
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
-        return status
-    status = _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, np.empty(a.size))
-    if status != OK:
-        return status
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    return OK
+    world, efforts = np.empty((world_rows(ints), 12)), np.empty(a.size)
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    if status == OK:
+        status = _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
+    if status == OK:
+        outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
+    return status
 
 
 @entry(INTS, FLOATS, INTEGER, FLOATS, VECTOR, CUBE, result=NOTHING)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
-from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
+    INWARD,
+    KNOWN,
     LAW_SIZE,
     MULTI_COLUMNS,
     MULTIS,
@@ -23,6 +24,7 @@ from titop.solvers.kernels.layout import (
     NQ,
     NV,
     OK,
+    OUTWARD,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
@@ -31,9 +33,9 @@ from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.passive import add_passive_efforts
 from titop.solvers.kernels.springs import add_elastic_energy
 from titop.solvers.kernels.whole import (
-    apply_wrenches,
+    eliminate,
     forward_whole,
-    inverse_from_twists,
+    inverse_from,
     inverse_whole,
     outward_whole,
     sizes_fit,
@@ -48,7 +50,7 @@ from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, stages=(OUTWARD, INWARD))
 def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
@@ -103,7 +105,7 @@ def configuration_rate(ints, q, v, rates):
     write_rates(ints, q, v, rates)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, stages=(OUTWARD, INWARD))
 def inverse_batch(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics for stacked states."""
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
@@ -149,30 +151,28 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
 
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
 def outward(ints, floats, numbers, stages, q, v, law, work):
-    """Poses and twists of all elements into `work`, the general blocks' laws, loads on them subtracted, into `law`."""
+    """Poses and twists of all elements into `work`, the general blocks' laws and what interactions do into `law`."""
     return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12)))
 
 
-@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
-def inverse_stage(ints, floats, law, q, v, a, work, tau):
-    """Inverse dynamics from known twists and laws; leaves the joints' wrenches and the accelerations in `work`."""
-    inverse_from_twists(ints, floats, law, q, v, a, work, np.empty((world_rows(ints), 12)), tau)
-    return status_of(tau)
+@entry(INTS, FLOATS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
+def inverse_stage(ints, floats, numbers, stages, law, q, v, a, work, tau):
+    """Inverse dynamics from what `outward` wrote; leaves the joints' wrenches and the accelerations in `work`."""
+    world = np.empty((world_rows(ints), 12))
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, KNOWN)
+    return status if status != OK else status_of(tau)
 
 
 @entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
 def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
-    """Hybrid dynamics from known twists and laws: complete `a` and `tau`."""
+    """Hybrid dynamics from what `outward` wrote: complete `a` and `tau`."""
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
     effort = tau + passive
-    rigid_laws(ints, floats, law, work)
-    apply_wrenches(ints, floats, law, work, np.empty((world_rows(ints), 12)), False)
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
-    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
     if status != OK:
         return status
-    outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
     for k in range(tau.size):
         if imposed[k]:
             tau[k] = effort[k] - passive[k]

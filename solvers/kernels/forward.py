@@ -34,9 +34,9 @@ from titop.solvers.kernels.general import (
     eliminate_own,
     inertia_blocks,
     law_bias,
-    port_gamma,
     restore_own,
     start_carried,
+    write_port_accelerations,
 )
 from titop.solvers.kernels.joints import coriolis
 from titop.solvers.kernels.kinematics import parent_motion
@@ -59,9 +59,12 @@ from titop.solvers.kernels.layout import (
     MULTI,
     OK,
     OWN,
+    OWN_V,
     PARENT,
     PIVOT,
     PORT,
+    PORT_ACC,
+    PORT_COUNT,
     REST_EFFORT,
     ROUNDING,
     SPHERICAL,
@@ -221,10 +224,7 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
     """From the world outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
     for i in range(1, ints[0, ELEMENTS]):
         k, kind = ints[i, V], ints[i, KIND]
-        motion = parent_motion(ints, law, work, i, ACC, a)
-        if law is not None:
-            if ints[i, PORT] >= 0:
-                motion = plus(motion, port_gamma(ints, law, i))
+        motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
         x = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, k))
         if kind == AXIAL:
             x = _restore_axial(ints, floats, i, x, a, effort, imposed, work)
@@ -234,6 +234,7 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
         if law is not None:
             if ints[i, LAW] >= 0:
                 restore_own(ints, law, i, x, a, effort, imposed)
+                write_port_accelerations(ints[i, OWN], ints[i, PORT_COUNT], law, ints[i, LAW], x, a, ints[i, OWN_V])
 
 
 @helper

@@ -1,12 +1,26 @@
 """General blocks: blocks with own coordinates, whose law stands in the array ``law`` (one row; see `layout`).
 
-For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries.
+For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries; `records` says where the rest stands.
 """
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, inertia_times, six, transport
-from titop.solvers.kernels.layout import CARRIED, LAW, OWN, OWN_V, PORT, PORT_COUNT, PORT_GAMMA, PORT_P, PORT_S, P
+from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, dot, inertia_times, plus, put_six, six, transport
+from titop.solvers.kernels.layout import (
+    CARRIED,
+    LAW,
+    OWN,
+    OWN_V,
+    PORT,
+    PORT_ACC,
+    PORT_COUNT,
+    PORT_GAMMA,
+    PORT_P,
+    PORT_S,
+    PORT_TWIST,
+    P,
+)
+from titop.solvers.kernels.records import bias_at, carried_at, port_at
 from titop.solvers.native.kernel import helper
 
 
@@ -18,13 +32,12 @@ def subspace_column(ints, law, i, p, j):
 
 
 @helper
-def port_twist(ints, law, i, p, x, rates):
-    """Return ``Ad(g)^-1 x + S y`` at the port of general block p that carries element i."""
-    o, n, k = ints[i, PORT], ints[p, OWN], ints[p, OWN_V]
+def at_port(n, law, o, x, rates, first):
+    """Return ``Ad(g)^-1 x + S y`` at the port at ``law[0, o]`` of a block whose rates y stand from ``rates[first]``."""
     x0, x1, x2, x3, x4, x5 = transport(law, 0, o, x)
     s = o + PORT_S
     for j in range(n):
-        y = rates[k + j]
+        y = rates[first + j]
         x0 += law[0, s + j] * y
         x1 += law[0, s + n + j] * y
         x2 += law[0, s + 2 * n + j] * y
@@ -35,9 +48,19 @@ def port_twist(ints, law, i, p, x, rates):
 
 
 @helper
-def port_gamma(ints, law, i):
-    """Return the acceleration bias of the port that carries element i."""
-    return six(law, 0, ints[i, PORT] + PORT_GAMMA)
+def write_port_twists(n, ports, law, o, x, rates, first):
+    """Write the twists of the ports of a block whose law begins at ``law[0, o]``, and whose own twist is x."""
+    for p in range(ports):
+        at = o + port_at(n, p)
+        put_six(law, 0, at + PORT_TWIST, at_port(n, law, at, x, rates, first))
+
+
+@helper
+def write_port_accelerations(n, ports, law, o, x, a, first):
+    """Write the accelerations of the ports of a block whose own acceleration is x."""
+    for p in range(ports):
+        at = o + port_at(n, p)
+        put_six(law, 0, at + PORT_ACC, plus(at_port(n, law, at, x, a, first), six(law, 0, at + PORT_GAMMA)))
 
 
 @helper
@@ -50,39 +73,7 @@ def port_effort(ints, law, i, p, w, tau):
 @helper
 def law_bias(ints, law, i):
     """Return the parent-port part of block i's h."""
-    size = 6 + ints[i, OWN]
-    return six(law, 0, ints[i, LAW] + size * size)
-
-
-@helper
-def law_wrench(ints, law, i, x, a, tau):
-    """Return ``(M [x; a] + h)_P`` of block i and add ``(M [x; a] + h)_q`` to its entries of `tau`."""
-    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
-    size = 6 + n
-    h = o + size * size
-    w0, w1, w2, w3, w4, w5 = six(law, 0, h)
-    for j in range(6):
-        w0 += law[0, o + j] * x[j]
-        w1 += law[0, o + size + j] * x[j]
-        w2 += law[0, o + 2 * size + j] * x[j]
-        w3 += law[0, o + 3 * size + j] * x[j]
-        w4 += law[0, o + 4 * size + j] * x[j]
-        w5 += law[0, o + 5 * size + j] * x[j]
-    for j in range(n):
-        y = a[k + j]
-        w0 += law[0, o + 6 + j] * y
-        w1 += law[0, o + size + 6 + j] * y
-        w2 += law[0, o + 2 * size + 6 + j] * y
-        w3 += law[0, o + 3 * size + 6 + j] * y
-        w4 += law[0, o + 4 * size + 6 + j] * y
-        w5 += law[0, o + 5 * size + 6 + j] * y
-    for r in range(n):
-        row = o + (6 + r) * size
-        total = law[0, h + 6 + r] + dot(six(law, 0, row), x)
-        for j in range(n):
-            total += law[0, row + 6 + j] * a[k + j]
-        tau[k + r] += total
-    return w0, w1, w2, w3, w4, w5
+    return six(law, 0, ints[i, LAW] + bias_at(ints[i, OWN]))
 
 
 @helper
@@ -90,8 +81,8 @@ def add_at_port(ints, law, i, p, a, b, c, bias):
     """Add to block p's law what the subtree at the port of element i presents: ``W = M A + bias`` at the port."""
     o, n = ints[p, LAW], ints[p, OWN]
     size = 6 + n
-    h = o + size * size
-    gained = inertia_times(a, b, c, port_gamma(ints, law, i))
+    h = o + bias_at(n)
+    gained = inertia_times(a, b, c, six(law, 0, ints[i, PORT] + PORT_GAMMA))
     bias = (
         bias[0] + gained[0],
         bias[1] + gained[1],
@@ -160,7 +151,7 @@ def inertia_blocks(t, i, o, size):
 def start_carried(ints, law, i, work):
     """Write what block i alone has to move: along and about all axes, and along each own coordinate."""
     o, n = ints[i, LAW], ints[i, OWN]
-    size, at = 6 + n, carried_at(ints, i)
+    size, at = 6 + n, _carried(ints, i)
     work[i, CARRIED] = law[0, o] + law[0, o + size + 1] + law[0, o + 2 * size + 2]
     work[i, CARRIED + 1] = law[0, o + 3 * size + 3] + law[0, o + 4 * size + 4] + law[0, o + 5 * size + 5]
     for j in range(n):
@@ -168,10 +159,9 @@ def start_carried(ints, law, i, work):
 
 
 @helper
-def carried_at(ints, i):
+def _carried(ints, i):
     """Return where what block i's own coordinates carry stands in `law`."""
-    n = ints[i, OWN]
-    return ints[i, LAW] + (6 + n) * (7 + n) + ints[i, PORT_COUNT] * (PORT_S + 6 * n)
+    return ints[i, LAW] + carried_at(ints[i, OWN], ints[i, PORT_COUNT])
 
 
 @helper
@@ -181,7 +171,7 @@ def carry_on(ints, law, i, p, work):
     turning = work[i, CARRIED + 1] + mass * (x * x + y * y + z * z)
     if law is not None:
         if ints[i, PORT] >= 0:
-            at, o = carried_at(ints, p), ints[i, PORT] + PORT_P
+            at, o = _carried(ints, p), ints[i, PORT] + PORT_P
             for j in range(ints[p, OWN]):
                 s0, s1, s2, s3, s4, s5 = subspace_column(ints, law, i, p, j)
                 law[0, at + j] += mass * (s0 * s0 + s1 * s1 + s2 * s2) + turning * (s3 * s3 + s4 * s4 + s5 * s5)
@@ -201,7 +191,7 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
     """
     o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
     size = 6 + n
-    h, carried = o + size * size, carried_at(ints, i)
+    h, carried = o + bias_at(n), _carried(ints, i)
     for j in range(n - 1, -1, -1):
         if imposed is not None and imposed[k + j]:
             continue
@@ -217,7 +207,7 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
                 continue
             scaled = law[0, row + r] * inverse
             law[0, h + r] += scaled * rest
-            for c in range(left):
+            for c in range(left if imposed is not None else max(6, r + 1)):  # what is left is symmetric
                 if imposed is None or not _gone(c, j, k, imposed):
                     law[0, o + r * size + c] -= scaled * law[0, row + c]
         law[0, row + 6 + j] = inverse
@@ -243,7 +233,7 @@ def restore_own(ints, law, i, x, a, effort, imposed):
     """Fill in block i's own accelerations, first to last, and the efforts of its imposed motions."""
     o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
     size = 6 + n
-    h = o + size * size
+    h = o + bias_at(n)
     for j in range(n):
         if imposed is not None and imposed[k + j]:
             continue

@@ -32,11 +32,13 @@ from titop.solvers.kernels.layout import (
     OWN,
     OWN_V,
     PORT_COUNT,
+    PORT_S,
     PORTS,
     SLOPES,
     WRENCH,
 )
-from titop.solvers.kernels.sums import add_sums, carry_back, clear, compose, held, holding, moved_by, stirred_by, stirring_of
+from titop.solvers.kernels.records import by_rate_at, by_twist_at, columns_at, port_at
+from titop.solvers.kernels.sums import add_sums, clear, compose, held, holding, moved_by, stirred_by, stirring_of
 from titop.solvers.native.kernel import helper
 
 
@@ -44,7 +46,7 @@ from titop.solvers.native.kernel import helper
 def write_general(ints, law, slopes, i, twist, sums, columns):
     """Write D and B of general block i, and the poses and columns of its ports."""
     n = ints[i, OWN]
-    size, o, by_twist = 6 + n, ints[i, LAW], ints[i, SLOPES] + 2 * n * (6 + n)
+    size, o, by_twist = 6 + n, ints[i, LAW], ints[i, SLOPES] + by_twist_at(n)
     for c in range(6):
         x = transport(sums, i, BASE, unit(c))
         turning = twist_cross(twist, x)
@@ -56,15 +58,14 @@ def write_general(ints, law, slopes, i, twist, sums, columns):
         d, b = carry_wrench(sums, i, BASE, d), carry_wrench(sums, i, BASE, b)
         for r in range(6):
             sums[i, FULL_D + 6 * r + c], sums[i, FULL_B + 6 * r + c] = entry_of(d, r), entry_of(b, r)
-    first_port = o + size * size + size
     for p in range(ints[i, PORT_COUNT]):
-        row, port = ints[i, PORTS] + p, first_port + p * (18 + 6 * n)
+        row, port = ints[i, PORTS] + p, o + port_at(n, p)
         compose(sums, i, law, 0, port, sums, row)
         clear(sums, row, WRENCH, FULL_COLUMNS)
-        at = by_twist + 6 * size + p * (18 * n + 6 * n * n)
+        at = ints[i, SLOPES] + columns_at(n, p)
         for j in range(n):
             k = ints[i, COLUMN] + p * n + j
-            s = _column(law, port + 18, n, j)
+            s = _column(law, port + PORT_S, n, j)
             put_six(columns, k, COLUMN_S, carry_twist(sums, row, BASE, s))
             put_six(columns, k, COLUMN_X, carry_twist(sums, row, BASE, _column(slopes, at, n, j)))
             put_six(columns, k, COLUMN_Y, carry_twist(sums, row, BASE, _column(slopes, at + 6 * n, n, j)))
@@ -82,8 +83,7 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
     """Write the entries of general block i's own coordinates with each other and all before; add its ports to its row."""
     n, o, own = ints[i, OWN], ints[i, LAW], ints[i, OWN_V]
     size, by_q_at = 6 + n, ints[i, SLOPES]
-    by_v_at, by_twist = by_q_at + size * n, by_q_at + 2 * size * n
-    ports_at = by_twist + 6 * size
+    by_v_at, by_twist = by_q_at + by_rate_at(n), by_q_at + by_twist_at(n)
     for j in range(n):
         k, row = own + j, o + (6 + j) * size
         in_block = six(law, 0, row)
@@ -111,16 +111,14 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
                 q_wrench = plus(q_wrench, holding(sums, port, s))
                 hx, hy, hz = held(sums, port, s)
                 tx, ty, tz = tx + hx, ty + hy, tz + hz
-            at_port = carry_back(sums, port, six(sums, port, WRENCH))
-            bends = ports_at + p * (18 * n + 6 * n * n) + 18 * n + 6 * n * j
             for m in range(n):
                 other = six(columns, first + m, COLUMN_S)
                 da[own + m, k] += dot(other, through)
-                dq[own + m, k] += dot(other, q_wrench) + dot(_column(slopes, bends, n, m), at_port)
+                dq[own + m, k] += dot(other, q_wrench)
                 dv[own + m, k] += dot(other, v_wrench)
             moved = plus(moved, through)
             stirring = plus(stirring, stirring_of(sums, port, s))
-            by_q = plus(by_q, plus(q_wrench, wrench_cross(s, six(sums, port, WRENCH))))
+            by_q = plus(by_q, q_wrench)
             by_v = plus(by_v, v_wrench)
         pairs_before(paths, columns, ints[i, LAST], k, by_q, by_v, moved, stirring, (tx, ty, tz), dq, dv, da)
     for p in range(ints[i, PORT_COUNT]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.algebra import cross, put_six, six, transport
-from titop.solvers.kernels.general import port_twist
+from titop.solvers.kernels.general import write_port_twists
 from titop.solvers.kernels.joints import move, place
 from titop.solvers.kernels.layout import (
     ACC,
@@ -21,13 +21,17 @@ from titop.solvers.kernels.layout import (
     OWN_V,
     PARENT,
     PORT,
+    PORT_COUNT,
+    PORT_TWIST,
     SPHERICAL,
+    TERMS,
     TWIST,
+    UNKNOWN,
     Q,
     R,
     V,
 )
-from titop.solvers.kernels.stages import write_terms
+from titop.solvers.kernels.stages import call_block
 from titop.solvers.native.kernel import helper
 
 
@@ -42,13 +46,22 @@ def start(floats, work):
 
 
 @helper
-def parent_motion(ints, law, work, i, column, rates):
-    """Return the dual vector (twist or acceleration without bias) of the port that carries element i."""
-    p = ints[i, PARENT]
+def parent_motion(ints, law, work, i, column, at_port):
+    """Return the twist or acceleration of what carries element i: `column` of its parent, or `at_port` of a parent's port."""
     if law is not None:
         if ints[i, PORT] >= 0:
-            return port_twist(ints, law, i, p, six(work, p, column), rates)
-    return six(work, p, column)
+            return six(law, 0, ints[i, PORT] + at_port)
+    return six(work, ints[i, PARENT], column)
+
+
+@helper
+def place_and_move(ints, floats, law, i, q, v, work):
+    """Write element i's pose in its parent and its twist; return a status."""
+    status = place(ints, floats, i, q, work)
+    if status == OK:
+        carried = transport(work, i, R, parent_motion(ints, law, work, i, TWIST, PORT_TWIST))
+        put_six(work, i, TWIST, move(ints, floats, i, carried, v, ints[i, V]))
+    return status
 
 
 @helper
@@ -56,16 +69,15 @@ def outward_twists(ints, floats, numbers, stages, law, q, v, work):
     """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
     start(floats, work)
     for i in range(1, ints[0, ELEMENTS]):
-        status = place(ints, floats, i, q, work)
+        status = place_and_move(ints, floats, law, i, q, v, work)
         if status != OK:
             return status
-        carried = transport(work, i, R, parent_motion(ints, law, work, i, TWIST, v))
-        put_six(work, i, TWIST, move(ints, floats, i, carried, v, ints[i, V]))
         if law is not None:
             if ints[i, LAW] >= 0:
-                status = write_terms(ints, numbers, stages, law, i, q, v, work)
+                status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
                 if status != OK:
                     return status
+                write_port_twists(ints[i, OWN], ints[i, PORT_COUNT], law, ints[i, LAW], six(work, i, TWIST), v, ints[i, OWN_V])
     return OK
 
 

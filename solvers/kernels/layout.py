@@ -7,14 +7,16 @@ in rows of a ``work`` array of the call. The first two rows of a closure, and th
 ``loops`` (1 x 6) says where the rigid closures and gears stand, for the functions that know of them.
 
 Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
-has rows of elements, then of these ports. ``slopes`` holds the general blocks' linearised laws: for n own coordinates
-d(law)/dq, d(law)/dv (each (6 + n) x n) and d(law)/dV (6 + n) x 6, then for each port X, Y, Z (6 x n each, see `derivatives`)
-and dS/dq (n matrices 6 x n), all in the port's frame.
+has rows of elements, then of these ports.
 
-``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
-each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); last, for each
-coordinate, what it carries with all joints held. Behind them, for each interaction, at the offset of its first row: the pose of
-its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on them (12).
+``law`` holds what is known of the general blocks at a state: for a block with n coordinates, at its offset, the (6 + n)-square
+M, then h; the wrench W_P and the efforts tau of inverse dynamics; for each of its ports, at an offset of its own, rotation (9),
+position (3), twist, acceleration, the wrench that the block applies there less loads (6 each), bias gamma (6) and S (6 x n);
+last, for each coordinate, what it carries with all joints held. Behind the blocks, for each interaction, at the offset of its
+first row: the pose of its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on
+them (12); then what kinds of blocks keep in a room of theirs. ``slopes`` holds the general blocks' linearised laws: the
+derivatives of [W_P; tau] by q and v ((6 + n) x n each) and by the twist ((6 + n) x 6), then for each port X, Y, Z (6 x n each,
+see `derivatives`) in its frame. `records` says where in a block's part of these what stands.
 
 ``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other; ``stages``
 a row for each of these with the addresses of the compiled functions that compute them (see `stages`).
@@ -44,7 +46,8 @@ OWN_Q = 15  # first entry of a general block's own coordinates in q
 NUMBERS = 16  # offset of its `numbers`
 NUMBER_COUNT = 17  # and how many there are
 BLOCK = 18  # its row of `stages`
-INT_COLUMNS = 19
+ROOM = 19  # offset of the room of its kind in `law`
+INT_COLUMNS = 20
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows
@@ -175,20 +178,29 @@ COLUMN_COLUMNS = np.int64(24)
 
 # -- law: of a port
 PORT_P = 9
-PORT_GAMMA = 12
-PORT_S = 18
+PORT_TWIST = np.int64(12)
+PORT_ACC = np.int64(18)
+PORT_WRENCH = 24
+PORT_GAMMA = 30
+PORT_S = 36
 
 # -- law: of an interaction
 PORT_TWISTS = 12
 ACTING = 24
 INTERACTION_SIZE = 36
 
-# -- stages
-TERMS = 0  # the law: see `stages.write_terms`
-LINEAR_TERMS = 1  # its derivatives: see `stages.write_slopes`
+# -- stages: of blocks, see `stages`
+TERMS = np.int64(0)
+OUTWARD = np.int64(1)
+INWARD = np.int64(2)
+LINEARISED = np.int64(3)
 ACT = 0  # of interactions: their wrenches
 STORED = 1  # and their energy
-STAGE_COLUMNS = 2
+STAGE_COLUMNS = 4
+
+# -- whether what a pass begins with is known
+UNKNOWN = np.int64(0)
+KNOWN = np.int64(1)
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.inverse import outward_wrenches
+from titop.solvers.kernels.inverse import outward_motions
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, LAW_SIZE, NQ, NV, OK, WRONG_SIZE
+from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, OUTWARD, WRONG_SIZE
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.whole import status_of_slopes
@@ -16,7 +16,7 @@ from titop.solvers.native.signatures import CUBE, FLOATS, INTS
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE, stages=(OUTWARD,))
 def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
     """The regressors (batch, 10 a body, nv) of the bodies whose elements stand in `bodies` (1, count), at stacked states."""
     nv, count = ints[0, NV], bodies.shape[1]
@@ -25,14 +25,16 @@ def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
     if not (q.shape[0] == v.shape[0] == a.shape[0] == result.shape[0]) or result.shape[1] != NUMBERS_OF_BODY * count:
         return WRONG_SIZE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, efforts = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(nv)
+    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
     pose, wrenches = np.empty((1, 12)), np.empty((NUMBERS_OF_BODY, 6))
     result[:] = 0.0
     for row in range(q.shape[0]):
         status = outward_twists(ints, floats, numbers, stages, law, q[row], v[row], work)
         if status != OK:
             return status
-        outward_wrenches(ints, floats, law, v[row], a[row], work, efforts)
+        status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, KNOWN)
+        if status != OK:
+            return status
         for k in range(count):
             part = result[row, NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
             write_body_regressor(ints, floats, law, work, bodies[0, k], frames, pose, wrenches, part)

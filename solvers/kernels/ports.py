@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import matrix_of, rotate, six, transport
-from titop.solvers.kernels.general import port_twist
-from titop.solvers.kernels.layout import ELEMENT, PORT, TWIST
+from titop.solvers.kernels.layout import ELEMENT, PORT, PORT_TWIST, TWIST
 from titop.solvers.kernels.observe import product
 from titop.solvers.kernels.pack import times, transposed
 from titop.solvers.native.kernel import helper
@@ -40,5 +39,5 @@ def twist_of_port(ints, floats, law, work, row, v):
     i = ints[row, ELEMENT]
     if law is not None:
         if ints[row, PORT] >= 0:
-            return port_twist(ints, law, row, i, six(work, i, TWIST), v)
+            return six(law, 0, ints[row, PORT] + PORT_TWIST)
     return transport(floats, row, 0, six(work, i, TWIST))

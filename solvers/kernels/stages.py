@@ -1,15 +1,22 @@
 """The seam between the passes and the kinds of general blocks: compiled functions that passes call by their addresses.
 
 A kind of block answers with *stages*, each a function compiled for itself, so that no pass needs to be compiled again for a
-new kind, and kinds mix in one system. Addresses are passed as integers; n is the number of the block's own coordinates,
-`ports` that of its child ports, `count` that of its `numbers`:
+new kind, and kinds mix in one system. What they write and read stands in the records that `layout` describes. Of blocks:
 
-``terms(n, ports, count, numbers, q, v, twist, passive, law)``
-    writes M, h (less the efforts of elasticity and damping, if `passive`) and every port's pose, gamma and S into the
-    block's part of `law` (see `layout`), at the twist of its parent port.
-``linear_terms(n, ports, count, numbers, q, v, twist, acceleration, a, slopes)``
-    writes the derivatives of ``M x + h``, ``x = [acceleration; a]``, and of the ports' motions into the block's part of
-    `slopes`.
+``terms``
+    writes M, h (less the efforts of elasticity and damping, if `passive`) and every port's pose, gamma and S, at the twist of
+    the parent port.
+``outward``
+    writes every port's pose, twist and acceleration, and into the block's room what ``inward`` needs. If `known`, what
+    ``terms`` writes at this state stands in `law` already.
+``inward``
+    writes W_P and tau, from the wrenches at the ports, which stand in `law`; ``outward`` has been called before.
+``slopes``
+    writes the derivatives of W_P and tau into `slopes`, accelerations and the ports' wrenches held, these in the ports' frames,
+    and every port's X, Y and Z (see `derivatives`). M and every S stand in `law` then. ``inward`` has been called before.
+
+All take the same integers (see `Call`) and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
+that has none of its own gets them from its ``terms`` (see `compiled_laws`).
 
 Interactions have two stages of their own, for the motion of their ports and the wrenches on them (see `layout`):
 
@@ -17,20 +24,17 @@ Interactions have two stages of their own, for the motion of their ports and the
     writes the wrenches on both ports, each in its port's frame.
 ``stored(count, numbers, motion, energy)``
     writes the stored energy.
-
-Each returns a status.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from titop.solvers.kernels.layout import (
     ACC,
     ACTING,
     BLOCK,
     LAW,
-    LINEAR_TERMS,
     NUMBER_COUNT,
     NUMBERS,
     OWN,
@@ -38,6 +42,7 @@ from titop.solvers.kernels.layout import (
     OWN_V,
     PASSIVE,
     PORT_COUNT,
+    ROOM,
     SLOPES,
     TERMS,
     TWIST,
@@ -59,6 +64,46 @@ class Intrinsic:
         return intrinsics.type_of(self.name)
 
 
+class Call(NamedTuple):
+    """What all stages of blocks are called with, in this order: integers, most of them addresses of numbers.
+
+    Attributes
+    ----------
+    n, ports, number_count : int
+        How many own coordinates, child ports and `numbers` the block has.
+    passive : int
+        Whether elasticity and damping act.
+    known : int
+        Whether what ``terms`` writes at this state stands in `law` already.
+    terms : int
+        Address of the block's own ``terms``.
+    numbers : int
+        Of the numbers that its law is computed from.
+    q, v, a : int
+        Of the own coordinates, their rates and accelerations; the last only for other stages than ``terms``.
+    twist, acceleration : int
+        Of the parent port's twist, and of its acceleration less gravity's.
+    law, room, slopes : int
+        Of the block's part of ``law``, of the room of its kind, and, for ``slopes`` only, of its part of these.
+    """
+
+    n: int
+    ports: int
+    number_count: int
+    passive: int
+    known: int
+    terms: int
+    numbers: int
+    q: int
+    v: int
+    a: int
+    twist: int
+    acceleration: int
+    law: int
+    room: int
+    slopes: int
+
+
 address_of: Any = Intrinsic("address_of")
 floats_at: Any = Intrinsic("floats_at")
 ints_at: Any = Intrinsic("ints_at")
@@ -68,38 +113,32 @@ call_at: Any = Intrinsic("call_at")
 
 
 @helper
-def write_terms(ints, numbers, stages, law, i, q, v, work):
-    """Let general block i write its law, at its twist; return a status."""
+def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stage):
+    """Call a stage of general block i, at the motion of its element; return a status. `a` and `slopes` may be None."""
+    accelerations, derived = 0, 0
+    if a is not None:
+        accelerations = address_of(a, ints[i, OWN_V])
+    if slopes is not None:
+        derived = address_of(slopes, ints[i, SLOPES])
+    row = ints[i, BLOCK]
     arguments = (
         ints[i, OWN],
         ints[i, PORT_COUNT],
         ints[i, NUMBER_COUNT],
-        address_of(numbers, ints[i, NUMBERS]),
-        address_of(q, ints[i, OWN_Q]),
-        address_of(v, ints[i, OWN_V]),
-        address_of(work, i * work.shape[1] + TWIST),
         ints[0, PASSIVE],
-        address_of(law, ints[i, LAW]),
-    )
-    return call_at(stages[ints[i, BLOCK], TERMS], arguments)
-
-
-@helper
-def write_slopes(ints, numbers, stages, i, q, v, a, work, slopes):
-    """Let general block i write its linearised law, at its twist and acceleration; return a status."""
-    arguments = (
-        ints[i, OWN],
-        ints[i, PORT_COUNT],
-        ints[i, NUMBER_COUNT],
+        known,
+        stages[row, TERMS],
         address_of(numbers, ints[i, NUMBERS]),
         address_of(q, ints[i, OWN_Q]),
         address_of(v, ints[i, OWN_V]),
+        accelerations,
         address_of(work, i * work.shape[1] + TWIST),
         address_of(work, i * work.shape[1] + ACC),
-        address_of(a, ints[i, OWN_V]),
-        address_of(slopes, ints[i, SLOPES]),
+        address_of(law, ints[i, LAW]),
+        address_of(law, ints[i, ROOM]),
+        derived,
     )
-    return call_at(stages[ints[i, BLOCK], LINEAR_TERMS], arguments)
+    return call_at(stages[row, stage], arguments)
 
 
 @helper

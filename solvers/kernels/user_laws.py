@@ -12,7 +12,8 @@ import numpy as np
 from titop.blocks.law import Law, LawTerms
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
-from titop.solvers.native.kernel import UserHelper
+from titop.solvers.kernels.records import bias_at, port_at
+from titop.solvers.native.kernel import AllocatingHelper
 
 
 @functools.cache
@@ -21,7 +22,7 @@ def stages_of(law: Law) -> CompiledLaw:
     digest = hashlib.sha256()
     _feed(digest, law.function, set())
     name = f"law_{law.function.__name__}_{digest.hexdigest()[:16]}"
-    return CompiledLaw(name, UserHelper(_writing(UserHelper(law.function))))
+    return CompiledLaw(name, AllocatingHelper(_writing(AllocatingHelper(law.function))))
 
 
 def _feed(digest: Any, thing: Any, seen: set[int]) -> None:
@@ -65,26 +66,25 @@ def _writing(function: Any) -> Any:
     """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
 
     def write(n, ports, numbers, q, v, twist, passive, law):
-        kind, size = law.dtype, 6 + n
+        size, h = 6 + n, bias_at(n)
+        law[0, : h + size] = 0.0
+        rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)  # allocated at once: that costs more than a small law
+        subspace, bias = n + 12 * ports, n + (12 + 6 * n) * ports
         terms = LawTerms(
-            np.zeros((size, size), kind),
-            np.zeros(size, kind),
-            np.zeros(n, kind),
-            np.zeros((ports, 3, 3), kind),
-            np.zeros((ports, 3), kind),
-            np.zeros((ports, 6, n), kind),
-            np.zeros((ports, 6), kind),
+            law[0, :h].reshape((size, size)),
+            law[0, h : h + size],
+            rest[:n],
+            rest[n : n + 9 * ports].reshape((ports, 3, 3)),
+            rest[n + 9 * ports : subspace].reshape((ports, 3)),
+            rest[subspace:bias].reshape((ports, 6, n)),
+            rest[bias:].reshape((ports, 6)),
         )
         function(numbers[0], q, v, twist[0], terms)
-        for r in range(size):
-            for c in range(size):
-                law[0, r * size + c] = terms.inertia[r, c]
-            law[0, size * size + r] = terms.gyroscopic[r]
         if passive:
             for r in range(n):
-                law[0, size * size + 6 + r] -= terms.passive[r]
-        o = size * (size + 1)
+                law[0, h + 6 + r] -= terms.passive[r]
         for p in range(ports):
+            o = port_at(n, p)
             for r in range(3):
                 for c in range(3):
                     law[0, o + 3 * r + c] = terms.rotation[p, r, c]
@@ -93,6 +93,5 @@ def _writing(function: Any) -> Any:
                 law[0, o + PORT_GAMMA + r] = terms.bias[p, r]
                 for c in range(n):
                     law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
-            o += PORT_S + 6 * n
 
     return write

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.interactions import apply_interactions, write_interactions
-from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
-from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK
+from titop.solvers.kernels.inverse import inward_wrenches, outward_motions
+from titop.solvers.kernels.kinematics import outward_twists, start
+from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK, UNKNOWN
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
+from titop.solvers.kernels.port_wrenches import apply_to_ports
 from titop.solvers.native.kernel import helper
 
 
@@ -62,39 +63,65 @@ def status_of_slopes(slopes):
 
 
 @helper
-def inverse_from_twists(ints, floats, law, q, v, a, work, world, tau):
-    """Turn known twists (in `work`), laws and accelerations into efforts."""
+def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, known):
+    """Turn poses, twists and laws (in `work` and `law`) and accelerations into efforts; return a status.
+
+    With general blocks, what is not `known` of these is found on the way.
+    """
     for k in range(tau.size):
         tau[k] = 0.0
     add_passive_efforts(ints, floats, q, v, tau)
     for k in range(tau.size):
         tau[k] = -tau[k]
-    outward_wrenches(ints, floats, law, v, a, work, tau)
+    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if status != OK:
+        return status
+    if law is not None:
+        if known == UNKNOWN:
+            status = find_interactions(ints, floats, numbers, stages, law, v, work, world)
+            if status != OK:
+                return status
     apply_wrenches(ints, floats, law, work, world, False)
-    inward_wrenches(ints, floats, law, a, work, tau)
+    if law is not None:
+        apply_to_ports(ints, floats, law, work, world)
+    return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
+
+
+@helper
+def find_interactions(ints, floats, numbers, stages, law, v, work, world):
+    """Let all interactions write what they do, from known poses and twists; return a status."""
+    if ints[0, INTERACTIONS] == 0:
+        return OK
+    world_poses(ints, law, work, world)
+    return write_interactions(ints, floats, numbers, stages, law, v, work, world)
 
 
 @helper
 def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
-    """From a state to twists, what interactions do, and the laws of general blocks less what acts on them; return a status."""
+    """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if law is not None:
-        if status == OK and ints[0, INTERACTIONS] > 0:
-            world_poses(ints, law, work, world)
-            status = write_interactions(ints, floats, numbers, stages, law, v, work, world)
         if status == OK:
-            apply_wrenches(ints, floats, law, work, world, True)
+            status = find_interactions(ints, floats, numbers, stages, law, v, work, world)
     return status
+
+
+@helper
+def start_inverse(ints, floats, numbers, stages, law, q, v, work):
+    """Write what inverse dynamics begin with: with general blocks the world's motion only, else all twists; return a status."""
+    if law is None:
+        return outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    start(floats, work)
+    return OK
 
 
 @helper
 def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
     """Inverse dynamics into `tau`; return a status."""
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
-        return status
-    inverse_from_twists(ints, floats, law, q, v, a, work, world, tau)
-    return status_of(tau)
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    if status == OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, UNKNOWN)
+    return status if status != OK else status_of(tau)
 
 
 @helper
@@ -107,15 +134,26 @@ def forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, wo
 
 
 @helper
+def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
+    """Turn known twists (in `work`) and laws, efforts and imposed motions into accelerations and efforts; return a status.
+
+    The laws are used up.
+    """
+    if law is not None:
+        apply_wrenches(ints, floats, law, work, world, True)
+    rigid_laws(ints, floats, law, work)
+    apply_wrenches(ints, floats, law, work, world, False)
+    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
+    if status == OK:
+        outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
+    return status
+
+
+@helper
 def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
     """Turn known twists (in `work`), laws and efforts into accelerations; return a status. The laws are used up."""
     for k in range(a.size):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
-    rigid_laws(ints, floats, law, work)
-    apply_wrenches(ints, floats, law, work, world, False)
-    status = inward_elimination(ints, floats, law, v, a, a, None, work, multi)
-    if status != OK:
-        return status
-    outward_accelerations(ints, floats, law, v, a, a, None, work, multi)
-    return status_of(a)
+    status = eliminate(ints, floats, law, v, a, a, None, work, multi, world)
+    return status if status != OK else status_of(a)

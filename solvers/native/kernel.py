@@ -170,11 +170,14 @@ def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., A
 
 
 class Helper:
-    """A function that kernels call: it is compiled into them, and not called from Python."""
+    """A function that kernels call: it is compiled into them. Called from Python, it runs as it is written."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
@@ -188,8 +191,8 @@ class Helper:
         return inlined(self.function)
 
 
-class UserHelper(Helper):
-    """A function that stages call and that may allocate memory."""
+class AllocatingHelper(Helper):
+    """A function that stages and kernels call, and that may allocate memory."""
 
     @functools.cached_property
     def _dispatcher(self) -> Any:

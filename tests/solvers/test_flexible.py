@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.flexible import random_body, random_system, unit_beam
 from titop.blocks.spatial import rigid_inertia
-from titop.solvers.kernels import modal
+from titop.solvers.kernels import modal, records
 
 Array = NDArray[np.float64]
 
@@ -204,7 +204,7 @@ def test_kernels_of_flexible_bodies_take_complex_steps() -> None:
         steps = rng.normal(size=n), rng.normal(size=n), rng.normal(size=(1, 6))
 
         def law(step: Any, kind: Any, state: Any = (q, v, twist), steps: Any = steps) -> Any:
-            result = np.zeros((1, (6 + n) * (7 + n) + 2 * (18 + 6 * n)), kind)
+            result = np.zeros((1, records.law_size(n, 2)), kind)
             law_of(numbers, *((x + step * dx).astype(kind) for x, dx in zip(state, steps, strict=True)), result)
             return result
 

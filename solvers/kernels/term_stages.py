@@ -1,0 +1,59 @@
+"""The stages of inverse dynamics for kinds of blocks that have none of their own: from what their ``terms`` writes.
+
+``[W_P; tau] = M [A_P; a] + h + sum_k [Ad(g_k)^-T; S_k^T] W_k``; a port's twist is ``Ad(g)^-1 V_P + S v``, its acceleration
+``Ad(g)^-1 A_P + S a + gamma``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.algebra import add_six, carry_wrench, dot, entry_of, six
+from titop.solvers.kernels.general import write_port_accelerations, write_port_twists
+from titop.solvers.kernels.layout import OK, PORT_S, PORT_WRENCH, UNKNOWN
+from titop.solvers.kernels.records import bias_at, law_size, port_at, result_at
+from titop.solvers.kernels.stages import Call, call_at, row_at, vector_at
+from titop.solvers.native.kernel import Stage, helper
+
+_START = np.int64(0)
+
+
+@helper
+def write_result(n, ports, law, x, a, wrenches, result, o):
+    """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law` and the ports' wrenches in `wrenches`."""
+    size = 6 + n
+    for r in range(size):
+        total = law[0, bias_at(n) + r] + dot(six(law, 0, r * size), x)
+        for j in range(n):
+            total += law[0, r * size + 6 + j] * a[j]
+        result[0, o + r] = total
+    for p in range(ports):
+        at = port_at(n, p)
+        wrench = six(wrenches, 0, at + PORT_WRENCH)
+        add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
+        for r in range(6):
+            s, w = at + PORT_S + r * n, entry_of(wrench, r)
+            for j in range(n):
+                result[0, o + 6 + j] += law[0, s + j] * w
+
+
+def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    if known == UNKNOWN:
+        arguments = n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes
+        status = call_at(terms, arguments)
+        if status != OK:
+            return status
+    record = row_at(law, law_size(n, ports))
+    write_port_twists(n, ports, record, _START, six(row_at(twist, 6), 0, _START), vector_at(v, n), _START)
+    write_port_accelerations(n, ports, record, _START, six(row_at(acceleration, 6), 0, _START), vector_at(a, n), _START)
+    return OK
+
+
+def _inward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, _START)
+    write_result(n, ports, record, x, vector_at(a, n), record, record, result_at(n))
+    return OK
+
+
+OUTWARD = Stage("outward_from_terms", _outward, len(Call._fields))
+INWARD = Stage("inward_from_terms", _inward, len(Call._fields))

@@ -1,0 +1,158 @@
+"""The stages of general blocks: inverse dynamics without mass matrix, contracted slopes, and what Python is asked for."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import titop as tt
+from examples.custom_block import ConstantCurvatureSegment
+from tests.flexible import random_body, random_system
+from titop.solvers import laws
+from titop.solvers.kernels import layout, modal, modal_stages, records
+from titop.solvers.kernels.compiled_laws import CompiledLaw
+from titop.solvers.kernels.stages import Call
+from titop.solvers.python_law import Callback
+
+Array = NDArray[np.float64]
+
+STEP = 1e-30
+
+
+def state(model: tt.Model, seed: int, bend: float = 1.0) -> tuple[Array, Array, Array]:
+    """Return a configuration, with deformations of `bend` times the usual ones, and random rates and accelerations."""
+    rng = np.random.default_rng(seed)
+    q = model.random_configuration(rng)
+    for name in ("near", "far", "side", "boom"):
+        if any(coordinate.startswith(f"{name}.") for coordinate in model.configuration_names):
+            where = [coordinate.startswith(f"{name}.") for coordinate in model.configuration_names]
+            q[where] *= bend
+    return q, rng.normal(size=model.nv), rng.normal(size=model.nv)
+
+
+def error(found: Any, expected: Any) -> float:
+    """Return the largest difference, relative to the largest entry."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def wrenches(seed: int) -> dict[str, Array]:
+    """Return wrenches on ports and reference frames of flexible and rigid bodies."""
+    rng = np.random.default_rng(seed)
+    return {port: rng.normal(size=6) for port in ("near.C0", "near.C1", "near", "boom.C", "side.C0", "tip")}
+
+
+# Efforts differ by the rounding of sums of some hundred terms each: about 1e-14 of the largest.
+ACCURACY = 1e-12
+
+
+@pytest.mark.parametrize("bend", [1.0, 30.0])
+def test_inverse_dynamics_of_flexible_bodies_need_no_terms(bend: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Port rotations of about 0.1 rad, and of about 3 rad."""
+    system, at = random_system(np.random.default_rng(1)), wrenches(1)
+    model, reference = system.resolve(), system.resolve("reference")
+    arguments = *state(model, 1, bend), at
+    found = model.inverse_dynamics(*arguments)
+    assert error(found, reference.inverse_dynamics(*arguments)) < ACCURACY
+    monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, CompiledLaw("modal", modal.write_law))
+    by_terms = system.resolve()
+    assert error(found, by_terms.inverse_dynamics(*arguments)) < ACCURACY
+    for joint in ("hinge", "ball", "glue"):
+        assert error(model.reaction(joint, *arguments), by_terms.reaction(joint, *arguments)) < ACCURACY
+
+
+def changed(law: CompiledLaw, factor: float) -> Any:
+    """Return a kind of block whose `outward` multiplies the accelerations of its ports."""
+    outward = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(Call._fields))(law.outward.address)
+
+    def scaled(*words: int) -> None:
+        assert outward(*words) == layout.OK
+        call = Call(*words)
+        record = np.ctypeslib.as_array((ctypes.c_double * records.law_size(call.n, call.ports)).from_address(call.law))
+        for p in range(call.ports):
+            record[records.port_at(call.n, p) + layout.PORT_ACC :][:6] *= factor
+
+    stage = Callback(scaled, len(Call._fields))
+    return SimpleNamespace(terms=law.terms, outward=stage, inward=law.inward, slopes=law.slopes, room=law.room)
+
+
+def test_a_broken_outward_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = random_system(np.random.default_rng(1))
+    arguments = state(reference := system.resolve("reference"), 1)
+    for factor, sound in ((1.0, True), (1.01, False)):
+        monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, changed(modal_stages.LAW, factor))
+        found = system.resolve().inverse_dynamics(*arguments)
+        assert (error(found, reference.inverse_dynamics(*arguments)) < ACCURACY) is sound
+
+
+class Interpreted(tt.FlexibleBody):
+    """A flexible body that answers through Python, since it has a function of its own."""
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the same."""
+        return super().passive_efforts(q, v)
+
+
+def mixed() -> tt.System:
+    """Return a chain of a beam and a flexible body in Python, with loads on all ports and on their frames."""
+    s, rng = tt.System("mixed", gravity=[0.4, 0, -9.81]), np.random.default_rng(5)
+    beam = tt.Beam("boom", length=0.8, density=2700, area=1e-2, young=1e4, iy=1e-5, iz=2e-5)
+    body = random_body(rng, "near")
+    body.__class__ = Interpreted
+    s.connect("world", beam, tt.Spherical("ball"))
+    s.connect(beam.port("C"), body, tt.Revolute("hinge", axis=[0, 1, 1]))
+    s.connect(body.port("C0"), tt.RigidBody("tip", 0.5, [0.1, 0.2, 0], 0.02), tt.Prismatic("slide", axis=[1, 1, 0]))
+    for k, ref in enumerate((beam.port("C"), body.port("C0"), body.port("C1"), beam.port(None), body.port(None))):
+        for frame in ("world", "port"):
+            s.add_load(tt.Load(f"{frame}{k}", ref, force=rng.normal(size=3), torque=rng.normal(size=3), frame=frame))
+    return s
+
+
+def test_contracted_slopes_are_those_of_the_reference() -> None:
+    model, reference = mixed().resolve(), mixed().resolve("reference")
+    assert not model.is_compiled
+    q, v, a = state(model, 3)
+    found = model.inverse_dynamics_derivatives(q, v, a)
+    steps = 1j * STEP * np.eye(model.nv)
+    turned = [reference.integrate(q, step) for step in steps]
+    expected = [
+        np.array([reference.inverse_dynamics(at, v, a).imag / STEP for at in turned]).T,
+        np.array([reference.inverse_dynamics(q, v + step, a).imag / STEP for step in steps]).T,
+        reference.mass_matrix(q),
+    ]
+    for ours, exact in zip(found, expected, strict=True):  # both exact to rounding, as are the reference's own slopes
+        assert error(ours, exact) < 1e-11
+
+
+def test_python_is_asked_once_a_state() -> None:
+    asked = []
+
+    class Counting(ConstantCurvatureSegment):
+        def law(self, q: Array, v: Array, twist: Array) -> Any:
+            asked.append("law")
+            return super().law(q, v, twist)
+
+        def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> Any:
+            asked.append("slopes")
+            return super().law_slopes(q, v, twist, x)
+
+    s = tt.System("one")
+    s.connect(
+        "world", Counting("segment", 0.4, 0.03, 1000.0, stiffness=3.0, damping=0.01), tt.Revolute("hinge", axis=[0, 1, 0])
+    )
+    model = s.resolve()
+    q, v, x = state(model, 0)
+    for function, expected in (
+        (model.forward_dynamics, ["law"]),
+        (model.inverse_dynamics, ["law"]),
+        (model.inverse_dynamics_derivatives, ["law", "slopes"]),
+        (model.forward_dynamics_derivatives, ["law", "slopes"]),
+    ):
+        asked.clear()
+        function(q, v, x)
+        assert asked == expected
