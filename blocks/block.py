@@ -14,6 +14,7 @@ from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.law import Law, LawTerms
 from titop.blocks.spatial import Array, twist_cross, twist_transport
+from titop.blocks.surroundings import Surrounded
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
@@ -28,7 +29,7 @@ _COMPLEX_STEP = 1e-30
 REAL_STEP = 1e-2
 
 
-class Block:
+class Block(Surrounded):
     """A port block with one parent port, child ports, and own coordinates.
 
     To write a block, subclass `Block` and

@@ -22,6 +22,7 @@ from titop.blocks.overrides import built_in, is_titops_own
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor, WheelMomentum
+from titop.blocks.surroundings_check import weight_findings
 from titop.graph.assembly import rotor_without_armature
 from titop.graph.doubtful_units import doubtful_units
 from titop.graph.system import System
@@ -322,6 +323,8 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
         block.complex_safe = is_complex_safe(block)
         if not known:
             yield from ((False, finding) for finding in damping_findings(block))
+            if system.gravity.any():
+                yield from ((False, finding) for finding in weight_findings(block))
             if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
                 yield from ((False, finding) for finding in disagreements(block))
             yield from ((False, finding) for finding in law_disagreements(block))

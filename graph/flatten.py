@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from titop.blocks.applied import is_acted_on
 from titop.blocks.block import Block, PortRef
 from titop.blocks.interaction import Interaction
 from titop.blocks.joint import CHILD_PORT, Link, is_elementary
@@ -195,7 +196,8 @@ class _Flattening:
         self._loads()
         header = self.ints.rows[WORLD]
         layout = self.layout
-        inertial = any(load.frame == "world" for load in self.assembly.loads)
+        acted_on = any(is_acted_on(general.block) for general in self.general.values())
+        inertial = acted_on or any(load.frame == "world" for load in self.assembly.loads)
         for column, value in (
             (layout.ELEMENTS, count),
             (layout.MULTIS, self.multis),
@@ -208,6 +210,7 @@ class _Flattening:
             (layout.LAW_SIZE, self.law_size),
             (layout.INTERACTIONS, len(interactions)),
             (layout.PASSIVE, 1),
+            (layout.APPLYING, 2 * int(acted_on)),
             (layout.SLOPES_SIZE, self.slopes_size),
             (layout.ALL_PORTS, self.port_count),
         ):
@@ -323,6 +326,10 @@ class _Flattening:
         self.law_size = offset + n  # what each coordinate carries
         self.slopes_size += (6 + n) * (2 * n + 6) + len(ports) * (18 * n + 6 * n * n)
         entries, layout = self.ints.rows[row], self.layout
+        if is_acted_on(block):
+            entries[layout.APPLIED], entries[layout.APPLIED_SLOPES] = self.law_size, self.slopes_size
+            self.law_size += 6 + n
+            self.slopes_size += (6 + n) * (2 * n + 12)
         entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_Q], entries[layout.OWN_V] = law, n, q.start, v.start
         entries[layout.PORTS], entries[layout.PORT_COUNT], entries[layout.SLOPES] = self.port_count, len(ports), slopes
         self.port_count += len(ports)

@@ -216,12 +216,16 @@ class Dynamics(ClosedLoops, ABC):
         return 0.5 * coriolis
 
     def passive_efforts(self, q: Any, v: Any) -> Array:
-        """Return the efforts (nv) of springs, dampers, stops, elasticity and interactions."""
+        """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
         q, v = self._read_q(q), self._read_v("v", v)
-        efforts = self._own_passive_efforts(q, v)
+        efforts = self._own_passive_efforts(q, v) + self._applied_efforts(q, v)
         for port, _, wrench in self.interaction_pushes(q, v):
             efforts = efforts + self.jacobian(port, q).T @ wrench
         return efforts
+
+    @abstractmethod
+    def _applied_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) of what the blocks say acts on them: see `Block.applied_efforts`."""
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""

@@ -6,10 +6,12 @@ kind, answer through Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from titop.blocks.applied import has_weight, is_acted_on
 from titop.blocks.block import Block, overrides_method
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.contact import Contact
@@ -21,10 +23,11 @@ from titop.blocks.spatial import Array
 from titop.blocks.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels import interaction_kinds, layout, modal
+from titop.solvers.kernels.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.interaction_kinds import CompiledInteraction
-from titop.solvers.kernels.user_laws import stages_of
-from titop.solvers.python_law import PythonInteraction, PythonLaw
+from titop.solvers.kernels.user_laws import stages_of, surroundings_of
+from titop.solvers.python_law import PythonInteraction, PythonLaw, PythonSurroundings
 
 #: The kinds of blocks whose laws titop has compiled.
 KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal.LAW}
@@ -44,6 +47,9 @@ _LEFT_TO_LAWS = (
 
 #: What its class may define beside the law, as its twins, but no subclass anew.
 _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
+
+#: What a block says of its surroundings, which has stages of its own.
+_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight"}
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
@@ -65,32 +71,42 @@ class Stages:
 
     def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
         self._blocks = [general.block for general in generals]
-        self._laws = [compiled_law(block) or PythonLaw(block) for block in self._blocks]
-        self._slopes: list[CompiledLaw | PythonLaw] = []
+        self._laws = {row: compiled_law(block) or PythonLaw(block) for row, block in enumerate(self._blocks)}
+        self._surroundings = {
+            row: compiled_surroundings(block) or PythonSurroundings(block)
+            for row, block in enumerate(self._blocks)
+            if is_acted_on(block)
+        }
+        self._slopes: list[dict[int, Any]] = []
         self._interactions = [compiled_interaction(acting.block) or PythonInteraction(acting.block) for acting in interactions]
         count = len(self._laws)
         self.addresses = np.zeros((count + len(self._interactions), layout.STAGE_COLUMNS), dtype=np.int64)
-        self.addresses[:count, layout.TERMS] = self._addresses("terms", self._laws)
+        self._write(layout.TERMS, "terms", self._laws)
+        self._write(layout.APPLY, "apply", self._surroundings)
         for row, interaction in enumerate(self._interactions, start=count):
             self.addresses[row, [layout.ACT, layout.STORED]] = interaction.act.address, interaction.stored.address
 
     def prepare_slopes(self) -> None:
         """Let the linearised laws be called too: compile them if need be."""
         if not self._slopes:
-            pairs = list(zip(self._blocks, self._laws, strict=True))
-            self._slopes = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
-            self.addresses[: len(pairs), layout.LINEAR_TERMS] = self._addresses("linear_terms", self._slopes)
+            self._slopes = [self._linearised(self._laws, PythonLaw), self._linearised(self._surroundings, PythonSurroundings)]
+            self._write(layout.LINEAR_TERMS, "linear_terms", self._slopes[0])
+            self._write(layout.APPLY_SLOPES, "apply_slopes", self._slopes[1])
 
-    def _addresses(self, stage: str, laws: Sequence[CompiledLaw | PythonLaw]) -> list[int]:
-        found = []
-        for block, law in zip(self._blocks, laws, strict=True):
+    def _linearised(self, laws: dict[int, Any], in_python: Callable[[Block], Any]) -> dict[int, Any]:
+        """Return what derives laws by the rows of their blocks: Python, where complex steps give something else."""
+        blocks = self._blocks
+        return {row: law if blocks[row].complex_safe else in_python(blocks[row]) for row, law in laws.items()}
+
+    def _write(self, column: int, stage: str, laws: dict[int, Any]) -> None:
+        """Write the addresses of a stage of several laws, by the rows of their blocks."""
+        for row, law in laws.items():
             try:
-                found.append(getattr(law, stage).address)
+                self.addresses[row, column] = getattr(law, stage).address
             except Exception as error:
-                if block.compiled_law is None:
+                if self._blocks[row].compiled_law is None:
                     raise
-                raise ModelError(_not_compiled(block, error)) from error
-        return found
+                raise ModelError(_not_compiled(self._blocks[row], error)) from error
 
 
 def _not_compiled(block: Block, error: Exception) -> Finding:
@@ -105,7 +121,15 @@ def compiled_law(block: Block) -> CompiledLaw | None:
     if block.compiled_law is not None:
         return stages_of(block.compiled_law) if _is_plain(block) else None
     kind = next((law for cls, law in KINDS.items() if isinstance(block, cls)), None)
-    return None if kind is None or overrides(block) else kind
+    return None if kind is None or not _SURROUNDINGS.issuperset(overrides(block)) else kind
+
+
+def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
+    """Return compiled what acts on a block, or None if the block says that in Python."""
+    law = block.compiled_law
+    if law is None or law.applied is None or has_weight(block) or _says_anew(block, ("applied_efforts",)):
+        return None
+    return surroundings_of(law)
 
 
 def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
@@ -116,11 +140,14 @@ def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None
 
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
-    if any(overrides_method(block, name) for name in _LEFT_TO_LAWS):
-        return False
+    return not any(overrides_method(block, name) for name in _LEFT_TO_LAWS) and not _says_anew(block, _TWINS)
+
+
+def _says_anew(block: Block, names: Sequence[str]) -> bool:
+    """Tell whether a block says itself what its compiled law says, below the class to which this was given."""
     classes = type(block).__mro__
     owner = next(k for k, cls in enumerate(classes) if "compiled_law" in vars(cls))
-    return not any(name in vars(later) for later in (block, *classes[:owner]) for name in _TWINS)
+    return any(name in vars(later) for later in (block, *classes[:owner]) for name in names)
 
 
 def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Array:

@@ -16,6 +16,7 @@ from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     FULL_COLUMNS,
+    INERTIAL_LOADS,
     INVERSE_COLUMNS,
     LAW,
     LAW_SIZE,
@@ -32,6 +33,7 @@ from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
 from titop.solvers.kernels.stages import write_slopes
+from titop.solvers.kernels.surroundings import is_held, surrounding_slopes
 from titop.solvers.kernels.whole import forward_from_twists, outward_whole, sizes_fit, status_of_slopes, world_rows
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
@@ -56,6 +58,8 @@ def _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, wor
         for i in range(1, ints[0, ELEMENTS]):
             if ints[i, LAW] >= 0:
                 status = write_slopes(ints, numbers, stages, i, q, v, a, work, slopes)
+                if status == OK and is_held(ints, i):
+                    status = surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slopes)
                 if status != OK:
                     return status
     return OK
@@ -65,7 +69,7 @@ def _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, wor
 def _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
     """Derivatives of inverse dynamics by q, v and a, into `result`, from what `_block_slopes` wrote."""
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    if ints[0, LOADS] > 0:
+    if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
         hold_loads(ints, floats, law, world, sums)
     dq, dv, da = result[0], result[1], result[2]
     result[:] = 0.0

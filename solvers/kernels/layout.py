@@ -9,12 +9,14 @@ in rows of a ``work`` array of the call. The first two rows of a closure, and th
 Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
 has rows of elements, then of these ports. ``slopes`` holds the general blocks' linearised laws: for n own coordinates
 d(law)/dq, d(law)/dv (each (6 + n) x n) and d(law)/dV (6 + n) x 6, then for each port X, Y, Z (6 x n each, see `derivatives`)
-and dS/dq (n matrices 6 x n), all in the port's frame.
+and dS/dq (n matrices 6 x n), all in the port's frame. At an offset of their own stand, for a block on which something acts, the
+derivatives of that by q, v, V and displacement of the parent port, (6 + n) x (n, n, 6, 6).
 
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
-each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); last, for each
-coordinate, what it carries with all joints held. Behind them, for each interaction, at the offset of its first row: the pose of
-its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on them (12).
+each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); then, for each
+coordinate, what it carries with all joints held; last, if anything acts on the block, that (6 + n). Behind them, for each
+interaction, at the offset of its first row: the pose of its second port in the first (rotation 9, position 3), the twists of
+both ports (12), the wrenches on them (12).
 
 ``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other; ``stages``
 a row for each of these with the addresses of the compiled functions that compute them (see `stages`).
@@ -44,7 +46,9 @@ OWN_Q = 15  # first entry of a general block's own coordinates in q
 NUMBERS = 16  # offset of its `numbers`
 NUMBER_COUNT = 17  # and how many there are
 BLOCK = 18  # its row of `stages`
-INT_COLUMNS = 19
+APPLIED = 19  # offset in `law` of what surrounds it, -1 for one on which nothing acts
+APPLIED_SLOPES = 20  # offset in `slopes` of its derivatives
+INT_COLUMNS = 21
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows
@@ -52,7 +56,7 @@ MULTIS = 1  # number of spherical and free joints
 SPRINGS = 2  # number of springs
 FIRST_LOAD = 3  # row of the first load
 LOADS = 4  # number of loads
-INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
+INERTIAL_LOADS = 5  # whether what acts depends on poses: loads given in the inertial frame, what surrounds general blocks
 NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
@@ -60,6 +64,7 @@ INTERACTIONS = 9  # number of interactions, which end before the first load
 PASSIVE = 10  # whether the general blocks' elasticity and damping act
 SLOPES_SIZE = 11  # length of `slopes`
 ALL_PORTS = 12  # number of the general blocks' ports
+APPLYING = 13  # what surrounds general blocks: 0 nothing, 1 as far as it is gravity, 2 all that does
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -164,7 +169,8 @@ TURNED = np.int64(40)  # inertial loads on the subtree: force (3), ``[t] + [r][f
 SUM_COLUMNS = np.int64(52)
 FULL_D = np.int64(52)  # D and B of the general blocks of the subtree (6 x 6), beside those of its rigid bodies
 FULL_B = np.int64(88)
-FULL_COLUMNS = np.int64(124)
+FULL_TURNED = np.int64(124)  # change of the subtree's wrench with its displacement, by what surrounds its blocks (6 x 6)
+FULL_COLUMNS = np.int64(160)
 
 # -- columns: rows of coordinates, in the same frame (see `derivatives`)
 COLUMN_S = np.int64(0)
@@ -186,9 +192,11 @@ INTERACTION_SIZE = 36
 # -- stages
 TERMS = 0  # the law: see `stages.write_terms`
 LINEAR_TERMS = 1  # its derivatives: see `stages.write_slopes`
+APPLY = 2  # what surrounds a block and acts on it: see `surroundings`
+APPLY_SLOPES = 3  # and its derivatives
 ACT = 0  # of interactions: their wrenches
 STORED = 1  # and their energy
-STAGE_COLUMNS = 2
+STAGE_COLUMNS = 4
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

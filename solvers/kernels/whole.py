@@ -9,9 +9,10 @@ from titop.solvers.kernels.forward import inward_elimination, outward_accelerati
 from titop.solvers.kernels.interactions import apply_interactions, write_interactions
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK
+from titop.solvers.kernels.layout import APPLYING, ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
+from titop.solvers.kernels.surroundings import apply_surroundings
 from titop.solvers.native.kernel import helper
 
 
@@ -79,9 +80,11 @@ def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     """From a state to twists, what interactions do, and the laws of general blocks less what acts on them; return a status."""
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if law is not None:
-        if status == OK and ints[0, INTERACTIONS] > 0:
+        if status == OK and (ints[0, INTERACTIONS] > 0 or ints[0, APPLYING] > 0):
             world_poses(ints, law, work, world)
             status = write_interactions(ints, floats, numbers, stages, law, v, work, world)
+        if status == OK and ints[0, APPLYING] > 0:
+            status = apply_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
         if status == OK:
             apply_wrenches(ints, floats, law, work, world, True)
     return status

@@ -1,0 +1,129 @@
+"""What surrounds blocks and acts on them, in both engines and every causality: drag, buoyancy, follower loads, weight."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import titop as tt
+from examples.compiled_block import Telescope, telescope_law
+from tests.flexible import unit_beam
+from tests.solvers.test_laws import Slider, differences, functions, state, stepped
+from titop.blocks.spatial import Array, twist_transport
+
+GRAVITY = 9.81
+
+
+class Wet(tt.RigidBody):
+    """A rigid body with added mass, less weight, drag, a spring to a point of the ground and a torque that seeks north."""
+
+    def mass_matrix(self, q: Array | None = None) -> Array:
+        """Return the inertia with that of the fluid."""
+        return super().mass_matrix(q) + np.diag([1.0, 2.0, 3.0, 0.1, 0.2, 0.3])
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return what follows from the whole inertia."""
+        return tt.Block.gyroscopic(self, q, v, twist)
+
+    def weight(self, q: Array) -> tuple[Any, Array]:
+        """Return mass and first moment less those of the fluid."""
+        return self.mass - 0.7, self.mass * self.com - 0.7 * np.array([0.0, 0.0, 0.1])
+
+    def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+        """Return drag by the square of the speed, and the spring."""
+        speed = np.sqrt(twist[:3] @ twist[:3] + 1e-6)
+        force = -3.0 * speed * twist[:3] - rotation.T @ (4.0 * (position - np.array([0.1, 0.2, 0.3])))
+        return np.concatenate([force, np.cross(rotation.T @ np.array([0.0, 0.5, 0.0]), [1.0, 0.0, 0.0]) - 0.2 * twist[3:]])
+
+    def applied_energy(self, q: Array, rotation: Array, position: Array) -> Any:
+        """Return what spring and torque store."""
+        apart = position - np.array([0.1, 0.2, 0.3])
+        return 2.0 * apart @ apart - rotation[1, 0] * 0.5
+
+
+class Followed(tt.Beam):
+    """A beam whose tip is pushed in a direction that turns along, and whose own motion meets a fluid."""
+
+    def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+        """Return the load, and a drag of the tip."""
+        R, r, S = self.pose_and_subspace("C", q)
+        onto = np.hstack([twist_transport(R, r), S])
+        tip = onto @ np.concatenate([twist, v])
+        return onto.T @ (np.array([-2.0, 0.0, 3.0, 0.0, 0.1, 0.0]) - 0.3 * tip * tip)
+
+
+class Floating(Slider):
+    """A block in plain Python that weighs less the farther it is out, in a fluid with currents."""
+
+    def weight(self, q: Array) -> tuple[Any, Array]:
+        """Return the mass and its first moment, less what is displaced."""
+        _, position = self.pose("C", q)
+        displaced = 0.3 + 0.1 * q[0] ** 2
+        return 0.8 - displaced, (0.8 - displaced) * position
+
+    def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+        """Return the drag of a current that grows with height."""
+        current = rotation.T @ np.array([1.0 + 0.2 * position[2] ** 2, 0 * position[2], 0 * position[2]])
+        efforts = np.zeros(7, np.result_type(q, v, twist, rotation, position))
+        efforts[:3] = 0.4 * (current - twist[:3])
+        efforts[6] = -0.1 * v[0] * twist[0] + 0.3 * q[0] * position[0]
+        return efforts
+
+
+def telescope_in_water(numbers: Any, q: Any, v: Any, twist: Any, rotation: Any, position: Any, efforts: Any) -> None:
+    """Fill in a drag along and across, and buoyancy that grows with depth."""
+    for k in range(3):
+        efforts[k] = -numbers[0] * twist[k] * twist[k] - rotation[2, k] * 2.0 * position[2]
+        efforts[3 + k] = -0.1 * twist[3 + k] * (1.0 + q[0] * q[0])
+    efforts[6] = -0.2 * v[0] * v[0] + 0.1 * twist[2] * q[1] + position[0]
+    efforts[7] = rotation[0, 1] * 0.3 - 0.1 * v[1]
+
+
+class WetTelescope(Telescope):
+    """A compiled telescope in water."""
+
+    compiled_law = tt.Law(telescope_law, telescope_in_water)
+
+
+def wet(gravity: Any = (0.3, -9.0, 1.0), everything: bool = True) -> tt.System:
+    """Return a tree of blocks on which something acts, by each of the doors, beside blocks on which nothing does."""
+    hub = Wet("hub", 6.0, [0.1, 0, 0], [0.6, 0.7, 0.8], ports={"A": [0, 0.5, 0], "B": [0.2, 0, 0.4]})
+    beam = (Followed if everything else tt.Beam)("beam", 1.0, 1500.0, 1e-3, 2e8, 1e-7, 2e-7)
+    boom, slider = WetTelescope("boom"), Floating("slider")
+    s = tt.System("wet", gravity=gravity)
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("A"), beam, tt.Revolute("hinge", axis=[1, 2, 3], stiffness=2.0))
+    s.connect(beam.port("C"), boom, tt.Spherical("ball"))
+    s.connect(boom.port("C"), slider, tt.Weld("weld"))
+    s.connect(slider.port("C"), Wet("tip", 0.4, inertia=[0.01, 0.02, 0.02]), tt.Prismatic("rail", axis=[0, 1, 0]))
+    s.connect(hub.port("B"), tt.RigidBody("dry", 0.5, [0, 0.1, 0], 0.01), tt.Universal("elbow"))
+    s.add_load(tt.Load("push", boom.port("C"), force=[1, 2, 3], torque=[0.1, 0.2, 0.3], frame="world"))
+    s.add_load(tt.Load("pull", hub.port("B"), force=[1, 0, 3], frame="world"))
+    s.close_loop(hub.port("B"), boom.port("C"), tt.CompliantClosure("strut", stiffness=np.eye(6) * 3.0))
+    return s
+
+
+def test_engines_agree() -> None:
+    models = [wet().resolve(engine) for engine in ("compiled", "reference")]
+    for seed in range(3):
+        at = state(models[1], seed)
+        compiled, plain = (functions(model, *at) for model in models)
+        for found, model in ((compiled, models[0]), (plain, models[1])):
+            mask = np.arange(model.nv) % 2 == 0
+            found["gravity"], found["bias"] = model.gravity_effects(at[0]), model.nonlinear_effects(*at[:2])
+            found["mass"] = model.center_of_mass(at[0])
+            found["hybrid"] = np.array(model.hybrid_dynamics(*at, at[2], [model.coordinate_names[k] for k in np.flatnonzero(mask)]))
+        assert not differences(compiled, plain)
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_slopes(function: str) -> None:
+    models = [wet().resolve(engine) for engine in ("compiled", "reference")]
+    at = state(models[0])
+    found, plain = (np.array(getattr(model, f"{function}_derivatives")(*at)) for model in models)
+    # the reference differentiates a weight's slopes by differences, good to 1e-10 of them
+    np.testing.assert_allclose(found, plain, rtol=0, atol=1e-8 * np.abs(plain).max())
+    # steps of 1e-3 leave errors near 1e-12 of the fifth derivatives, rounding as much over the step
+    np.testing.assert_allclose(found, stepped(models[0], function, *at), rtol=0, atol=1e-7 * np.abs(plain).max())
