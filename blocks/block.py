@@ -39,21 +39,31 @@ class Block(Surrounded):
     3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
     4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any;
     5. set ``inputs`` (their names, such as ``("tendon",)``) and define ``input_matrix(q)`` if the block has inputs of its own:
-       tendons, piezoelectric patches, pressures. They join the model's inputs as ``block.tendon``.
+       tendons, piezoelectric patches, pressures. They join the model's inputs as ``block.tendon``; ``input_ranges`` are theirs;
+    6. define ``applied_efforts(q, v, twist, rotation, position)`` if something acts on the block because of where it is or how
+       it moves: drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)`` for what
+       of it is stored;
+    7. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 
     Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
-    (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of them
-    may be overridden by a faster form.
+    (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning): arrays of the
+    arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts, no conjugates. Any of them may be overridden;
+    `titop.check_block` holds them equal. What each buys:
 
-    Differences, which second derivatives need as well, take steps that suit the functions, found by comparing some. A block
-    that sets ``coordinate_scales``, how far each coordinate goes until the functions bend (a millimetre for the deflection of a
-    small spring, a radian for an angle), saves the search; its random configurations are of that size.
+    - ``coordinate_scales``: how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
+      spring, a radian for an angle); saves the search for steps that suit them, which differences need and second derivatives
+      always do; random configurations are of that size;
+    - ``motion_subspace``, ``subspace_rate``, ``gyroscopic``, ``passive_efforts``: time, in every function of the model;
+    - ``pose_and_subspace``, or ``law`` for all at once: the same, if they have much in common;
+    - ``law_slopes``, ``subspace_slopes``: time in derivatives, and digits where complex steps are not possible;
+    - ``integrate``, ``difference``, ``bracket``, ``neutral``, ``configuration_names``: coordinates that are no plain numbers;
+    - ``parameter_units``, or ``parameters`` and ``with_parameters``: numbers that sensitivities, trims and families can vary.
 
     The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 
-        [W_P; tau + B(q) u + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
+        [W_P; tau + B(q) u + passive] + applied = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
 
     Parameters
     ----------
