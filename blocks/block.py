@@ -49,8 +49,8 @@ class Block(Surrounded):
 
     Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
     (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning): arrays of the
-    arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts, no conjugates. Any of them may be overridden;
-    `titop.check_block` holds them equal. What each buys:
+    arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts, no conjugates. Any of them may be
+    overridden; `titop.check_block` holds them equal. What each buys:
 
     - ``coordinate_scales``: how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
       spring, a radian for an angle); saves the search for steps that suit them, which differences need and second derivatives
@@ -80,6 +80,9 @@ class Block(Surrounded):
         Unit of each coordinate and of each input; "1" where a block does not tell.
     inputs : tuple of str
         Names of the inputs of its own.
+    input_ranges : sequence of (lower, upper)
+        Of each input, in its unit, as actuators have them: controllers' commands and trims stay in them, and
+        `Trajectory.violations` tells what leaves them. Unbounded where a block does not tell.
 
     Notes
     -----
@@ -93,6 +96,7 @@ class Block(Surrounded):
     units: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     input_units: tuple[str, ...] = ()
+    input_ranges: Sequence[tuple[float, float]] = ()
     #: Attributes in which the block names joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.

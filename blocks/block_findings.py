@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.applied import Place, is_acted_on
 from titop.blocks.block import REAL_STEP, Block, complex_step, overrides_method
-from titop.blocks.checks import ORTHOGONALITY, is_name
+from titop.blocks.checks import ORTHOGONALITY, is_name, real_array
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.law import Law
@@ -95,6 +95,7 @@ def input_findings(block: Block) -> Iterator[Finding]:
             yield Finding("duplicate-name", where, name, expected, "rename the input")
     if len(block.input_units) not in (0, len(inputs)):
         yield Finding("bad-units", f"{block.name}.input_units", block.input_units, f"{len(inputs)} units, or none", "one each")
+    yield from _range_findings(block)
     where, shape = f"{block.name}.input_matrix", (block.nv, len(inputs))
     try:
         matrix = np.asarray(block.input_matrix(block.random_configuration(np.random.default_rng(0))), dtype=float)
@@ -106,6 +107,17 @@ def input_findings(block: Block) -> Iterator[Finding]:
         yield Finding("wrong-shape", where, f"shape {matrix.shape}", f"shape {shape}", advice)
     elif not np.isfinite(matrix).all():
         yield Finding("not-finite", where, matrix, "finite numbers", "check the block's parameters and function")
+
+
+def _range_findings(block: Block) -> Iterator[Finding]:
+    where, ranges = f"{block.name}.input_ranges", real_array(block.input_ranges)
+    if ranges is None or ranges.shape not in ((0,), (len(block.inputs), 2)):
+        expected, advice = f"{len(block.inputs)} pairs of numbers, or none", "write input_ranges = ((lower, upper),)"
+        yield Finding("bad-range", where, block.input_ranges, expected, advice)
+    elif ranges.size and not (ranges[:, 0] <= ranges[:, 1]).all():
+        yield Finding(
+            "bad-range", where, block.input_ranges, "lower <= upper", "check the order; -math.inf where there is none"
+        )
 
 
 def _own_law_findings(block: Block) -> Iterator[Finding]:

@@ -11,7 +11,13 @@ from titop.blocks.spatial import Array
 
 
 class Surrounded:
-    """The part of `Block` that says what surrounds it; by default gravity alone."""
+    """The part of `Block` that says what surrounds it; by default gravity alone.
+
+    Notes
+    -----
+    Arguments of the methods: `q` and `v` the own coordinates and their rates; `twist` the twist (6) of the parent port, in its
+    frame; `rotation` (3 x 3) and `position` (3, m) the pose of the parent port in the inertial frame.
+    """
 
     coordinates: tuple[str, ...]
     compiled_law: ClassVar[Law | None]
@@ -26,16 +32,6 @@ class Surrounded:
 
     def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
         """Return what acts on the block because of where it is and how it moves: drag, buoyancy, springs to the ground.
-
-        Parameters
-        ----------
-        q, v : arrays
-            Own coordinates and their rates.
-        twist : (6,) array
-            Of the parent port, in its frame.
-        rotation : (3, 3) array
-        position : (3,) array, m
-            Pose of the parent port in the inertial frame.
 
         Returns
         -------
