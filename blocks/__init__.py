@@ -3,7 +3,8 @@
 Read in this order:
 
 - `block`: the contract that every block fulfils, and how to write a block of your own; `differences`: derivatives whose steps
-  suit the function; `overrides`: what a class redefines; `block_findings`, `block_check`: what is wrong with its functions;
+  suit the function; `surroundings`, `applied`: what acts on it; `overrides`: what a class redefines; `block_findings`,
+  `surroundings_check`, `block_check`: what is wrong with its functions;
 - `rigid_body`: rigid bodies and the world;
 - `flexible_body`: flexible bodies by modes; `modal_checks`, `modal_analysis`: their data; `modal_reduction`: these from finite
   elements; `beam`, `beam_matrices`: uniform beams;
