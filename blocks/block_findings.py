@@ -182,8 +182,10 @@ def damping_findings(block: Block) -> Iterator[Finding]:
 
 def is_complex_safe(block: Block) -> bool:
     """Tell whether complex steps through the block's functions give the derivatives that differences give."""
-    if is_acted_on(block) and not _takes_complex(partial(_acting, block, some_place(block, np.random.default_rng(1)))):
-        return False
+    if is_acted_on(block):
+        at = some_place(block, np.random.default_rng(1))
+        if not _takes_complex(partial(_acting, block, at, block.displacement_sizes(at.q))):
+            return False
     if block.nv == 0:
         return True
     rng = np.random.default_rng(0)
@@ -218,9 +220,8 @@ def is_complex_safe(block: Block) -> bool:
     return functions and (block.compiled_law is None or _takes_complex(by_law, step=REAL_STEP))
 
 
-def _acting(block: Block, at: Place, s: Any) -> list[Any]:
-    """Return what acts on a block that moves on, and faster, by a step s."""
-    sizes = block.displacement_sizes(at.q)
+def _acting(block: Block, at: Place, sizes: Array, s: Any) -> list[Any]:
+    """Return what acts on a block that moves on, and faster, by a step s, in parts of its `sizes`."""
     there = moved_place(block, at, s * np.linspace(0.3, 1.0, len(sizes)) * sizes)
     faster = there._replace(v=at.v + s * sizes[6:], twist=at.twist + s * sizes[:6])
     mass, moment = block.weight(there.q)
@@ -243,7 +244,7 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
         ports += [changed.motion_subspace(port, q) * np.outer(turns, sizes[6:]) for port in block.ports]
         inertia, gyroscopic = changed.mass_matrix(q) * np.outer(sizes, sizes), changed.gyroscopic(q, v, twist) * sizes
         driven = [changed.input_matrix(q)] if block.inputs else []
-        driven += _acting(changed, at, 0.0) if is_acted_on(block) else []
+        driven += _acting(changed, at, sizes, 0.0) if is_acted_on(block) else []
         return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q), *driven]
 
     return _takes_complex(changed)

@@ -13,6 +13,7 @@ from tests.flexible import UNIT
 from tests.solvers.test_laws import Slider, differences, functions, state, stepped
 from titop.blocks.applied import slopes_at
 from titop.blocks.spatial import Array, twist_transport
+from titop.solvers.laws import compiled_law, compiled_surroundings
 
 #: The slender beam turns with little inertia about its axis.
 pytestmark = pytest.mark.filterwarnings("ignore:beam.C_rx:titop.ModelWarning")
@@ -155,3 +156,64 @@ def test_a_displacement_left_out_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(python_law, "slopes_at", without)
     with pytest.raises(AssertionError):
         test_slopes("inverse_dynamics")
+
+
+def test_doors() -> None:
+    """What a law says acts is compiled; a subclass that says it in Python, or a weight, leaves the law itself compiled."""
+
+    class Anew(WetTelescope):
+        def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+            """Return twice what the class says."""
+            return 2.0 * super().applied_efforts(q, v, twist, rotation, position)
+
+    class Weightless(WetTelescope):
+        def weight(self, q: Array) -> tuple[Any, Array]:
+            """Return nothing."""
+            return 0.0, np.zeros(3)
+
+    def model(cls: type[tt.Block]) -> tt.Model:
+        s = tt.System("one", gravity=[1.0, 2.0, -9.0])
+        s.connect("world", tt.RigidBody("hub", 3.0, inertia=0.1), tt.Free("base"))
+        s.connect(s["hub"], cls("boom"), tt.Weld("weld"))
+        return s.resolve()
+
+    bare, plain, anew, weightless = (model(cls) for cls in (Telescope, WetTelescope, Anew, Weightless))
+    assert [m.is_compiled for m in (bare, plain, anew, weightless)] == [True, True, False, False]
+    for m in (anew, weightless):
+        assert compiled_law(m.assembly.blocks["boom"]) is not None
+        assert compiled_surroundings(m.assembly.blocks["boom"]) is None
+    at = state(plain)
+    efforts = [m.inverse_dynamics(*at) for m in (bare, plain, anew)]
+    # sums of terms of the same size, in another order
+    np.testing.assert_allclose(efforts[2] - efforts[1], efforts[1] - efforts[0], rtol=0, atol=1e-12 * np.abs(efforts[1]).max())
+    assert np.abs(efforts[1] - efforts[0]).max() > 0.1
+    down = weightless.pose("hub", at[0])[0].T @ weightless.gravity
+    expected = -3.0 * np.concatenate([down, np.zeros(weightless.nv - 3)])  # N, the hub's alone
+    np.testing.assert_allclose(weightless.gravity_effects(at[0]), expected, rtol=0, atol=1e-12)
+    found = np.array(weightless.inverse_dynamics_derivatives(*at))
+    np.testing.assert_allclose(found, stepped(weightless, "inverse_dynamics", *at), rtol=0, atol=1e-7 * np.abs(found).max())
+
+
+def test_with_a_rigid_closure() -> None:
+    """Constraint forces, and derivatives of both engines, with what acts on blocks of the loop."""
+
+    def build() -> tt.System:
+        one, two = (Wet(name, 2.0, [0.5, 0, 0], 0.1, ports={"E": [1.0, 0, 0]}) for name in ("one", "two"))
+        s = tt.System("loop", gravity=[0, 0, -9.81])
+        s.connect("world", one, tt.Revolute("left", axis=[0, 1, 0]))
+        s.connect("world", two, tt.Revolute("right", axis=[0, 1, 0]), placement=tt.Pose([1.2, 0, 0]))
+        s.close_loop(one.port("E"), two.port("E"), tt.RigidClosure("slide", directions=np.eye(6)[:, :1]))
+        return s
+
+    models = [build().resolve(engine) for engine in ("compiled", "reference")]
+    q = models[0].assemble(models[0].configuration({"left": -0.8, "right": -2.2}), fixed=["left"])
+    v = models[0].assemble_velocity(q, np.ones(2), fixed=["left"])
+    tau = np.array([0.3, -0.2])
+    accelerations, slopes, carried = [], [], []
+    for m in models:
+        accelerations.append(m.forward_dynamics(q, v, tau))
+        slopes.append(np.array(m.forward_dynamics_derivatives(q, v, tau)))
+        carried.append(m.reaction("slide", q, v, accelerations[-1]))
+    np.testing.assert_allclose(*accelerations, rtol=1e-10)
+    np.testing.assert_allclose(*carried, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(*slopes, rtol=0, atol=1e-9 * np.abs(slopes[1]).max())
