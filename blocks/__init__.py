@@ -8,7 +8,8 @@ Read in this order:
 - `rigid_body`: rigid bodies and the world;
 - `flexible_body`: flexible bodies by modes; `modal_checks`, `modal_analysis`: their data; `modal_reduction`: these from finite
   elements; `beam`, `beam_matrices`: uniform beams;
-- `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs;
+- `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs
+  (`coordinate_limits`: those of other coordinates);
   `joint_parameters`: what their numbers are called;
 - `closure`, `rigid_closure`: what closes loops; `interaction`, `compliant_closure`, `spring_damper`, `contact`: what acts
   between two ports; `impact`: how contacts and stops push; `gear`: coordinates that move together;

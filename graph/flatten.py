@@ -383,7 +383,7 @@ class _Flattening:
         return np.array([coordinate, before], dtype=np.int64)
 
     def _springs(self) -> int:
-        """Add rows for every built-in joint with a stiffness, damping, friction or stops; return the number of springs."""
+        """Add rows for built-in joints with a stiffness, damping, friction or stops, and for limits; return their number."""
         layout, count = self.layout, 0
         for connection in self.assembly.connections:
             joint: Any = connection.joint
@@ -406,6 +406,13 @@ class _Flattening:
                     SPRING_UPPER=self.index.get(f"{limits}upper", -1),
                     SPRING_STOP=self.index.get(f"{limits}stiffness", -1),
                 )
+            count += 1
+        for own in self.assembly.limits:
+            q, v = self.assembly.place(own.joint)
+            self.ints.add(SIZE=1, KIND=layout.AXIAL, Q=q, V=v)
+            entries = {"SPRING_LOWER": "lower", "SPRING_UPPER": "upper", "SPRING_STOP": "stiffness"}
+            known = {column: self.index.get(f"{own.name}.limits.{name}", -1) for column, name in entries.items()}
+            self.sources.add(**known)
             count += 1
         return count
 

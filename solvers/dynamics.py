@@ -229,11 +229,15 @@ class Dynamics(ClosedLoops, ABC):
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""
-        return self._blockwise(
+        efforts = self._blockwise(
             lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
             self.nv,
             np.result_type(q, v, self._dtype),
         )
+        for limits in self._assembly.limits:
+            in_q, in_v = self._assembly.place(limits.joint)
+            efforts[in_v] += limits.effort(q[in_q], v[in_v])
+        return efforts
 
     def conditioning(self, q: Any) -> Conditioning:
         """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.

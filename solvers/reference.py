@@ -406,6 +406,8 @@ class ReferenceModel(SteppedSlopes):
             place = q[node.q], state.rotation, state.position
             gravity = gravity + weight_energy(node.block, *place, self.gravity)
             elastic = elastic + node.block.elastic_energy(q[node.q]) + node.block.applied_energy(*place)
+        for limits in self._assembly.limits:
+            elastic = elastic + limits.energy(q[self._assembly.place(limits.joint)[0]])
         return Energy(kinetic, gravity, elastic)
 
     def momentum(self, q: Any, v: Any) -> Array:
