@@ -18,7 +18,7 @@ from titop.blocks.block_findings import (
 )
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.blocks.surroundings_check import energy_disagreements, weight_findings
+from titop.blocks.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 
 #: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
 _TOLERANCE = 1e-6
@@ -88,6 +88,7 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     """Yield a finding for each term of a block's compiled law that disagrees with what the block's functions say."""
     if block.compiled_law is None:
         return
+    yield from twin_disagreements(block, seed)
     motion = _Motion.of(block, seed)
     turns, own = 1.0 / motion.sizes[:6], motion.sizes[6:]
     state = motion.q, motion.v, motion.twist

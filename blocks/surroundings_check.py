@@ -76,6 +76,21 @@ def weight_findings(block: Block) -> Iterator[Finding]:
         yield Finding("added-mass-weighs", f"{block.name}.mass_matrix", found, "one mass along all axes, or weight(q)", advice)
 
 
+def twin_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if a compiled law says that something else acts on a block than the block's own function does."""
+    law = block.compiled_law
+    if law is None or law.applied is None or not overrides_method(block, "applied_efforts"):
+        return
+    at = some_place(block, np.random.default_rng(seed))
+    sizes = block.displacement_sizes(at.q)
+    given, own = (efforts * sizes for efforts in (law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)))
+    error = np.abs(given - own).max()
+    if not error <= _TOLERANCE * np.abs(own).max():
+        found = f"a difference of {error / (np.abs(own).max() or 1.0):.2g} of what it should be"
+        expected = "what the block's applied_efforts say"
+        yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", found, expected, "correct the law")
+
+
 def energy_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     """Yield a finding if what acts on a block at rest is not what its energy says, where it says one."""
     if not overrides_method(block, "applied_energy"):

@@ -13,7 +13,7 @@ from titop.blocks.applied import Place, efforts_at, slopes_at
 from titop.blocks.block_findings import is_complex_safe
 from titop.blocks.spatial import Array, rigid_inertia
 from titop.blocks.surroundings import mass_and_moment
-from titop.blocks.surroundings_check import surroundings_findings
+from titop.blocks.surroundings_check import surroundings_findings, twin_disagreements
 
 
 class Kite(tt.Block):
@@ -132,5 +132,13 @@ def test_a_law_says_what_acts_in_python_too() -> None:
     expected = [2.0 * position[2] + rotation[0, 1], 0, 0, 0, 0, 0, 0, q[0] * v[1] * twist[4]]
     np.testing.assert_allclose(found, expected, rtol=1e-15)
     assert not Telescope("boom").applied_efforts(*state).any()
+
+    class Other(Pushed):
+        def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+            """Return more than the law says."""
+            return super().applied_efforts(q, v, twist, rotation, position) * 1.001
+
+    assert not list(twin_disagreements(Pushed("boom")))
+    assert [finding.where for finding in twin_disagreements(Other("boom"))] == ["boom.compiled_law.applied"]
     assert is_complex_safe(Pushed("boom"))
     assert not list(surroundings_findings(Pushed("boom")))

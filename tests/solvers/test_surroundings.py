@@ -166,6 +166,11 @@ def test_doors() -> None:
             """Return twice what the class says."""
             return 2.0 * super().applied_efforts(q, v, twist, rotation, position)
 
+    class Same(WetTelescope):
+        def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+            """Return what the class says, in Python."""
+            return super().applied_efforts(q, v, twist, rotation, position)
+
     class Weightless(WetTelescope):
         def weight(self, q: Array) -> tuple[Any, Array]:
             """Return nothing."""
@@ -187,6 +192,8 @@ def test_doors() -> None:
     # sums of terms of the same size, in another order
     np.testing.assert_allclose(efforts[2] - efforts[1], efforts[1] - efforts[0], rtol=0, atol=1e-12 * np.abs(efforts[1]).max())
     assert np.abs(efforts[1] - efforts[0]).max() > 0.1
+    ends = [tt.simulate(m, [0, 0.2], at[0], at[1], rtol=1e-9).q[-1] for m in (plain, model(Same))]
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-11)  # the same steps, rounding aside
     down = weightless.pose("hub", at[0])[0].T @ weightless.gravity
     expected = -3.0 * np.concatenate([down, np.zeros(weightless.nv - 3)])  # N, the hub's alone
     np.testing.assert_allclose(weightless.gravity_effects(at[0]), expected, rtol=0, atol=1e-12)
