@@ -13,6 +13,7 @@ from .blocks.block import PortRef as PortRef
 from .blocks.block_check import check_block as check_block
 from .blocks.compliant_closure import CompliantClosure as CompliantClosure
 from .blocks.contact import Contact as Contact
+from .blocks.coordinate_limits import CoordinateLimits as CoordinateLimits
 from .blocks.errors import ConvergenceError as ConvergenceError
 from .blocks.errors import Finding as Finding
 from .blocks.errors import ModelError as ModelError

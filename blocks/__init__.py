@@ -3,11 +3,13 @@
 Read in this order:
 
 - `block`: the contract that every block fulfils, and how to write a block of your own; `differences`: derivatives whose steps
-  suit the function; `overrides`: what a class redefines; `block_findings`, `block_check`: what is wrong with its functions;
+  suit the function; `surroundings`, `applied`: what acts on it; `overrides`: what a class redefines; `block_findings`,
+  `surroundings_check`, `block_check`: what is wrong with its functions;
 - `rigid_body`: rigid bodies and the world;
 - `flexible_body`: flexible bodies by modes; `modal_checks`, `modal_analysis`: their data; `modal_reduction`: these from finite
   elements; `beam`, `beam_matrices`: uniform beams;
-- `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs;
+- `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs
+  (`coordinate_limits`: those of other coordinates);
   `joint_parameters`: what their numbers are called;
 - `closure`, `rigid_closure`: what closes loops; `interaction`, `compliant_closure`, `spring_damper`, `contact`: what acts
   between two ports; `impact`: how contacts and stops push; `gear`: coordinates that move together;

@@ -37,6 +37,11 @@ class Actuator(Block):
         """Unit of each input."""
         return (self.input_unit,) * len(self.inputs)
 
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each input."""
+        return ((self.lower, self.upper),) * len(self.inputs)
+
 
 class Motor(Actuator):
     """A motor on a coordinate of a joint, or of a block with own ones. Input: the torque (or force) of its rotor.

@@ -14,6 +14,7 @@ from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.law import Law, LawTerms
 from titop.blocks.spatial import Array, twist_cross, twist_transport
+from titop.blocks.surroundings import Surrounded
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
@@ -28,7 +29,7 @@ _COMPLEX_STEP = 1e-30
 REAL_STEP = 1e-2
 
 
-class Block:
+class Block(Surrounded):
     """A port block with one parent port, child ports, and own coordinates.
 
     To write a block, subclass `Block` and
@@ -38,21 +39,31 @@ class Block:
     3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
     4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any;
     5. set ``inputs`` (their names, such as ``("tendon",)``) and define ``input_matrix(q)`` if the block has inputs of its own:
-       tendons, piezoelectric patches, pressures. They join the model's inputs as ``block.tendon``.
+       tendons, piezoelectric patches, pressures. They join the model's inputs as ``block.tendon``; ``input_ranges`` are theirs;
+    6. define ``applied_efforts(q, v, twist, rotation, position)`` if something acts on the block because of where it is or how
+       it moves: drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)`` for what
+       of it is stored;
+    7. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 
     Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
-    (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning). Any of them
-    may be overridden by a faster form.
+    (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning): arrays of the
+    arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts, no conjugates. Any of them may be
+    overridden; `titop.check_block` holds them equal. What each buys:
 
-    Differences, which second derivatives need as well, take steps that suit the functions, found by comparing some. A block
-    that sets ``coordinate_scales``, how far each coordinate goes until the functions bend (a millimetre for the deflection of a
-    small spring, a radian for an angle), saves the search; its random configurations are of that size.
+    - ``coordinate_scales``: how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
+      spring, a radian for an angle); saves the search for steps that suit them, which differences need and second derivatives
+      always do; random configurations are of that size;
+    - ``motion_subspace``, ``subspace_rate``, ``gyroscopic``, ``passive_efforts``: time, in every function of the model;
+    - ``pose_and_subspace``, or ``law`` for all at once: the same, if they have much in common;
+    - ``law_slopes``, ``subspace_slopes``: time in derivatives, and digits where complex steps are not possible;
+    - ``integrate``, ``difference``, ``bracket``, ``neutral``, ``configuration_names``: coordinates that are no plain numbers;
+    - ``parameter_units``, or ``parameters`` and ``with_parameters``: numbers that sensitivities, trims and families can vary.
 
     The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 
-        [W_P; tau + B(q) u + passive] = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
+        [W_P; tau + B(q) u + passive] + applied = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
 
     Parameters
     ----------
@@ -69,6 +80,9 @@ class Block:
         Unit of each coordinate and of each input; "1" where a block does not tell.
     inputs : tuple of str
         Names of the inputs of its own.
+    input_ranges : sequence of (lower, upper)
+        Of each input, in its unit, as actuators have them: controllers' commands and trims stay in them, and
+        `Trajectory.violations` tells what leaves them. Unbounded where a block does not tell.
 
     Notes
     -----
@@ -82,6 +96,7 @@ class Block:
     units: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     input_units: tuple[str, ...] = ()
+    input_ranges: Sequence[tuple[float, float]] = ()
     #: Attributes in which the block names joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.

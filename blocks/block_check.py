@@ -18,6 +18,7 @@ from titop.blocks.block_findings import (
 )
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.blocks.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 
 #: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
 _TOLERANCE = 1e-6
@@ -30,9 +31,9 @@ def check_block(block: Block, seed: int = 0) -> None:
 
     At random configurations and motions: whether rotations are rotations, no inertia is negative and damping opposes the
     motion. By differences: the motion subspace and its rate are compared with the poses, the gyroscopic terms with the mass
-    matrix, the passive efforts with elastic energy and damping, the linearised law with the law, and a compiled law with all of
-    them. Parameters must keep the
-    values that they are given, and complex ones give the derivatives that differences give.
+    matrix, the passive efforts with elastic energy and damping, what acts on the block at rest with the energy that it says is
+    stored there, the linearised law with the law, and a compiled law with all of them. Parameters must keep the values that
+    they are given, and complex ones give the derivatives that differences give.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ def check_block(block: Block, seed: int = 0) -> None:
     if not findings:
         block.complex_safe = is_complex_safe(block)
         findings += damping_findings(block)
+        findings += weight_findings(block)
+        findings += energy_disagreements(block, seed)
         findings += parameter_findings(block)
         for _ in range(3):
             findings += disagreements(block, seed, slopes=True)
@@ -85,6 +88,7 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     """Yield a finding for each term of a block's compiled law that disagrees with what the block's functions say."""
     if block.compiled_law is None:
         return
+    yield from twin_disagreements(block, seed)
     motion = _Motion.of(block, seed)
     turns, own = 1.0 / motion.sizes[:6], motion.sizes[6:]
     state = motion.q, motion.v, motion.twist

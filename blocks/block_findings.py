@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.applied import Place, is_acted_on
 from titop.blocks.block import REAL_STEP, Block, complex_step, overrides_method
-from titop.blocks.checks import ORTHOGONALITY, is_name
+from titop.blocks.checks import ORTHOGONALITY, is_name, real_array
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.law import Law
 from titop.blocks.spatial import Array
+from titop.blocks.surroundings_check import moved_place, some_place, surroundings_findings
 
 #: Relative error of a matrix's symmetry or definiteness that rounding explains.
 _ROUNDING = 1e-9
@@ -68,6 +70,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
         elif shape == (3, 3):
             yield from _rotation_findings(where, value)
     yield from input_findings(block)
+    yield from surroundings_findings(block)
 
 
 #: What stands after a block's name for something else than an input.
@@ -92,6 +95,7 @@ def input_findings(block: Block) -> Iterator[Finding]:
             yield Finding("duplicate-name", where, name, expected, "rename the input")
     if len(block.input_units) not in (0, len(inputs)):
         yield Finding("bad-units", f"{block.name}.input_units", block.input_units, f"{len(inputs)} units, or none", "one each")
+    yield from _range_findings(block)
     where, shape = f"{block.name}.input_matrix", (block.nv, len(inputs))
     try:
         matrix = np.asarray(block.input_matrix(block.random_configuration(np.random.default_rng(0))), dtype=float)
@@ -103,6 +107,17 @@ def input_findings(block: Block) -> Iterator[Finding]:
         yield Finding("wrong-shape", where, f"shape {matrix.shape}", f"shape {shape}", advice)
     elif not np.isfinite(matrix).all():
         yield Finding("not-finite", where, matrix, "finite numbers", "check the block's parameters and function")
+
+
+def _range_findings(block: Block) -> Iterator[Finding]:
+    where, ranges = f"{block.name}.input_ranges", real_array(block.input_ranges)
+    if ranges is None or ranges.shape not in ((0,), (len(block.inputs), 2)):
+        expected, advice = f"{len(block.inputs)} pairs of numbers, or none", "write input_ranges = ((lower, upper),)"
+        yield Finding("bad-range", where, block.input_ranges, expected, advice)
+    elif ranges.size and not (ranges[:, 0] <= ranges[:, 1]).all():
+        yield Finding(
+            "bad-range", where, block.input_ranges, "lower <= upper", "check the order; -math.inf where there is none"
+        )
 
 
 def _own_law_findings(block: Block) -> Iterator[Finding]:
@@ -167,6 +182,10 @@ def damping_findings(block: Block) -> Iterator[Finding]:
 
 def is_complex_safe(block: Block) -> bool:
     """Tell whether complex steps through the block's functions give the derivatives that differences give."""
+    if is_acted_on(block):
+        at = some_place(block, np.random.default_rng(1))
+        if not _takes_complex(partial(_acting, block, at, block.displacement_sizes(at.q))):
+            return False
     if block.nv == 0:
         return True
     rng = np.random.default_rng(0)
@@ -201,6 +220,14 @@ def is_complex_safe(block: Block) -> bool:
     return functions and (block.compiled_law is None or _takes_complex(by_law, step=REAL_STEP))
 
 
+def _acting(block: Block, at: Place, sizes: Array, s: Any) -> list[Any]:
+    """Return what acts on a block that moves on, and faster, by a step s, in parts of its `sizes`."""
+    there = moved_place(block, at, s * np.linspace(0.3, 1.0, len(sizes)) * sizes)
+    faster = there._replace(v=at.v + s * sizes[6:], twist=at.twist + s * sizes[:6])
+    mass, moment = block.weight(there.q)
+    return [block.applied_efforts(*faster) * sizes, mass, moment]
+
+
 def is_parameter_complex_safe(block: Block, name: str) -> bool:
     """Tell whether complex steps of a parameter, by its name in `Block.parameters`, give what differences give."""
     rng = np.random.default_rng(0)
@@ -208,6 +235,7 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
     sizes, value = block.displacement_sizes(q), block.parameters()[name][0]
     motion, turns = rng.normal(size=len(sizes)) * sizes, 1.0 / sizes[:6]
     v, twist = motion[6:], motion[:6]
+    at = some_place(block, rng)
 
     def changed(s: Any) -> list[Any]:
         changed = block.with_parameters({name: value + (abs(value) or 1.0) * s})
@@ -216,6 +244,7 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
         ports += [changed.motion_subspace(port, q) * np.outer(turns, sizes[6:]) for port in block.ports]
         inertia, gyroscopic = changed.mass_matrix(q) * np.outer(sizes, sizes), changed.gyroscopic(q, v, twist) * sizes
         driven = [changed.input_matrix(q)] if block.inputs else []
+        driven += _acting(changed, at, sizes, 0.0) if is_acted_on(block) else []
         return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q), *driven]
 
     return _takes_complex(changed)

@@ -52,7 +52,10 @@ class Law:
        `twist` (6) of its parent port;
     2. give it to the class: ``compiled_law = tt.Law(law)``;
     3. define ``law_numbers()``: the array that the function receives as `numbers`;
-    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any.
+    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any;
+    5. if more than gravity acts on the block (`Block.applied_efforts`: drag, buoyancy, follower loads), write that as a second
+       function, ``applied(numbers, q, v, twist, rotation, position, efforts)``: it fills in `efforts` (6 + n, zeros before)
+       from the pose of the parent port too, and gives that method; ``compiled_law = tt.Law(law, applied)``.
 
     Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
     function says of the rest with that. A subclass that redefines part of such a block answers through Python.
@@ -66,10 +69,13 @@ class Law:
     ----------
     function : callable
         ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher.
+    applied : callable, optional
+        ``applied(numbers, q, v, twist, rotation, position, efforts)``, likewise.
     """
 
-    def __init__(self, function: Callable[..., None]) -> None:
+    def __init__(self, function: Callable[..., None], applied: Callable[..., None] | None = None) -> None:
         self.function: Callable[..., None] = getattr(function, "py_func", function)
+        self.applied: Callable[..., None] | None = getattr(applied, "py_func", applied)
 
     def terms(self, block: Block, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, evaluated in Python.
@@ -88,3 +94,12 @@ class Law:
         terms = LawTerms(*(np.zeros(shape, kind) for shape in shapes))
         self.function(numbers, q, v, twist, terms)
         return terms
+
+    def applied_efforts(self, numbers: Array, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+        """Return what `applied` says (6 + n), evaluated in Python; see `Block.applied_efforts`."""
+        assert self.applied is not None
+        state = q, v, twist, rotation, position
+        kind: Any = np.result_type(numbers, *state, float)
+        efforts = np.zeros(6 + len(v), kind)
+        self.applied(numbers, *state, efforts)
+        return efforts

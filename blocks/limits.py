@@ -21,7 +21,7 @@ _BOUNDS, _STOP = (("lower", 0), ("upper", 1)), (("stiffness", 4), ("dissipation"
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one coordinate.
+    """Limits of one coordinate: of a joint, or by `CoordinateLimits` an own one of a body.
 
     With a stiffness the bounds of the position are stops: at the depth d beyond one, it pushes back with
     ``stiffness d^1.5 (1 + dissipation dd/dt)``, never pulls, and stores ``stiffness d^2.5 / 2.5`` (Hertz, Hunt-Crossley; as

@@ -16,6 +16,7 @@ _FREE = {
     "coordinate_scales",
     "input_matrix",
     "input_names",
+    "input_ranges",
     "input_units",
     "inputs",
     "neutral",

@@ -173,7 +173,7 @@ class RigidBody(PortedBlock):
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
-        return -twist_cross(twist).T @ (self.mass_matrix() @ twist)
+        return -twist_cross(twist).T @ (self.mass_matrix(q) @ twist)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the body and what is suspicious."""

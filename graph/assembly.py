@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.actuators import Actuator, Motor
 from titop.blocks.block import Block, PortRef
+from titop.blocks.coordinate_limits import CoordinateLimits
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
@@ -40,6 +41,8 @@ class Assembly:
     sensors : tuple of Sensor
     loops : tuple of Loop
     gears : tuple of Gear
+    limits : tuple of CoordinateLimits
+        Of own coordinates of bodies.
     """
 
     name: str
@@ -52,13 +55,14 @@ class Assembly:
     sensors: tuple[Sensor, ...] = ()
     loops: tuple[Loop, ...] = ()
     gears: tuple[Gear, ...] = ()
+    limits: tuple[CoordinateLimits, ...] = ()
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
-        """Every block by name: the world, joints and bodies parents first, then closures, gears, loads, actuators, sensors."""
+        """Every block by name: the world, joints and bodies parents first, then closures and all that is attached."""
         pairs = (block for c in self.connections for block in (c.joint, c.child.block))
         closures = (loop.closure for loop in self.loops)
-        acting = (*self.gears, *self.loads, *self.actuators, *self.sensors)
+        acting = (*self.gears, *self.limits, *self.loads, *self.actuators, *self.sensors)
         return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
 
     @cached_property
@@ -128,6 +132,7 @@ def assemble(system: System) -> Assembly:
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
         loops=tuple(loop_among(loop, snapshots) for loop in system.loops),
         gears=tuple(snapshots[gear.name] for gear in system.gears),
+        limits=tuple(snapshots[limits.name] for limits in system.limits),
     )
 
 

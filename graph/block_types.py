@@ -22,6 +22,7 @@ from titop.blocks.block import Block
 from titop.blocks.closure import Closure
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.contact import Contact
+from titop.blocks.coordinate_limits import CoordinateLimits
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.gear import Gear
@@ -123,7 +124,7 @@ def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
 
 def _sections(cls: type[Block]) -> tuple[str, ...]:
     bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
-    bases |= {Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
+    bases |= {CoordinateLimits: "limits", Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
 
@@ -244,6 +245,7 @@ register_block(
     "gear",
     {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": Field(NUMBER, 1.0), "offset": Field(NUMBER, 0.0)},
 )
+register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": Field(LIMITS, (Limits(),))})
 register_block(
     Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
 )

@@ -14,6 +14,7 @@ from titop.blocks.block import PARENT_PORT, Block, PortRef, overrides_method
 from titop.blocks.block_check import disagreements, law_disagreements
 from titop.blocks.block_findings import damping_findings, input_findings, is_complex_safe, law_findings
 from titop.blocks.closure import Closure
+from titop.blocks.coordinate_limits import CoordinateLimits
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint, is_elementary
@@ -22,6 +23,7 @@ from titop.blocks.overrides import built_in, is_titops_own
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor, WheelMomentum
+from titop.blocks.surroundings_check import weight_findings
 from titop.graph.assembly import rotor_without_armature
 from titop.graph.doubtful_units import doubtful_units
 from titop.graph.system import System
@@ -146,7 +148,12 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
     """Find what keeps a coordinate of `target`, or its only one, from being driven or read."""
     name = target.name if coordinate is None else f"{target.name}.{coordinate}"
     known = [f"{target.name}.{entry}" for entry in target.coordinates]
-    if isinstance(acting, Gear) and target.configuration_names != target.coordinates:
+    if isinstance(acting, CoordinateLimits) and isinstance(target, Joint):
+        advice = "give them to the joint, as in tt.Revolute(..., limits=tt.Limits(...))"
+        yield Finding("limits-of-a-joint", where, name, "an own coordinate of a body", advice)
+    elif isinstance(acting, CoordinateLimits) and target.configuration_names != target.coordinates:
+        yield Finding("no-stop", where, name, "a coordinate whose rate is a velocity", "limit one of another block")
+    elif isinstance(acting, Gear) and target.configuration_names != target.coordinates:
         advice = "gears join coordinates of revolute, prismatic and such joints, and plain ones of other blocks"
         yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
     elif coordinate is not None and coordinate not in target.coordinates:
@@ -308,7 +315,7 @@ def massless_joint(name: str, what: str) -> Finding:
 def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
-        lawless = isinstance(block, Closure | Gear | Load | Actuator | Sensor)
+        lawless = isinstance(block, Closure | Gear | CoordinateLimits | Load | Actuator | Sensor)
         known = is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint))
         if lawless or (known and not block.inputs and not overrides_method(block, "input_matrix")):
             continue
@@ -322,6 +329,8 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
         block.complex_safe = is_complex_safe(block)
         if not known:
             yield from ((False, finding) for finding in damping_findings(block))
+            if system.gravity.any():
+                yield from ((False, finding) for finding in weight_findings(block))
             if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
                 yield from ((False, finding) for finding in disagreements(block))
             yield from ((False, finding) for finding in law_disagreements(block))

@@ -2,7 +2,8 @@
 
 A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
 block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[gears.NAME]``,
-``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types` lists what may stand in such a table.
+``[limits.NAME]``, ``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types` lists what may stand
+in such a table.
 """
 
 from __future__ import annotations

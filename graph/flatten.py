@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from titop.blocks.applied import is_acted_on
 from titop.blocks.block import Block, PortRef
 from titop.blocks.interaction import Interaction
 from titop.blocks.joint import CHILD_PORT, Link, is_elementary
@@ -196,7 +197,8 @@ class _Flattening:
         self._loads()
         header = self.ints.rows[WORLD]
         layout = self.layout
-        inertial = any(load.frame == "world" for load in self.assembly.loads)
+        acted_on = any(is_acted_on(general.block) for general in self.general.values())
+        inertial = acted_on or any(load.frame == "world" for load in self.assembly.loads)
         for column, value in (
             (layout.ELEMENTS, count),
             (layout.MULTIS, self.multis),
@@ -209,6 +211,7 @@ class _Flattening:
             (layout.LAW_SIZE, self.law_size),
             (layout.INTERACTIONS, len(interactions)),
             (layout.PASSIVE, 1),
+            (layout.APPLYING, 2 * int(acted_on)),
             (layout.SLOPES_SIZE, self.slopes_size),
             (layout.ALL_PORTS, self.port_count),
         ):
@@ -319,6 +322,10 @@ class _Flattening:
         self.law_size += self.records.law_size(n, len(ports))
         self.slopes_size += self.records.slopes_size(n, len(ports))
         entries, layout = self.ints.rows[row], self.layout
+        if is_acted_on(block):
+            entries[layout.APPLIED], entries[layout.APPLIED_SLOPES] = self.law_size, self.slopes_size
+            self.law_size += 6 + n
+            self.slopes_size += (6 + n) * (2 * n + 12)
         entries[layout.LAW], entries[layout.OWN], entries[layout.OWN_Q], entries[layout.OWN_V] = law, n, q.start, v.start
         entries[layout.PORTS], entries[layout.PORT_COUNT], entries[layout.SLOPES] = self.port_count, len(ports), slopes
         self.port_count += len(ports)
@@ -372,7 +379,7 @@ class _Flattening:
         return np.array([coordinate, before], dtype=np.int64)
 
     def _springs(self) -> int:
-        """Add rows for every built-in joint with a stiffness, damping, friction or stops; return the number of springs."""
+        """Add rows for built-in joints with a stiffness, damping, friction or stops, and for limits; return their number."""
         layout, count = self.layout, 0
         for connection in self.assembly.connections:
             joint: Any = connection.joint
@@ -395,6 +402,13 @@ class _Flattening:
                     SPRING_UPPER=self.index.get(f"{limits}upper", -1),
                     SPRING_STOP=self.index.get(f"{limits}stiffness", -1),
                 )
+            count += 1
+        for own in self.assembly.limits:
+            q, v = self.assembly.place(own.joint)
+            self.ints.add(SIZE=1, KIND=layout.AXIAL, Q=q, V=v)
+            entries = {"SPRING_LOWER": "lower", "SPRING_UPPER": "upper", "SPRING_STOP": "stiffness"}
+            known = {column: self.index.get(f"{own.name}.limits.{name}", -1) for column, name in entries.items()}
+            self.sources.add(**known)
             count += 1
         return count
 

@@ -137,7 +137,7 @@ class _Mount:
         return here.block.port(name)
 
     def attachment(self, acting: Any) -> Any:
-        """Return the copy of a gear, load, actuator or sensor."""
+        """Return the copy of a gear, limits, load, actuator or sensor."""
         copy = self.copies[acting.name]
         if hasattr(acting, "target"):
             copy.target = self.port(acting.target)

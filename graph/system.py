@@ -13,6 +13,7 @@ from titop.blocks.actuators import Actuator, Motor, PortActuator
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader
 from titop.blocks.closure import Closure
+from titop.blocks.coordinate_limits import CoordinateLimits
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.gear import Gear
 from titop.blocks.interaction import Interaction
@@ -97,7 +98,13 @@ class System:
     """
 
     #: The attributes that hold blocks attached to others, with the methods that add them.
-    ATTACHMENTS: ClassVar = {"gears": "add_gear", "loads": "add_load", "actuators": "add_actuator", "sensors": "add_sensor"}
+    ATTACHMENTS: ClassVar = {
+        "gears": "add_gear",
+        "limits": "add_limits",
+        "loads": "add_load",
+        "actuators": "add_actuator",
+        "sensors": "add_sensor",
+    }
 
     def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
@@ -107,6 +114,7 @@ class System:
         self.connections: list[Connection] = []
         self.loops: list[Loop] = []
         self.gears: list[Gear] = []
+        self.limits: list[CoordinateLimits] = []
         self.loads: list[Load] = []
         self.actuators: list[Actuator] = []
         self.sensors: list[Sensor] = []
@@ -142,7 +150,7 @@ class System:
         elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
             reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
         for role, ref in (("parent", parent_ref), ("child", child_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Gear | Load | Actuator | Sensor | Closure):
+            if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "connect the body that the joint carries")
         self.reader.findings += reader.findings
         if reader.findings or parent_ref is None or child_ref is None:
@@ -180,7 +188,7 @@ class System:
             advice = "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact"
             reader.report("not-a-closure", "closure", closure, "a rigid closure or an interaction", advice)
         for role, ref in (("first", first_ref), ("second", second_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Gear | Load | Actuator | Sensor | Closure):
+            if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
                 reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
         self.reader.findings += reader.findings
         if reader.findings or first_ref is None or second_ref is None:
@@ -203,6 +211,19 @@ class System:
             self._report("not-a-gear", "add_gear", gear, "a tt.Gear", advice)
         else:
             self._attach(gear, self.gears)
+
+    def add_limits(self, limits: CoordinateLimits) -> None:
+        """Limit an own coordinate of a body.
+
+        Parameters
+        ----------
+        limits : CoordinateLimits
+        """
+        if not isinstance(limits, CoordinateLimits):
+            advice = 'write s.add_limits(tt.CoordinateLimits("bumper", "boom.mode1", tt.Limits(upper=0.1, stiffness=1e5)))'
+            self._report("not-limits", "add_limits", limits, "a tt.CoordinateLimits", advice)
+        else:
+            self._attach(limits, self.limits)
 
     def add_load(self, load: Load) -> None:
         """Let a `load` act on its target port.
@@ -301,7 +322,7 @@ class System:
 
     @property
     def attachments(self) -> tuple[Any, ...]:
-        """All blocks that are attached to joints and ports of others: gears, loads, actuators and sensors."""
+        """All blocks that are attached to joints and ports of others: gears, limits, loads, actuators and sensors."""
         return tuple(block for section in self.ATTACHMENTS for block in getattr(self, section))
 
     def check(self) -> list[Finding]:

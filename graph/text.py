@@ -39,7 +39,7 @@ def diagram(system: System) -> str:
         f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
         for load in system.loads
     ]
-    acting: list[Any] = [*system.actuators, *system.sensors]
+    acting: list[Any] = [*system.limits, *system.actuators, *system.sensors]
     others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
     return "\n".join(map(escaped, lines + closures + gears + loads + others))
 

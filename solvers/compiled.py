@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from titop.blocks.applied import gravity_energy, has_weight, is_acted_on, weight_energy
 from titop.blocks.block import acceleration_bias
 from titop.blocks.inertial_parameters import NAMES
 from titop.blocks.spatial import Array, twist_transport
+from titop.blocks.surroundings import mass_and_moment
 from titop.solvers.acting import Acting
 from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_prepared import CompiledDynamics
@@ -351,6 +353,23 @@ class CompiledModel(CompiledSlopes):
             tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
         return tau
 
+    def _applied_efforts(self, q: Array, v: Array) -> Array:
+        efforts = np.zeros(self.nv)
+        acted_on = [general for general in self._tables.general if is_acted_on(general.block)]
+        if not acted_on:
+            return efforts
+        q, v = real(q, "q"), real(v, "v")
+        law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
+        world = self._observe(q, v)[2]
+        for general in acted_on:
+            at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
+            own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
+            jacobian = np.zeros((6, self.nv))
+            entries.jacobian(self._ints, self._floats, law, work, general.element, jacobian)
+            efforts += jacobian.T @ own[:6]
+            efforts[general.v] += own[6:]
+        return efforts
+
     def jacobian(self, port: str, q: Any) -> Array:
         port, q = self._read_port(port), real(self._read_q(q), "q")
         law, work = self._bare._outward(q, np.zeros(self.nv), layout.INVERSE_COLUMNS)
@@ -373,23 +392,30 @@ class CompiledModel(CompiledSlopes):
 
     def energy(self, q: Any, v: Any) -> Energy:
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        kinetic, gravity, elastic = self._observe(q, v)[:3].tolist()
+        observed, _, world = self._observe(q, v)
+        kinetic, gravity, elastic = observed[:3].tolist()
         for general in self._tables.general:
-            elastic += float(general.block.elastic_energy(q[general.q]))
+            block, at = general.block, world[general.element]
+            place = q[general.q], at[:9].reshape(3, 3), at[9:]
+            elastic += float(block.elastic_energy(place[0]) + block.applied_energy(*place))
+            if has_weight(block):
+                inertial = gravity_energy(*mass_and_moment(block.mass_matrix(place[0])), *place[1:], self.gravity)
+                gravity += float(weight_energy(block, *place, self.gravity) - inertial)
         return Energy(kinetic + self._armature_energy(v), gravity, elastic)
 
     def momentum(self, q: Any, v: Any) -> Array:
-        return self._observe(real(self._read_q(q), "q"), real(self._read_v("v", v), "v"))[3:9]
+        return self._observe(real(self._read_q(q), "q"), real(self._read_v("v", v), "v"))[0][3:9]
 
     def center_of_mass(self, q: Any) -> Array:
-        moment = self._observe(real(self._read_q(q), "q"), np.zeros(self.nv))[9:]
+        moment = self._observe(real(self._read_q(q), "q"), np.zeros(self.nv))[0][9:]
         return self._center(moment[:3], moment[3])
 
-    def _observe(self, q: Array, v: Array) -> Array:
+    def _observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return energies (3), momentum (6), first moment and mass (4); work rows with twists; the poses of all elements."""
         law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
-        result = np.zeros(13)
-        entries.energy_momentum(*self._all_tables, law, q, v, work, np.empty((len(work), 12)), result)
-        return result
+        result, world = np.zeros(13), np.empty((len(work), 12))
+        entries.energy_momentum(*self._all_tables, law, q, v, work, world, result)
+        return result, work, world
 
     def _armature_energy(self, v: Array) -> float:
         total = 0.0

@@ -102,7 +102,6 @@ class CompiledSlopes(PackedModel):
         rows = elements + int(self._ints[0, layout.ALL_PORTS])
         work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.FULL_COLUMNS))
         columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-        self._law_stages.prepare(derivative_entries.inverse_derivatives.stages)
         self.raise_for(derivative_entries.motion_columns(*self._bare._all_tables, paths, q, v, a, work, sums, columns))
         results = []
         for port in ports:

@@ -216,20 +216,28 @@ class Dynamics(ClosedLoops, ABC):
         return 0.5 * coriolis
 
     def passive_efforts(self, q: Any, v: Any) -> Array:
-        """Return the efforts (nv) of springs, dampers, stops, elasticity and interactions."""
+        """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
         q, v = self._read_q(q), self._read_v("v", v)
-        efforts = self._own_passive_efforts(q, v)
+        efforts = self._own_passive_efforts(q, v) + self._applied_efforts(q, v)
         for port, _, wrench in self.interaction_pushes(q, v):
             efforts = efforts + self.jacobian(port, q).T @ wrench
         return efforts
 
+    @abstractmethod
+    def _applied_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) of what the blocks say acts on them: see `Block.applied_efforts`."""
+
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""
-        return self._blockwise(
+        efforts = self._blockwise(
             lambda block: block.passive_efforts(q[self._q(block)], v[self._v(block)]),
             self.nv,
             np.result_type(q, v, self._dtype),
         )
+        for limits in self._assembly.limits:
+            in_q, in_v = self._assembly.place(limits.joint)
+            efforts[in_v] += limits.effort(q[in_q], v[in_v])
+        return efforts
 
     def conditioning(self, q: Any) -> Conditioning:
         """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.

@@ -113,8 +113,8 @@ class Inputs:
         blocks = (*actuators, *driven)
         self.names = tuple(name for block in blocks for name in block.input_names)
         self.units = tuple(unit for block in blocks for unit in _units(assembly, block))
-        self.lower = np.array([getattr(block, "lower", -np.inf) for block in blocks for _ in block.inputs])
-        self.upper = np.array([getattr(block, "upper", np.inf) for block in blocks for _ in block.inputs])
+        ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
+        self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
         gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
         self.motors = np.zeros((len(assembly.coordinate_names), len(self.names)), np.result_type(float, *gears))
         places, wrenches, columns, column = [], [], [], 0

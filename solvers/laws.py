@@ -6,10 +6,12 @@ kind, answer through Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from titop.blocks.applied import has_weight, is_acted_on
 from titop.blocks.block import Block, overrides_method
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.contact import Contact
@@ -21,10 +23,13 @@ from titop.blocks.spatial import Array
 from titop.blocks.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels import interaction_kinds, layout, modal_stages
+from titop.solvers.kernels.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.interaction_kinds import CompiledInteraction
-from titop.solvers.kernels.user_laws import stages_of
-from titop.solvers.python_law import PythonInteraction, PythonLaw
+from titop.solvers.kernels.user_laws import stages_of, surroundings_of
+from titop.solvers.native.callbacks import Callback
+from titop.solvers.native.kernel import Stage
+from titop.solvers.python_law import PythonInteraction, PythonLaw, PythonSurroundings
 
 #: The kinds of blocks whose laws titop has compiled.
 KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW}
@@ -45,8 +50,8 @@ _LEFT_TO_LAWS = (
 #: What its class may define beside the law, as its twins, but no subclass anew.
 _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 
-#: The stages of a `CompiledLaw` by their columns.
-_NAMES = {layout.TERMS: "terms", layout.OUTWARD: "outward", layout.INWARD: "inward", layout.LINEARISED: "slopes"}
+#: What a block says of its surroundings, which has stages of its own.
+_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight"}
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
@@ -58,45 +63,68 @@ class Stages:
     Attributes
     ----------
     addresses : (blocks and interactions, stages) array of int64
-        As the kernels take them. Those of blocks' stages other than the terms are zero until `prepare`.
+        As the kernels take them. Where a stage is not compiled yet stands what compiles it when it is called.
+    """
 
-    Raises
+    def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
+        self.addresses = np.zeros((len(generals) + len(interactions), layout.STAGE_COLUMNS), dtype=np.int64)
+        self._first_calls: dict[Stage, FirstCall] = {}
+        self._kept: list[Any] = []
+        for row, general in enumerate(generals):
+            block = general.block
+            law = compiled_law(block) or PythonLaw(block)
+            self._put(row, block, {layout.TERMS: law.terms, layout.OUTWARD: law.outward, layout.INWARD: law.inward})
+            derived = law if block.complex_safe else PythonLaw(block)
+            self._put(row, block, {layout.LINEARISED: derived.slopes})
+            if is_acted_on(block):
+                applied = compiled_surroundings(block) or PythonSurroundings(block)
+                slopes = (applied if block.complex_safe else PythonSurroundings(block)).apply_slopes
+                self._put(row, block, {layout.APPLY: applied.apply, layout.APPLY_SLOPES: slopes})
+        for row, acting in enumerate(interactions, start=len(generals)):
+            kind = compiled_interaction(acting.block) or PythonInteraction(acting.block)
+            self._put(row, acting.block, {layout.ACT: kind.act, layout.STORED: kind.stored})
+
+    def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
+        """Write what is called for the stages of a block or interaction, by column."""
+        self._kept += stages.values()
+        for column, stage in stages.items():
+            if isinstance(stage, Callback) or stage.is_loaded:
+                self.addresses[row, column] = stage.address
+                continue
+            if stage not in self._first_calls:
+                self._first_calls[stage] = FirstCall(stage, self.addresses, block)
+            self._first_calls[stage].stand_at(row, column)
+
+
+class FirstCall:
+    """What is called for a stage that is not compiled yet: it compiles it, and puts it in its own place.
+
+    Raises, when it is called,
     ------
     ModelError
         If numba cannot compile a law of a user's.
     """
 
-    def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
-        self._blocks = [general.block for general in generals]
-        self._laws = [compiled_law(block) or PythonLaw(block) for block in self._blocks]
-        pairs = zip(self._blocks, self._laws, strict=True)
-        self._linearised = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
-        self._interactions = [compiled_interaction(acting.block) or PythonInteraction(acting.block) for acting in interactions]
-        count = len(self._laws)
-        self.addresses = np.zeros((count + len(self._interactions), layout.STAGE_COLUMNS), dtype=np.int64)
-        for row, interaction in enumerate(self._interactions, start=count):
-            self.addresses[row, [layout.ACT, layout.STORED]] = interaction.act.address, interaction.stored.address
-        self._prepared: set[np.int64] = set()
-        self.prepare([layout.TERMS])
+    def __init__(self, stage: Stage, addresses: Array, block: Block) -> None:
+        self._stage, self._addresses, self._block = stage, addresses, block
+        self._places: list[tuple[int, int]] = []
+        self._callback = Callback(self._call, stage.count)
 
-    def prepare(self, stages: Iterable[np.int64]) -> None:
-        """Let stages of blocks (columns of `addresses`) be called: compile them if need be."""
-        for stage in stages:
-            if stage not in self._prepared:
-                laws = self._laws if stage == layout.TERMS else self._linearised
-                self.addresses[: len(laws), stage] = self._addresses(_NAMES[stage], laws)
-                self._prepared.add(stage)
+    def stand_at(self, row: int, column: int) -> None:
+        """Stand for the stage in a place of the table of addresses."""
+        self._places.append((row, column))
+        self._addresses[row, column] = self._callback.address
 
-    def _addresses(self, stage: str, laws: Sequence[CompiledLaw | PythonLaw]) -> list[int]:
-        found = []
-        for block, law in zip(self._blocks, laws, strict=True):
-            try:
-                found.append(getattr(law, stage).address)
-            except Exception as error:
-                if block.compiled_law is None:
-                    raise
-                raise ModelError(_not_compiled(block, error)) from error
-        return found
+    def _call(self, *arguments: int) -> int:
+        try:
+            address = self._stage.address
+        except Exception as error:
+            if self._block.compiled_law is None:
+                raise
+            raise ModelError(_not_compiled(self._block, error)) from error
+        for place in self._places:
+            self._addresses[place] = address
+        return self._stage(*arguments)
 
 
 def _not_compiled(block: Block, error: Exception) -> Finding:
@@ -111,7 +139,15 @@ def compiled_law(block: Block) -> CompiledLaw | None:
     if block.compiled_law is not None:
         return stages_of(block.compiled_law) if _is_plain(block) else None
     kind = next((law for cls, law in KINDS.items() if isinstance(block, cls)), None)
-    return None if kind is None or overrides(block) else kind
+    return None if kind is None or not _SURROUNDINGS.issuperset(overrides(block)) else kind
+
+
+def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
+    """Return compiled what acts on a block, or None if the block says that in Python."""
+    law = block.compiled_law
+    if law is None or law.applied is None or has_weight(block) or _says_anew(block, ("applied_efforts",)):
+        return None
+    return surroundings_of(law)
 
 
 def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
@@ -122,11 +158,14 @@ def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None
 
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
-    if any(overrides_method(block, name) for name in _LEFT_TO_LAWS):
-        return False
+    return not any(overrides_method(block, name) for name in _LEFT_TO_LAWS) and not _says_anew(block, _TWINS)
+
+
+def _says_anew(block: Block, names: Sequence[str]) -> bool:
+    """Tell whether a block says itself what its compiled law says, below the class to which this was given."""
     classes = type(block).__mro__
     owner = next(k for k, cls in enumerate(classes) if "compiled_law" in vars(cls))
-    return not any(name in vars(later) for later in (block, *classes[:owner]) for name in _TWINS)
+    return any(name in vars(later) for later in (block, *classes[:owner]) for name in names)
 
 
 def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Array:

@@ -239,7 +239,7 @@ class Model(Differentiable):
 
     @abstractmethod
     def energy(self, q: Any, v: Any) -> Energy:
-        """Return kinetic, gravity and elastic energy (J)."""
+        """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them."""
 
     @abstractmethod
     def momentum(self, q: Any, v: Any) -> Array:
@@ -247,7 +247,7 @@ class Model(Differentiable):
 
     @abstractmethod
     def center_of_mass(self, q: Any) -> Array:
-        """Return the centre of mass (3, m) in the inertial frame."""
+        """Return the centre of mass (3, m) in the inertial frame: of inertia, whatever weighs how much (`Block.weight`)."""
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 

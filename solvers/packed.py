@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from titop.blocks.applied import is_acted_on
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.joint import Joint
 from titop.blocks.overrides import built_in, overrides
@@ -23,7 +24,14 @@ from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import Place, PortPush, Push, port_pushes
 from titop.solvers.kernels import entries, layout, pack, records
 from titop.solvers.kernels.pair import Pair
-from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers, place_rooms
+from titop.solvers.laws import (
+    Stages,
+    compiled_interaction,
+    compiled_law,
+    compiled_surroundings,
+    law_numbers,
+    place_rooms,
+)
 from titop.solvers.model import Model
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -124,10 +132,7 @@ class PackedModel(Model):
 
     def _kernel(self, pair: Pair) -> Kernel:
         """Return the kernel of a pair that suits the system."""
-        if not self._has_laws:
-            return pair.rigid
-        self._law_stages.prepare(pair.stages)
-        return pair.mixed
+        return pair.mixed if self._has_laws else pair.rigid
 
     def _bound(self, pair: Pair) -> Callable[..., int]:
         """Return the compiled function of a pair that suits the system, its first arguments the system's tables."""
@@ -136,7 +141,8 @@ class PackedModel(Model):
     @cached_property
     def is_compiled(self) -> bool:
         """Whether the law of every block and interaction is compiled: of rigid and flexible bodies and built-in joints."""
-        generals = all(compiled_law(general.block) for general in self._tables.general)
+        blocks = [general.block for general in self._tables.general]
+        generals = all(compiled_law(block) and (compiled_surroundings(block) or not is_acted_on(block)) for block in blocks)
         return generals and all(compiled_interaction(acting.block) for acting in self._tables.interactions)
 
     @cached_property
@@ -209,7 +215,9 @@ class PackedModel(Model):
         """The model without passive efforts and loads."""
         bare = self._variant()
         bare._ints = self._ints.copy()
-        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INERTIAL_LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
+        bare._ints[0, [layout.SPRINGS, layout.LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
+        acted_on = self._ints[0, layout.APPLYING] > 0
+        bare._ints[0, [layout.APPLYING, layout.INERTIAL_LOADS]] = int(acted_on)  # gravity on weights
         return bare
 
     @cached_property
@@ -234,7 +242,6 @@ class PackedModel(Model):
         """Return efforts, laws and work rows of inverse dynamics."""
         law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
         tau = np.empty(self.nv)
-        self._law_stages.prepare(entries.inverse_dynamics.stages)
         self.raise_for(entries.inverse_stage(*self._all_tables, law, q, v, a, work, tau))
         return tau, law, work
 

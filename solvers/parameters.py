@@ -153,6 +153,7 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
         loops=tuple(loop_among(loop, changed) for loop in assembly.loops),
         gears=tuple(changed[gear.name] for gear in assembly.gears),
+        limits=tuple(changed[limits.name] for limits in assembly.limits),
     )
     return result, findings
 

@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 
+from titop.blocks.applied import Place, efforts_at, slopes_at
 from titop.blocks.block import Block
 from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, twist_cross, twist_transport
@@ -55,6 +56,27 @@ class PythonLaw:
             columns += port.columns(v, a, twist, acceleration, bends, rate_by_q, rate_by_v)
         result = _array(call.slopes, records.slopes_size(call.n, call.ports))
         result[:] = np.concatenate([np.ravel(part) for part in (by_q, by_v, by_twist, *columns)])
+
+
+class PythonSurroundings:
+    """The stages of what acts on a block that says so in Python; see `kernels.stages`."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.apply, self.apply_slopes = Callback(self._apply, 10), Callback(self._apply_slopes, 10)
+
+    def _apply(self, n: int, _count: int, applying: int, _numbers: int, *addresses: int) -> None:
+        *place, gravity, efforts = addresses
+        _array(efforts, 6 + n)[:] = efforts_at(self.block, self._place(*place), _array(gravity, 3), applying > 1)
+
+    def _apply_slopes(self, n: int, _count: int, _applying: int, _numbers: int, *addresses: int) -> None:
+        *place, gravity, slopes = addresses
+        parts = slopes_at(self.block, self._place(*place), _array(gravity, 3))
+        _array(slopes, (6 + n) * (2 * n + 12))[:] = np.concatenate([np.ravel(part) for part in parts])
+
+    def _place(self, q: int, v: int, twist: int, pose: int) -> Place:
+        own_q, own_v, at_parent, at = _array(q, self.block.nq), _array(v, self.block.nv), _array(twist, 6), _array(pose, 12)
+        return Place(own_q.copy(), own_v.copy(), at_parent.copy(), at[:9].reshape(3, 3).copy(), at[9:].copy())
 
 
 class PythonInteraction:

@@ -22,10 +22,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from titop.blocks.applied import Place, efforts_at, is_acted_on, weight_energy
 from titop.blocks.block import Block, port_terms
 from titop.blocks.closure import relative_pose
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array, twist_transport
+from titop.blocks.surroundings import mass_and_moment
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
@@ -142,6 +144,13 @@ class ReferenceModel(SteppedSlopes):
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             self._subtract(states, q, *self.ports[port], wrench)
 
+    def add_surroundings(self, states: list[State], q: Array, v: Array, all_of_them: bool = True) -> None:
+        """Subtract what acts on the blocks from their laws; unless `all_of_them`, only gravity on weights beside inertia."""
+        for node, state in zip(self.nodes, states, strict=True):
+            if is_acted_on(node.block):
+                at = Place(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                state.h = state.h - efforts_at(node.block, at, self.gravity, all_of_them)
+
     def add_interactions(self, states: list[State], q: Array, v: Array) -> None:
         """Subtract the interactions' wrenches from the laws of the blocks on which they act."""
         for loop in self.interactions:
@@ -241,6 +250,7 @@ class ReferenceModel(SteppedSlopes):
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
+        self.add_surroundings(states, q, v, all_of_them=not bare)
         if not bare:
             self.add_interactions(states, q, v)
         self.check_pivots(states, imposed)
@@ -351,6 +361,16 @@ class ReferenceModel(SteppedSlopes):
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         return self.resolve(q, v, np.zeros(self.nv), np.zeros(self.nv), np.ones(self.nv, dtype=bool), (), bare=True)[1]
 
+    def _applied_efforts(self, q: Array, v: Array) -> Array:
+        efforts = np.zeros(self.nv, np.result_type(q, v, self._dtype))
+        states = self.outward_kinematics(q, v)
+        for node, state, jacobian in zip(self.nodes, states, self._element_jacobians(states), strict=True):
+            if is_acted_on(node.block):
+                own = node.block.applied_efforts(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                efforts = efforts + jacobian.T @ own[:6]
+                efforts[node.v] += own[6:]
+        return efforts
+
     def mass_matrix(self, q: Any) -> Array:
         q, imposed = self._read_q(q), np.ones(self.nv, dtype=bool)
         states, rest = self._resting_states(q, imposed), np.zeros(self.nv)
@@ -383,9 +403,11 @@ class ReferenceModel(SteppedSlopes):
         for node, state in zip(self.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x
-            mass, moment = _mass_and_moment(state)
-            gravity = gravity - self.gravity @ (mass * state.position + state.rotation @ moment)
-            elastic = elastic + node.block.elastic_energy(q[node.q]) if node.block.nv else elastic
+            place = q[node.q], state.rotation, state.position
+            gravity = gravity + weight_energy(node.block, *place, self.gravity)
+            elastic = elastic + node.block.elastic_energy(q[node.q]) + node.block.applied_energy(*place)
+        for limits in self._assembly.limits:
+            elastic = elastic + limits.energy(q[self._assembly.place(limits.joint)[0]])
         return Energy(kinetic, gravity, elastic)
 
     def momentum(self, q: Any, v: Any) -> Array:
@@ -399,7 +421,7 @@ class ReferenceModel(SteppedSlopes):
     def center_of_mass(self, q: Any) -> Array:
         mass, moment = 0.0, np.zeros(3)
         for state in self.outward_kinematics(self._read_q(q), np.zeros(self.nv))[1:]:
-            own, first = _mass_and_moment(state)
+            own, first = mass_and_moment(state.M)
             mass = mass + own
             moment = moment + own * state.position + state.rotation @ first
         return self._center(moment, mass)
@@ -480,11 +502,6 @@ def _split(imposed: Array) -> tuple[Array, Array]:
 def _inverse(pose: tuple[Array, Array]) -> tuple[Array, Array]:
     rotation, position = pose
     return rotation.T, -rotation.T @ position
-
-
-def _mass_and_moment(state: State) -> tuple[float, Array]:
-    M = state.M
-    return M[0, 0], np.array([M[5, 1], M[3, 2], M[4, 0]])
 
 
 def _each(function: Any, q: Array, v: Array, x: Array, out: Array | None) -> Array:

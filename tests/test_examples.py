@@ -340,6 +340,21 @@ def test_four_bar_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.abs(family.eigenvalues[30] - found["system"].poles()).min() < 1e-6
 
 
+def test_diver(capsys: pytest.CaptureFixture[str]) -> None:
+    diver = script("diver")
+    trajectory, sinking = diver["main"]()
+    assert "steadily at 0.9042 m/s" in capsys.readouterr().out
+    weight = (diver["MASS"] - diver["WATER"] * diver["VOLUME"]) * diver["GRAVITY"]
+    speed = np.sqrt(weight / diver["ALONG"][1])
+    assert sinking.v == pytest.approx([0, 0, -speed, 0, 0, 0], abs=1e-9)  # the trim's tolerance
+    assert trajectory.v[-1] == pytest.approx(sinking.v, abs=1e-6)  # what is left after 40 s of exp(-0.48 s t)
+    poles = diver["tt"].linearize(trajectory.model, sinking).poles()
+    heave = -2 * weight / (speed * (diver["MASS"] + diver["ALONG"][0]))
+    yaw = -diver["TURNING"] / 0.5
+    for pole in (heave, yaw):
+        assert np.abs(poles - pole).min() < 1e-6  # the drag's smoothing leaves 1e-12 of it
+
+
 def test_lander(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lander = script("lander")
     trajectory = lander["main"](["--output", str(tmp_path / "lander.png")])

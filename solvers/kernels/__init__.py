@@ -12,7 +12,8 @@ Read in this order:
 - `joints`: pose and motion of the elementary joints;
 - `general`: blocks with own coordinates, given by their law as arrays; `stages`: the seam, how passes call what computes these
   laws; `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
-  those of users; `interaction_kinds`: what acts between ports as stages;
+  those of users; `surroundings`: how passes ask what acts on a block, `applied_laws` users' answers as stages;
+  `interaction_kinds`: what acts between ports as stages;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts

@@ -23,11 +23,9 @@ from titop.solvers.kernels.layout import (
     FORWARD_COLUMNS,
     HELD,
     INCONSISTENT,
-    INWARD,
     KNOWN,
     LAW_SIZE,
     OK,
-    OUTWARD,
     RANK,
     ROWS,
     SINGULAR,
@@ -109,7 +107,7 @@ def _constrained(
 LAWS = True
 
 
-@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, stages=(OUTWARD, INWARD))
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
 def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):

@@ -18,8 +18,8 @@ from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     FULL_COLUMNS,
+    INERTIAL_LOADS,
     INVERSE_COLUMNS,
-    INWARD,
     KNOWN,
     LAW,
     LAW_SIZE,
@@ -29,7 +29,6 @@ from titop.solvers.kernels.layout import (
     MULTIS,
     NV,
     OK,
-    OUTWARD,
     OWN,
     SLOPES_SIZE,
     SUM_COLUMNS,
@@ -43,7 +42,9 @@ from titop.solvers.kernels.passive_derivatives import subtract_passive_derivativ
 from titop.solvers.kernels.port_wrenches import apply_to_ports, at_parent_port
 from titop.solvers.kernels.records import result_at
 from titop.solvers.kernels.stages import call_block
+from titop.solvers.kernels.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.whole import (
+    find_acting,
     forward_from_twists,
     outward_whole,
     sizes_fit,
@@ -76,7 +77,12 @@ def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, wor
     if ints[0, LOADS] > 0:
         apply_loads(ints, floats, law, work, world, False)
     if law is not None:
+        if known == UNKNOWN:
+            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+            if status != OK:
+                return status
         apply_to_ports(ints, floats, law, work, world)
+        subtract_from_wrenches(ints, law, work, efforts)
         for i in range(1, ints[0, ELEMENTS]):
             put_six(sums, i, WRENCH, six(work, i, BIAS))
             if ints[i, LAW] >= 0:
@@ -89,6 +95,8 @@ def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, wor
                 whole = six(law, 0, ints[i, LAW] + result_at(ints[i, OWN]))
                 add_six(sums, i, WRENCH, minus(whole, at_parent_port(ints, law, i)))
                 status = call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, KNOWN, LINEARISED)
+                if status == OK and is_held(ints, i):
+                    status = surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slopes)
                 if status != OK:
                     return status
             put_six(work, i, BIAS, six(sums, i, WRENCH))
@@ -99,7 +107,7 @@ def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, wor
 def _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
     """Derivatives of inverse dynamics by q, v and a, into `result`, from what `_block_slopes` wrote."""
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    if ints[0, LOADS] > 0:
+    if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
         hold_loads(ints, floats, law, world, sums)
     dq, dv, da = result[0], result[1], result[2]
     result[:] = 0.0
@@ -128,7 +136,7 @@ def _to_forward(ints, tree, changes, result):
     return OK
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, stages=(OUTWARD, INWARD, LINEARISED))
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
 def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
@@ -194,7 +202,7 @@ def _forward_rooms(ints, paths, law):
     )
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, stages=(OUTWARD, INWARD, LINEARISED))
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
 def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
@@ -205,21 +213,7 @@ def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, r
     return status if status != OK else status_of_slopes(result)
 
 
-@pair(
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-    INTS,
-    INTS,
-    VECTOR,
-    VECTOR,
-    VECTOR,
-    VECTOR,
-    FLOATS,
-    FLOATS,
-    stages=(OUTWARD, INWARD, LINEARISED),
-)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS)
 def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A, B):
     """Accelerations, and ``A`` (2nv x 2nv) and ``B`` (2nv x nv) of the linearisation by q, v and tau."""
     n = ints[0, NV]

@@ -44,7 +44,6 @@ from titop.solvers.kernels.layout import (
     COLUMN_Y,
     COLUMN_Z,
     ELEMENTS,
-    FULL_COLUMNS,
     FULL_D,
     INERTIA,
     INERTIAL_LOADS,
@@ -65,8 +64,10 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.sums import (
     add_sums,
+    all_held,
     clear,
     compose,
+    full_end,
     held,
     holding,
     moved_by,
@@ -101,7 +102,7 @@ def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
             put_six(columns, k + j, COLUMN_Z, plus(x, twist_cross(twist, s)))
         put_six(sums, i, WRENCH, carry_wrench(sums, i, BASE, six(work, i, BIAS)))
         if law is not None:
-            clear(sums, i, FULL_D, FULL_COLUMNS)
+            clear(sums, i, FULL_D, full_end(ints))
             if ints[i, LAW] >= 0:
                 clear(sums, i, SUM_MASS, TURNED)
                 write_general(ints, law, slopes, i, six(work, i, TWIST), sums, columns)
@@ -185,17 +186,18 @@ def _pairs(ints, law, paths, sums, columns, i, first, n, k, dq, dv, da):
     by_q = stirred_by(law, sums, i, x, y)
     by_v = stirred_by(law, sums, i, s, z)
     if ints[0, INERTIAL_LOADS]:
-        by_q = plus(by_q, holding(sums, i, s))
+        by_q = plus(by_q, holding(law, sums, i, s))
     for j in range(first, first + n):
         dq[j, k] = dot(six(columns, j, COLUMN_S), by_q)
         dv[j, k] = dot(six(columns, j, COLUMN_S), by_v)
         da[j, k] = dot(six(columns, j, COLUMN_S), moved)
     by_q = plus(by_q, wrench_cross(s, six(sums, i, WRENCH)))
+    if law is not None:
+        turned = all_held(sums, i, s) if ints[0, INERTIAL_LOADS] else (0.0,) * 6
+        pairs_before(paths, columns, paths[1, first], k, by_q, by_v, moved, stirring_of(sums, i, s), turned, dq, dv, da)
+        return
     tx, ty, tz = held(sums, i, s) if ints[0, INERTIAL_LOADS] else (0.0, 0.0, 0.0)
     sx, sy, sz = rigid_stirring(sums, i, s)
-    if law is not None:
-        pairs_before(paths, columns, paths[1, first], k, by_q, by_v, moved, stirring_of(sums, i, s), (tx, ty, tz), dq, dv, da)
-        return
     j = paths[1, first]
     while j >= 0:
         other = six(columns, j, COLUMN_S)

@@ -15,7 +15,6 @@ from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
-    INWARD,
     KNOWN,
     LAW_SIZE,
     MULTI_COLUMNS,
@@ -24,7 +23,6 @@ from titop.solvers.kernels.layout import (
     NQ,
     NV,
     OK,
-    OUTWARD,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
@@ -50,7 +48,7 @@ from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, stages=(OUTWARD, INWARD))
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
 def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
@@ -105,7 +103,7 @@ def configuration_rate(ints, q, v, rates):
     write_rates(ints, q, v, rates)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, stages=(OUTWARD, INWARD))
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
 def inverse_batch(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics for stacked states."""
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None

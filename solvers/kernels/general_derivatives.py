@@ -24,7 +24,6 @@ from titop.solvers.kernels.layout import (
     COLUMN_Y,
     COLUMN_Z,
     FULL_B,
-    FULL_COLUMNS,
     FULL_D,
     INERTIAL_LOADS,
     LAST,
@@ -38,7 +37,18 @@ from titop.solvers.kernels.layout import (
     WRENCH,
 )
 from titop.solvers.kernels.records import by_rate_at, by_twist_at, columns_at, port_at
-from titop.solvers.kernels.sums import add_sums, clear, compose, held, holding, moved_by, stirred_by, stirring_of
+from titop.solvers.kernels.sums import (
+    add_sums,
+    all_held,
+    clear,
+    compose,
+    full_end,
+    holding,
+    moved_by,
+    stirred_by,
+    stirring_of,
+)
+from titop.solvers.kernels.surroundings import is_held, own_turned, write_turned
 from titop.solvers.native.kernel import helper
 
 
@@ -47,6 +57,8 @@ def write_general(ints, law, slopes, i, twist, sums, columns):
     """Write D and B of general block i, and the poses and columns of its ports."""
     n = ints[i, OWN]
     size, o, by_twist = 6 + n, ints[i, LAW], ints[i, SLOPES] + by_twist_at(n)
+    if is_held(ints, i):
+        write_turned(ints, slopes, i, sums)
     for c in range(6):
         x = transport(sums, i, BASE, unit(c))
         turning = twist_cross(twist, x)
@@ -61,7 +73,7 @@ def write_general(ints, law, slopes, i, twist, sums, columns):
     for p in range(ints[i, PORT_COUNT]):
         row, port = ints[i, PORTS] + p, o + port_at(n, p)
         compose(sums, i, law, 0, port, sums, row)
-        clear(sums, row, WRENCH, FULL_COLUMNS)
+        clear(sums, row, WRENCH, full_end(ints))
         at = ints[i, SLOPES] + columns_at(n, p)
         for j in range(n):
             k = ints[i, COLUMN] + p * n + j
@@ -91,7 +103,7 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
         stirring = carry_wrench(sums, i, BASE, plus(six(slopes, 0, by_twist + 6 * (6 + j)), wrench_cross(twist, in_block)))
         by_q = carry_wrench(sums, i, BASE, _column(slopes, by_q_at, n, j))
         by_v = carry_wrench(sums, i, BASE, _column(slopes, by_v_at, n, j))
-        tx, ty, tz = 0.0, 0.0, 0.0
+        turned = own_turned(ints, slopes, i, j, sums) if is_held(ints, i) else (0.0,) * 6
         for m in range(n):
             da[own + m, k] += law[0, o + (6 + m) * size + 6 + j]
             dq[own + m, k] += slopes[0, by_q_at + (6 + m) * n + j]
@@ -108,9 +120,8 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
             through = moved_by(law, sums, port, s)
             q_wrench, v_wrench = stirred_by(law, sums, port, x, y), stirred_by(law, sums, port, s, z)
             if ints[0, INERTIAL_LOADS]:
-                q_wrench = plus(q_wrench, holding(sums, port, s))
-                hx, hy, hz = held(sums, port, s)
-                tx, ty, tz = tx + hx, ty + hy, tz + hz
+                q_wrench = plus(q_wrench, holding(law, sums, port, s))
+                turned = plus(turned, all_held(sums, port, s))
             for m in range(n):
                 other = six(columns, first + m, COLUMN_S)
                 da[own + m, k] += dot(other, through)
@@ -120,20 +131,20 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
             stirring = plus(stirring, stirring_of(sums, port, s))
             by_q = plus(by_q, q_wrench)
             by_v = plus(by_v, v_wrench)
-        pairs_before(paths, columns, ints[i, LAST], k, by_q, by_v, moved, stirring, (tx, ty, tz), dq, dv, da)
+        pairs_before(paths, columns, ints[i, LAST], k, by_q, by_v, moved, stirring, turned, dq, dv, da)
     for p in range(ints[i, PORT_COUNT]):
         add_sums(ints, law, ints[i, PORTS] + p, i, sums)
 
 
 @helper
-def pairs_before(paths, columns, j, k, by_q, by_v, moved, stirring, turning, dq, dv, da):
+def pairs_before(paths, columns, j, k, by_q, by_v, moved, stirring, turned, dq, dv, da):
     """Write the entries of coordinate k with the coordinates from row j of `columns` to the world."""
     while j >= 0:
         before, other = paths[0, j], six(columns, j, COLUMN_S)
         dq[before, k] = dot(other, by_q)
         dv[before, k] = dot(other, by_v)
         da[before, k] = da[k, before] = dot(other, moved)
-        turned = turning[0] * other[3] + turning[1] * other[4] + turning[2] * other[5]
-        dq[k, before] = dot(moved, six(columns, j, COLUMN_Y)) + dot(stirring, six(columns, j, COLUMN_X)) + turned
+        stirred = dot(moved, six(columns, j, COLUMN_Y)) + dot(stirring, six(columns, j, COLUMN_X))
+        dq[k, before] = stirred + dot(turned, other)
         dv[k, before] = dot(moved, six(columns, j, COLUMN_Z)) + dot(stirring, other)
         j = paths[1, j]

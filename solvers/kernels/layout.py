@@ -12,11 +12,13 @@ has rows of elements, then of these ports.
 ``law`` holds what is known of the general blocks at a state: for a block with n coordinates, at its offset, the (6 + n)-square
 M, then h; the wrench W_P and the efforts tau of inverse dynamics; for each of its ports, at an offset of its own, rotation (9),
 position (3), twist, acceleration, the wrench that the block applies there less loads (6 each), bias gamma (6) and S (6 x n);
-last, for each coordinate, what it carries with all joints held. Behind the blocks, for each interaction, at the offset of its
+then, for each coordinate, what it carries with all joints held; last, if anything surrounds the block and acts on it, that (6 +
+n). Behind the blocks, for each interaction, at the offset of its
 first row: the pose of its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on
 them (12); then what kinds of blocks keep in a room of theirs. ``slopes`` holds the general blocks' linearised laws: the
 derivatives of [W_P; tau] by q and v ((6 + n) x n each) and by the twist ((6 + n) x 6), then for each port X, Y, Z (6 x n each,
-see `derivatives`) in its frame. `records` says where in a block's part of these what stands.
+see `derivatives`) in its frame; at an offset of their own, for a block on which something acts, the derivatives of that by q,
+v, V and displacement of the parent port, (6 + n) x (n, n, 6, 6). `records` says where in a block's part of these what stands.
 
 ``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other; ``stages``
 a row for each of these with the addresses of the compiled functions that compute them (see `stages`).
@@ -47,7 +49,9 @@ NUMBERS = 16  # offset of its `numbers`
 NUMBER_COUNT = 17  # and how many there are
 BLOCK = 18  # its row of `stages`
 ROOM = 19  # offset of the room of its kind in `law`
-INT_COLUMNS = 20
+APPLIED = 20  # offset in `law` of what surrounds it, -1 for one on which nothing acts
+APPLIED_SLOPES = 21  # offset in `slopes` of its derivatives
+INT_COLUMNS = 22
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows
@@ -55,7 +59,7 @@ MULTIS = 1  # number of spherical and free joints
 SPRINGS = 2  # number of springs
 FIRST_LOAD = 3  # row of the first load
 LOADS = 4  # number of loads
-INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
+INERTIAL_LOADS = 5  # whether what acts depends on poses: loads given in the inertial frame, what surrounds general blocks
 NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
@@ -63,6 +67,7 @@ INTERACTIONS = 9  # number of interactions, which end before the first load
 PASSIVE = 10  # whether the general blocks' elasticity and damping act
 SLOPES_SIZE = 11  # length of `slopes`
 ALL_PORTS = 12  # number of the general blocks' ports
+APPLYING = 13  # what surrounds general blocks: 0 nothing, 1 as far as it is gravity, 2 all that does
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -167,7 +172,8 @@ TURNED = np.int64(40)  # inertial loads on the subtree: force (3), ``[t] + [r][f
 SUM_COLUMNS = np.int64(52)
 FULL_D = np.int64(52)  # D and B of the general blocks of the subtree (6 x 6), beside those of its rigid bodies
 FULL_B = np.int64(88)
-FULL_COLUMNS = np.int64(124)
+FULL_TURNED = np.int64(124)  # change of the subtree's wrench with its displacement, by what surrounds its blocks (6 x 6)
+FULL_COLUMNS = np.int64(160)
 
 # -- columns: rows of coordinates, in the same frame (see `derivatives`)
 COLUMN_S = np.int64(0)
@@ -194,9 +200,11 @@ TERMS = np.int64(0)
 OUTWARD = np.int64(1)
 INWARD = np.int64(2)
 LINEARISED = np.int64(3)
+APPLY = np.int64(4)  # what surrounds a block and acts on it: see `surroundings`
+APPLY_SLOPES = np.int64(5)  # and its derivatives
 ACT = 0  # of interactions: their wrenches
 STORED = 1  # and their energy
-STAGE_COLUMNS = 4
+STAGE_COLUMNS = 6
 
 # -- whether what a pass begins with is known
 UNKNOWN = np.int64(0)

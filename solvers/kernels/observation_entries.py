@@ -6,7 +6,7 @@ import numpy as np
 
 from titop.solvers.kernels.inverse import outward_motions
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, OUTWARD, WRONG_SIZE
+from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, WRONG_SIZE
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.whole import status_of_slopes
@@ -16,7 +16,7 @@ from titop.solvers.native.signatures import CUBE, FLOATS, INTS
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE, stages=(OUTWARD,))
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE)
 def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
     """The regressors (batch, 10 a body, nv) of the bodies whose elements stand in `bodies` (1, count), at stacked states."""
     nv, count = ints[0, NV], bodies.shape[1]

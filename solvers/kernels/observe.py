@@ -128,11 +128,16 @@ def _own_energy(ints, law, i, v, twist):
 
 @helper
 def mass_and_moment(ints, floats, law, i):
-    """Return mass (kg) and first moment (kg m) of element i's block, in its frame."""
+    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.surroundings`."""
     if ints[i, LAW] < 0:
         return floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
-    o, size = ints[i, LAW], 6 + ints[i, OWN]
-    return law[0, o], law[0, o + 5 * size + 1], law[0, o + 3 * size + 2], law[0, o + 4 * size]
+    o, n = ints[i, LAW], 6 + ints[i, OWN]
+    return (
+        (law[0, o] + law[0, o + n + 1] + law[0, o + 2 * n + 2]) / 3.0,
+        0.5 * (law[0, o + 5 * n + 1] - law[0, o + 4 * n + 2]),
+        0.5 * (law[0, o + 3 * n + 2] - law[0, o + 5 * n]),
+        0.5 * (law[0, o + 4 * n] - law[0, o + 3 * n + 1]),
+    )
 
 
 @helper

@@ -257,7 +257,12 @@ def _pack_body(sources, i, params, frames, floats):
 
 @helper
 def _pack_spring(ints, sources, row, params, floats):
-    """Write stiffness, damping, friction, stops and rest; return how many frictions and stops are unusable."""
+    """Write stiffness, damping, friction, stops and rest; return how many frictions and stops are unusable.
+
+    Limits of bodies' own coordinates have stops alone.
+    """
+    if sources[row, SPRING_K] < 0:
+        return _pack_stop(sources, row, params, floats)
     n, entry, bad = ints[row, SIZE], 0, 0
     for i in range(n):
         for j in range(i, n):

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
@@ -25,20 +23,14 @@ class Pair(NamedTuple):
         not among the arguments.
     mixed : Kernel
         For all: it is True.
-    stages : tuple of int64
-        Columns of the stages of blocks that it calls beside ``terms``.
     """
 
     rigid: Kernel
     mixed: Kernel
-    stages: tuple[np.int64, ...]
 
 
-def pair(*arguments: Type, result: Type = INTEGER, stages: tuple[np.int64, ...] = ()) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`.
-
-    It may call ``terms`` of blocks, and those other `stages` that are given.
-    """
+def pair(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Pair]:
+    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`."""
 
     def decorate(function: Callable[..., Any]) -> Pair:
         names = function.__code__.co_varnames
@@ -50,6 +42,6 @@ def pair(*arguments: Type, result: Type = INTEGER, stages: tuple[np.int64, ...] 
             types = (kind._replace(given=False) if at in left_out else kind for at, kind in zip(names, arguments, strict=False))
             return Kernel(kind, Signature(tuple(types), result))
 
-        return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True), stages)
+        return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True))
 
     return decorate

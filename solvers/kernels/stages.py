@@ -18,6 +18,13 @@ new kind, and kinds mix in one system. What they write and read stands in the re
 All take the same integers (see `Call`) and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
 that has none of its own gets them from its ``terms`` (see `compiled_laws`).
 
+Blocks on which something acts, given the pose of their parent port (rotation 9, position 3) and gravity, have as well
+
+``apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts)``
+    writes what acts on the block (6 + n), as much of it as `applying` says (see `layout`).
+``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
+    writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
+
 Interactions have two stages of their own, for the motion of their ports and the wrenches on them (see `layout`):
 
 ``act(count, numbers, motion, wrenches)``

@@ -12,6 +12,7 @@ from titop.solvers.kernels.layout import (
     FULL_B,
     FULL_COLUMNS,
     FULL_D,
+    FULL_TURNED,
     INERTIAL_LOADS,
     MOMENTUM,
     STIRRED,
@@ -92,10 +93,7 @@ def stirred_by(law, sums, i, x, y):
 def stirring_of(sums, i, s):
     """Return ``B^T s`` of the subtree of row i."""
     sx, sy, sz = rigid_stirring(sums, i, s)
-    total = (0.0, 0.0, 0.0, sx, sy, sz)
-    for r in range(6):
-        total = plus(total, scaled(entry_of(s, r), six(sums, i, FULL_B + 6 * r)))
-    return total
+    return plus((0.0, 0.0, 0.0, sx, sy, sz), transposed_times(sums, i, FULL_B, s))
 
 
 @helper
@@ -104,21 +102,33 @@ def add_sums(ints, law, i, p, sums):
     for c in range(WRENCH, TURNED if ints[0, INERTIAL_LOADS] == 0 else SUM_COLUMNS):
         sums[p, c] += sums[i, c]
     if law is not None:
-        for c in range(FULL_D, FULL_COLUMNS):
+        for c in range(FULL_D, full_end(ints)):
             sums[p, c] += sums[i, c]
 
 
 @helper
-def holding(sums, i, s):
-    """Return ``-[[0, [f]], [0, [t] + [r][f]]] s`` for the inertial loads on the subtree."""
+def full_end(ints):
+    """Return where the columns end that systems with general blocks use: only loads that depend on poses need the last."""
+    return FULL_TURNED if ints[0, INERTIAL_LOADS] == 0 else FULL_COLUMNS
+
+
+@helper
+def holding(law, sums, i, s):
+    """Return the change of the subtree's wrench with a displacement s.
+
+    It is ``-[[0, [f]], [0, [t] + [r][f]]] s`` for the inertial loads; what surrounds general blocks gives a full matrix.
+    """
     x, y, z = cross(sums[i, TURNED], sums[i, TURNED + 1], sums[i, TURNED + 2], s[3], s[4], s[5])
     tx, ty, tz = rotate(sums, i, TURNED + 3, s[3], s[4], s[5])
-    return -x, -y, -z, -tx, -ty, -tz
+    result = (-x, -y, -z, -tx, -ty, -tz)
+    if law is not None:
+        result = plus(result, full_times(sums, i, FULL_TURNED, s))
+    return result
 
 
 @helper
 def held(sums, i, s):
-    """Return the angular part of the transposed of `holding`."""
+    """Return the angular part of the inertial loads' transposed part of `holding`; the linear part is zero."""
     x, y, z = cross(sums[i, TURNED], sums[i, TURNED + 1], sums[i, TURNED + 2], s[0], s[1], s[2])
     m = matrix_of(sums, i, TURNED + 3)
     return (
@@ -126,6 +136,22 @@ def held(sums, i, s):
         y - (m[1] * s[3] + m[4] * s[4] + m[7] * s[5]),
         z - (m[2] * s[3] + m[5] * s[4] + m[8] * s[5]),
     )
+
+
+@helper
+def all_held(sums, i, s):
+    """Return the transposed of `holding`."""
+    hx, hy, hz = held(sums, i, s)
+    return plus((0.0, 0.0, 0.0, hx, hy, hz), transposed_times(sums, i, FULL_TURNED, s))
+
+
+@helper
+def transposed_times(sums, i, o, s):
+    """Return the product of the transposed of the 6x6 matrix at ``sums[i, o]`` and s."""
+    total = scaled(s[0], six(sums, i, o))
+    for r in range(1, 6):
+        total = plus(total, scaled(entry_of(s, r), six(sums, i, o + 6 * r)))
+    return total
 
 
 @helper

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.law import Law, LawTerms
+from titop.solvers.kernels.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
 from titop.solvers.kernels.records import bias_at, port_at
@@ -19,10 +20,21 @@ from titop.solvers.native.kernel import AllocatingHelper
 @functools.cache
 def stages_of(law: Law) -> CompiledLaw:
     """Return the stages of a law; their machine code is kept under a hash of the function and of all that it calls."""
+    return CompiledLaw(_unique_name(law.function), AllocatingHelper(_writing(AllocatingHelper(law.function))))
+
+
+@functools.cache
+def surroundings_of(law: Law) -> CompiledSurroundings:
+    """Return the stages of what a law says acts on its block; kept likewise."""
+    assert law.applied is not None
+    return CompiledSurroundings(_unique_name(law.applied), AllocatingHelper(law.applied))
+
+
+def _unique_name(function: Any) -> str:
+    """Return a name for a function's stages, with a hash of it and of all that it calls."""
     digest = hashlib.sha256()
-    _feed(digest, law.function, set())
-    name = f"law_{law.function.__name__}_{digest.hexdigest()[:16]}"
-    return CompiledLaw(name, AllocatingHelper(_writing(AllocatingHelper(law.function))))
+    _feed(digest, function, set())
+    return f"law_{function.__name__}_{digest.hexdigest()[:16]}"
 
 
 def _feed(digest: Any, thing: Any, seen: set[int]) -> None:

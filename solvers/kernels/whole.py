@@ -9,10 +9,22 @@ from titop.solvers.kernels.forward import inward_elimination, outward_accelerati
 from titop.solvers.kernels.interactions import apply_interactions, write_interactions
 from titop.solvers.kernels.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.kinematics import outward_twists, start
-from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK, UNKNOWN
+from titop.solvers.kernels.layout import (
+    APPLYING,
+    ELEMENTS,
+    INERTIAL_LOADS,
+    INTERACTIONS,
+    LOADS,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    UNKNOWN,
+)
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
 from titop.solvers.kernels.port_wrenches import apply_to_ports
+from titop.solvers.kernels.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
 from titop.solvers.native.kernel import helper
 
 
@@ -78,22 +90,24 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
         return status
     if law is not None:
         if known == UNKNOWN:
-            status = find_interactions(ints, floats, numbers, stages, law, v, work, world)
+            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
             if status != OK:
                 return status
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
         apply_to_ports(ints, floats, law, work, world)
+        subtract_from_wrenches(ints, law, work, tau)
     return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
 
 
 @helper
-def find_interactions(ints, floats, numbers, stages, law, v, work, world):
-    """Let all interactions write what they do, from known poses and twists; return a status."""
-    if ints[0, INTERACTIONS] == 0:
+def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
+    """Let interactions, and what surrounds the blocks, write what they do, from known poses and twists; return a status."""
+    if ints[0, INTERACTIONS] == 0 and ints[0, APPLYING] == 0:
         return OK
     world_poses(ints, law, work, world)
-    return write_interactions(ints, floats, numbers, stages, law, v, work, world)
+    status = write_interactions(ints, floats, numbers, stages, law, v, work, world)
+    return status if status != OK else write_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
 
 
 @helper
@@ -102,7 +116,7 @@ def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if law is not None:
         if status == OK:
-            status = find_interactions(ints, floats, numbers, stages, law, v, work, world)
+            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
     return status
 
 
@@ -141,6 +155,7 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
     """
     if law is not None:
         apply_wrenches(ints, floats, law, work, world, True)
+        subtract_from_laws(ints, law)
     rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, work, world, False)
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.applied import Place, is_acted_on, slopes_at
 from titop.blocks.block import PARENT_PORT, Block, complex_step
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.joint_parameters import effort_unit
@@ -117,7 +118,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     others = [None, *(port for port in node.block.ports if port not in exchanged)]
     ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
     driven = sum(push.slopes(at.q) for push in own_pushes(pushes) if push.v == node.v)
-    law = _law_slopes(node.block, *own, state, driven)
+    law = _law_slopes(node.block, *own, state, driven, reference.gravity)
     matrices = _matrices(node, state, ports, loaded, own, law, state.rotation.T @ reference.gravity)
     return named_system(matrices, *_signals(at.model, node, exchanged), name)
 
@@ -177,8 +178,8 @@ def _matrices(
     xi, twist, dq, dv, acceleration, *wrenches, da = np.split(z, edges)
     weightless = acceleration.copy()
     weightless[:3] -= skew(gravity) @ xi[3:]
-    by_q, by_v, by_twist = law_slopes
-    law = state.M @ np.vstack([weightless, da]) + by_q @ dq + by_v @ dv + by_twist @ twist
+    by_q, by_v, by_twist, by_displacement = law_slopes
+    law = state.M @ np.vstack([weightless, da]) + by_q @ dq + by_v @ dv + by_twist @ twist + by_displacement @ xi
     outputs = []
     own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
     for port in (*ports, *loaded):
@@ -202,12 +203,21 @@ def _matrices(
     return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
 
 
-def _law_slopes(block: Block, q: Array, v: Array, a: Array, state: State, driven: Any) -> tuple[Array, Array, Array]:
-    """Return the derivatives of the block's law by q, v and the parent port's twist; `driven` those of its inputs' efforts."""
+def _law_slopes(block: Block, q: Array, v: Array, a: Array, state: State, driven: Any, gravity: Array) -> list[Array]:
+    """Return the derivatives of the block's law by q, v, and the parent port's twist and displacement.
+
+    `driven` are those of its inputs' efforts. Gravity on the inertia is left out of the last.
+    """
     if block.nv:
         by_q, by_v, by_twist = block.law_slopes(q, v, state.V, np.concatenate([state.A, a]))
-        return np.vstack([by_q[:6], by_q[6:] - driven]), by_v, by_twist
-    return np.zeros((6, 0)), np.zeros((6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
+        by_q = np.vstack([by_q[:6], by_q[6:] - driven])
+    else:
+        by_q, by_v, by_twist = *np.zeros((2, 6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
+    slopes = [by_q, by_v, by_twist, np.zeros((6 + block.nv, 6))]
+    if is_acted_on(block):
+        acting = slopes_at(block, Place(q, v, state.V, state.rotation, state.position), gravity)
+        slopes = [slope - part for slope, part in zip(slopes, acting, strict=True)]
+    return slopes
 
 
 def _transport_slopes(port: Port, wrench: Array) -> Array:

@@ -117,6 +117,15 @@ class Stage(Unit):
 
     def __init__(self, name: str, function: Callable[..., Any], count: int) -> None:
         super().__init__(function, Signature((INTEGER,) * count), stage_function, name)
+        self.count = count
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it can be called without being compiled or read from the cache."""
+        return bool(self._address)
+
+    def __call__(self, *arguments: int) -> int:
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self.count)(self.address)(*arguments))
 
     @property
     def address(self) -> int:
@@ -142,14 +151,13 @@ class Feature(Stage):
 
     def __init__(self, function: Callable[..., Any], count: int) -> None:
         super().__init__(f"feature_{function.__name__}", function, count)
-        self._count = count
         self._first = Callback(self._compile_and_call, count)
         self._called = ctypes.c_int64(self._first.address)
         provide(f"titop_{self.name}", ctypes.addressof(self._called))
 
     def _compile_and_call(self, *arguments: int) -> int:
         self._called.value = self.address
-        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self._count)(self.address)(*arguments))
+        return self(*arguments)
 
     @functools.cached_property
     def _numba_type_(self) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.errors import Finding
 from titop.blocks.joint import Joint
+from titop.blocks.limits import Limits
 from titop.blocks.spatial import Array
 
 if TYPE_CHECKING:
@@ -24,13 +25,19 @@ def violations(trajectory: Trajectory) -> Iterator[Finding]:
         where = model.assembly.v_slices[block.name]
         start = model.assembly.q_slices[block.name].start
         for k, limits in enumerate(block.limits):
-            name = model.coordinate_names[where.start + k]
-            yield from _beyond(t, trajectory.q[:, start + k], limits.lower, limits.upper, f"{name} position")
-            yield from _beyond(t, trajectory.v[:, where.start + k], -limits.velocity, limits.velocity, f"{name} velocity")
-            yield from _beyond(t, trajectory.tau[:, where.start + k], -limits.effort, limits.effort, f"{name} effort")
+            yield from _beyond_limits(trajectory, limits, start + k, where.start + k)
+    for own in model.assembly.limits:
+        yield from _beyond_limits(trajectory, own.limits[0], *model.assembly.place(own.joint))
     inputs = model.inputs
     for k, name in enumerate(inputs.names):
         yield from _beyond(t, trajectory.u[:, k], inputs.lower[k], inputs.upper[k], f"{name} input")
+
+
+def _beyond_limits(trajectory: Trajectory, limits: Limits, q: int, v: int) -> Iterator[Finding]:
+    name, t = trajectory.model.coordinate_names[v], trajectory.t
+    yield from _beyond(t, trajectory.q[:, q], limits.lower, limits.upper, f"{name} position")
+    yield from _beyond(t, trajectory.v[:, v], -limits.velocity, limits.velocity, f"{name} velocity")
+    yield from _beyond(t, trajectory.tau[:, v], -limits.effort, limits.effort, f"{name} effort")
 
 
 def _beyond(t: Array, values: Array, lower: float, upper: float, what: str) -> Iterator[Finding]:

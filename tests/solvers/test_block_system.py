@@ -12,6 +12,7 @@ import titop as tt
 from tests.closed_systems import bar
 from tests.refusals import refusal
 from tests.solvers.test_derivatives import soft_system
+from tests.solvers.test_surroundings import hung
 from tests.systems import random_body
 
 Array = NDArray[np.complex128]
@@ -67,7 +68,7 @@ def connected(model: tt.Model, point: tt.OperatingPoint, s: complex) -> Array:
     return whole[np.ix_([labels_out.index(f"{n}_tau") for n in names], [labels_in.index(f"{n}_a") for n in names])]
 
 
-@pytest.mark.parametrize("system", [chain(), soft_system()], ids=["rigid", "soft"])
+@pytest.mark.parametrize("system", [chain(), soft_system(), hung()], ids=["rigid", "soft", "wet"])
 def test_connected_blocks_are_the_linear_system(system: tt.System) -> None:
     """At a resting equilibrium away from zero, held by efforts."""
     model = system.resolve()

@@ -346,6 +346,30 @@ def test_a_panel_whose_input_matrix_loses_imaginary_parts_is_told_and_right() ->
     np.testing.assert_allclose(found, exact, rtol=1e-7, atol=1e-8 * np.abs(exact).max())  # of sixth-order differences
 
 
+def test_ranges_bind_as_those_of_actuators_do() -> None:
+    """In trims, controllers' commands, and what trajectories leave; without ranges nothing does."""
+
+    class Pulling(TendonSegment):
+        input_ranges = ((0.0, 2.0), (0.0, 0.5))
+
+    m, free = arm(segment=Pulling).resolve(), arm().resolve()
+    where = m.input_names.index("soft.front")
+    assert (m.inputs.lower[where], m.inputs.upper[where]) == (0.0, 2.0)
+    assert np.isinf(free.inputs.upper[where])
+    still = {"q": m.neutral(), "unknowns": ["soft.front", "shoulder.tau", "elbow.tau", *(f"boom.mode{k}.tau" for k in (1, 2))]}
+    assert tt.trim(free, **still).u[where] < 0.0
+    with pytest.raises(tt.ConvergenceError, match=r"soft\.front at a bound"):
+        tt.trim(m, **still)
+    q, v, _ = state(m)
+    trajectory = tt.simulate(m, [0, 0.01], q, v, u={"soft.front": 3.0, "soft.back": 0.4})
+    assert [finding.where for finding in trajectory.violations()] == ["soft.front input"]
+    gain = control.ss([], [], [], [[1e4]], inputs=["elbow_q"], outputs=["soft_front"])
+    loop = {"controller": gain, "sample_time": 0.01, "reference": {"elbow.q": 100.0}}
+    for model, largest in ((m, 2.0), (free, np.inf)):
+        u = tt.simulate(model, [0, 0.02], q, v, **loop).u[:, where]
+        assert np.abs(u).max() == largest if largest == 2.0 else np.abs(u).max() > 1e4
+
+
 def faulty(**fields: Any) -> tt.System:
     s = tt.System("rig")
     base = fields.pop("base", ConstantCurvatureSegment)
@@ -369,6 +393,18 @@ def faulty(**fields: Any) -> tt.System:
             "bad-units",
             "soft.input_units",
             "1 units, or none",
+        ),
+        (
+            {"inputs": ("x",), "input_ranges": (0.0, 1.0), "input_matrix": lambda self, q: np.ones((1, 1))},
+            "bad-range",
+            "soft.input_ranges",
+            "1 pairs of numbers, or none",
+        ),
+        (
+            {"inputs": ("x",), "input_ranges": ((1.0, 0.0),), "input_matrix": lambda self, q: np.ones((1, 1))},
+            "bad-range",
+            "soft.input_ranges",
+            "lower <= upper",
         ),
     ],
 )
