@@ -10,15 +10,15 @@ Read in this order:
 - `pack`: from parameters to the table of floats;
 - `algebra`: spatial algebra on scalars;
 - `joints`: pose and motion of the elementary joints;
-- `general`: blocks with own coordinates, given by their law as arrays; `stages`: the seam, how passes call what computes these
-  laws; `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
-  those of users; `surroundings`: how passes ask what acts on a block, `applied_laws` users' answers as stages;
-  `interaction_kinds`: what acts between ports as stages;
+- `general`: blocks with own coordinates, known by their records (`records`: where things stand in these); `stages`: the seam,
+  how passes call what writes records; `compiled_laws`: laws as stages, `term_stages`: inverse dynamics from a law's terms,
+  `modal`, `modal_stages`: the law and the stages of flexible bodies, `user_laws` those of users; `surroundings`: how passes ask
+  what acts on a block, `applied_laws`: users' answers as stages; `interaction_kinds`: what acts between ports as stages;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts
   (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`, `interactions`: what acts between
-  ports;
+  ports; `port_wrenches`: loads and interactions on general blocks in inverse dynamics;
 - `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
   dynamics with rigid closures;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;

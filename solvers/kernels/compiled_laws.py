@@ -126,6 +126,7 @@ def _column(t, o, n, j):
 
 @helper
 def put_column(t, o, n, j, x):
+    """Write column j of the 6 x n matrix at ``t[0, o]``."""
     for r in range(6):
         t[0, o + r * n + j] = x[r]
 
