@@ -50,6 +50,19 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     return array
 
 
+def is_world(frame: Any) -> bool:
+    """Tell whether components are asked for in inertial axes, not in those of a port.
+
+    Raises
+    ------
+    ModelError
+        If `frame` is neither.
+    """
+    if frame not in ("port", "world"):
+        raise ModelError(Finding("bad-frame", "frame", frame, "port or world", "choose one of the two"))
+    return bool(frame == "world")
+
+
 def is_ready(value: Any, length: int) -> bool:
     """Whether a value is a finite array that the kernels take as it is: most are, and integrators ask often."""
     return (

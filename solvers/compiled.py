@@ -8,31 +8,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.applied import gravity_energy, has_weight, is_acted_on, weight_energy
-from titop.blocks.block import acceleration_bias
-from titop.blocks.inertial_parameters import NAMES
-from titop.blocks.spatial import Array, twist_transport
-from titop.blocks.surroundings import mass_and_moment
+from titop.blocks.spatial import Array
 from titop.solvers.acting import Acting
 from titop.solvers.arguments import check_stacks, store
+from titop.solvers.compiled_observations import CompiledObservations
 from titop.solvers.compiled_prepared import CompiledDynamics
-from titop.solvers.compiled_slopes import CompiledSlopes
-from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Place, Push, own_efforts
-from titop.solvers.kernels import closure_entries, entries, layout, observation_entries
+from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
-from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import BOUND, MOST_VARIANTS, real
 from titop.solvers.prepared import PreparedDynamics
 
 #: Attributes that keep compiled functions.
-_FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_loaded_variants")
+_FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_at_ports", "_loaded_variants")
 
 
-class CompiledModel(CompiledSlopes):
+class CompiledModel(CompiledObservations):
     """A model resolved by compiled kernels; see `Model` for its functions."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -56,10 +50,6 @@ class CompiledModel(CompiledSlopes):
         """Return compiled forward dynamics in which `rank` constraints act."""
         kernel = self._kernel(closure_entries.constrained_forward).compiled
         return partial(kernel, self._constraint_tables[1], self._loops(rank, held), *self._arrays)
-
-    @cached_property
-    def _inverse(self) -> Any:
-        return self._bound(entries.inverse_dynamics)
 
     def forward_dynamics(
         self,
@@ -269,180 +259,3 @@ class CompiledModel(CompiledSlopes):
         a, tau = a.astype(float), tau.astype(float) + driven
         self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
         return a, tau - driven
-
-    # -- the model's other functions -----------------------------------------------------------------------------------
-
-    @cached_property
-    def _mass(self) -> Any:
-        return self._bound(entries.whole_mass_matrix)
-
-    def mass_matrix(self, q: Any) -> Array:
-        matrix = np.empty((self.nv, self.nv))
-        try:
-            if self._mass(q, matrix) == layout.OK:
-                return matrix
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        self.raise_for(self._mass(real(self._read_q(q), "q"), matrix))
-        return matrix
-
-    def nonlinear_effects(self, q: Any, v: Any) -> Array:
-        tau = np.empty(self.nv)
-        try:
-            if self._bare._inverse(q, v, self._nothing, tau) == layout.OK:
-                return tau
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        return super().nonlinear_effects(q, v)
-
-    def gravity_effects(self, q: Any) -> Array:
-        tau = np.empty(self.nv)
-        try:
-            if self._bare._inverse(q, self._nothing, self._nothing, tau) == layout.OK:
-                return tau
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        return super().gravity_effects(q)
-
-    @cached_property
-    def _nothing(self) -> Array:
-        """Zeros (nv), which nobody writes to."""
-        return np.zeros(self.nv)
-
-    def coriolis_matrix(self, q: Any, v: Any) -> Array:
-        q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        slopes = np.empty((3, self.nv, self.nv))
-        self.raise_for(self._bare._inverse_slopes(self._tables.paths, q, v, self._nothing, slopes))
-        return 0.5 * (slopes[1] + slopes[2] @ self._bracket(v))
-
-    @cached_property
-    def _regressor(self) -> Any:
-        elements = np.array([[self._tables.elements[body] for body in self.inertial_bodies]], dtype=np.int64).reshape(1, -1)
-        return partial(self._bound(observation_entries.regressor), elements, self._frames)
-
-    def regressor(self, q: Any, v: Any, a: Any) -> Array:
-        result = np.empty((1, len(NAMES) * len(self.inertial_bodies), self.nv))
-        try:
-            if self._regressor(q[None], v[None], a[None], result) == layout.OK:
-                return result[0].T
-        except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
-            pass
-        raise_pending()
-        return super().regressor(q, v, a)
-
-    def _regressors(self, q: Array, v: Array, a: Array) -> Array:
-        result = np.empty((len(q), len(NAMES) * len(self.inertial_bodies), self.nv))
-        self.raise_for(self._regressor(real(q, "q"), real(v, "v"), real(a, "a"), result))
-        return result.transpose(0, 2, 1)
-
-    def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
-        tau = np.empty(self.nv)
-        self.raise_for(self._bare._inverse(real(q, "q"), real(v, "v"), self._nothing, tau))
-        return tau
-
-    def _own_passive_efforts(self, q: Array, v: Array) -> Array:
-        q, v = real(q, "q"), real(v, "v")
-        gyroscopic, tau = np.zeros(self.nv), np.zeros(self.nv)
-        entries.passive_efforts(self._ints, self._floats, q, v, tau)
-        entries.passive_efforts(self._bare._ints, self._floats, q, v, gyroscopic)
-        tau -= gyroscopic
-        for general in self._tables.general:
-            tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
-        return tau
-
-    def _applied_efforts(self, q: Array, v: Array) -> Array:
-        efforts = np.zeros(self.nv)
-        acted_on = [general for general in self._tables.general if is_acted_on(general.block)]
-        if not acted_on:
-            return efforts
-        q, v = real(q, "q"), real(v, "v")
-        law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
-        world = self._observe(q, v)[2]
-        for general in acted_on:
-            at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
-            own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
-            jacobian = np.zeros((6, self.nv))
-            entries.jacobian(self._ints, self._floats, law, work, general.element, jacobian)
-            efforts += jacobian.T @ own[:6]
-            efforts[general.v] += own[6:]
-        return efforts
-
-    def jacobian(self, port: str, q: Any) -> Array:
-        port, q = self._read_port(port), real(self._read_q(q), "q")
-        law, work = self._bare._outward(q, np.zeros(self.nv), layout.INVERSE_COLUMNS)
-        block, _ = self.ports[port]
-        at_element = np.zeros((6, self.nv))
-        entries.jacobian(self._ints, self._floats, law, work, self._tables.elements[block], at_element)
-        rotation, position, subspace, where = self._port_in_element(port, q)
-        result = twist_transport(rotation, position) @ at_element
-        result[:, where] += subspace
-        return result
-
-    def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-        child = self._connections[joint].child
-        _, _, work = self._pushed(pushes)._inverse_work(q, v, a)
-        wrench = work[self._tables.carriers[child.block.name], layout.BIAS : layout.BIAS + 6]
-        rotation, position, *_ = self._port_in_element(str(child) if child.name in child.block.ports else child.block.name, q)
-        force = rotation.T @ wrench[:3]
-        return np.concatenate([force, rotation.T @ (wrench[3:] - np.cross(position, wrench[:3]))])
-
-    def energy(self, q: Any, v: Any) -> Energy:
-        q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        observed, _, world = self._observe(q, v)
-        kinetic, gravity, elastic = observed[:3].tolist()
-        for general in self._tables.general:
-            block, at = general.block, world[general.element]
-            place = q[general.q], at[:9].reshape(3, 3), at[9:]
-            elastic += float(block.elastic_energy(place[0]) + block.applied_energy(*place))
-            if has_weight(block):
-                inertial = gravity_energy(*mass_and_moment(block.mass_matrix(place[0])), *place[1:], self.gravity)
-                gravity += float(weight_energy(block, *place, self.gravity) - inertial)
-        return Energy(kinetic + self._armature_energy(v), gravity, elastic)
-
-    def momentum(self, q: Any, v: Any) -> Array:
-        return self._observe(real(self._read_q(q), "q"), real(self._read_v("v", v), "v"))[0][3:9]
-
-    def center_of_mass(self, q: Any) -> Array:
-        moment = self._observe(real(self._read_q(q), "q"), np.zeros(self.nv))[0][9:]
-        return self._center(moment[:3], moment[3])
-
-    def _observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Return energies (3), momentum (6), first moment and mass (4); work rows with twists; the poses of all elements."""
-        law, work = self._bare._outward(q, v, layout.INVERSE_COLUMNS)
-        result, world = np.zeros(13), np.empty((len(work), 12))
-        entries.energy_momentum(*self._all_tables, law, q, v, work, world, result)
-        return result, work, world
-
-    def _armature_energy(self, v: Array) -> float:
-        total = 0.0
-        for element in range(1, len(self._tables.constants)):
-            drives = self._floats[element, layout.ARMATURE : layout.ARMATURE + 6]
-            if drives.any():
-                rates = v[self._ints[element, layout.V] :][:6]
-                total += 0.5 * float(drives[: len(rates)] @ rates**2)
-        return total
-
-    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
-        q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-        _, law, work = self._bare._inverse_work(q, v, a)
-        block, name = self.ports[port]
-        element = self._tables.elements[block]
-        world = np.empty((len(work), 12))
-        entries.energy_momentum(*self._bare._all_tables, law, q, v, work, world, np.zeros(13))
-        base, origin = world[element, :9].reshape(3, 3), world[element, 9:]
-        twist, acceleration = work[element, layout.TWIST : layout.TWIST + 6], work[element, layout.ACC : layout.ACC + 6]
-        rotation, position, subspace, where = self._port_in_element(port, q)
-        onto = twist_transport(rotation, position)
-        gamma = np.zeros(6)
-        if port not in self._tables.port_rows and name in (general := self._general_block(block)).ports:
-            gamma = acceleration_bias(general.block, name, q[general.q], v[general.v], twist)
-        return PortMotion(
-            base @ rotation,
-            origin + base @ position,
-            onto @ twist + subspace @ v[where],
-            onto @ acceleration + subspace @ a[where] + gamma,
-        )

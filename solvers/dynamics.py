@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.closure import relative_pose
-from titop.blocks.spatial import Array
+from titop.blocks.spatial import Array, cross
 from titop.graph.system import Loop
-from titop.solvers.arguments import coordinate_mask, read_wrenches
+from titop.solvers.arguments import coordinate_mask, is_world, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.inputs import Inputs, Place, PortPush, Push
@@ -297,6 +297,47 @@ class Dynamics(ClosedLoops, ABC):
         motion = self.port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
         return motion.rotation, motion.position
 
+    def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
+        """Return the twist (6) of a port: velocity of its origin and angular velocity, in the axes that `jacobian` knows."""
+        motion = self._motion_at(port, q, v, self._still)
+        return _turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
+
+    def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
+        """Return the acceleration (6) of a port, without gravity's.
+
+        Parameters
+        ----------
+        port : str
+        q, v, a : array_like (nq,), (nv,), (nv,)
+        frame : {"port", "world"}
+            The axes, as for `jacobian`.
+        classical : bool
+            Whether the linear part is the acceleration of the port's origin; or else that of the spatial acceleration, the
+            derivative of the twist in the port's frame.
+
+        Raises
+        ------
+        ModelError
+            For unusable states, unknown ports and other frames.
+        """
+        motion = self._motion_at(port, q, v, self._read_v("a", a))
+        acceleration = motion.acceleration + np.concatenate([motion.rotation.T @ self.gravity, np.zeros(3)])
+        if classical:
+            acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
+        return _turned(motion.rotation, acceleration) if is_world(frame) else acceleration
+
+    def jacobian_bias(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
+        """Return ``dJ/dt v`` (6) of `jacobian`: its derivative by time in the same axes, which move with the port or do not."""
+        return self.acceleration(port, q, v, self._still, frame, classical=is_world(frame))
+
+    def _motion_at(self, port: str, q: Any, v: Any, a: Array) -> PortMotion:
+        return self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), a)
+
+    @cached_property
+    def _still(self) -> Array:
+        """Zeros (nv), which nobody writes to."""
+        return np.zeros(self.nv)
+
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
         return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
 
@@ -353,8 +394,21 @@ class Dynamics(ClosedLoops, ABC):
         """Return pose, twist and acceleration of a port."""
 
     @abstractmethod
-    def jacobian(self, port: str, q: Any) -> Array:
-        """Return the 6 x nv matrix that maps v to the port's twist, in the port's frame."""
+    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
+        """Return the 6 x nv matrix that maps v to the twist of a port, linear part first.
+
+        Parameters
+        ----------
+        port : str
+        q : array_like (nq,)
+        frame : {"port", "world"}
+            Whether velocity and angular velocity of the port's origin come in the axes of the port or of the inertial frame.
+
+        Raises
+        ------
+        ModelError
+            For unusable states, unknown ports and other frames.
+        """
 
     @property
     @abstractmethod
@@ -364,3 +418,8 @@ class Dynamics(ClosedLoops, ABC):
     @abstractmethod
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return every number of every block by dotted name, with its unit."""
+
+
+def _turned(rotation: Array, x: Array) -> Array:
+    """Return the two halves of a dual vector turned."""
+    return np.concatenate([rotation @ x[:3], rotation @ x[3:]])

@@ -39,11 +39,11 @@ from titop.solvers.native.signatures import RAISED
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
 
 #: Attributes that keep compiled functions with the system's tables ...
-BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised", "_regressor")
+BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised", "_regressor", "_observables")
 #: ... and what else is found from tables and parameters.
 _DERIVED = (
     *BOUND,
-    *("_bare", "_open", "_loaded_variants", "_acting"),
+    *("_bare", "_open", "_loaded_variants", "_acting", "_at_ports"),
     *("_group_springs", "_all_compiled_slopes", "_current_assembly", "_inertial_slopes", "interactions"),
 )
 
@@ -315,6 +315,16 @@ class PackedModel(Model):
             return np.eye(3), np.zeros(3), np.zeros((6, general.block.nv)), general.v
         own = q[general.q]
         return *general.block.pose(name, own), general.block.motion_subspace(name, own), general.v
+
+    def _port_place(self, port: str) -> tuple[int, int, Array]:
+        """Return a port's element, and its place in ``law`` (-1 without) or else its pose (12) in the element."""
+        block, name = self.ports[port]
+        element = self._tables.elements[block]
+        if port in self._tables.port_rows:
+            return element, -1, self._ports[self._tables.port_rows[port]].copy()
+        ports = self._general_block(block).ports
+        place = int(ports[name]) if name in ports else -1
+        return element, place, np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
     def _general_block(self, name: str) -> GeneralBlock:
         return next(general for general in self._tables.general if general.block.name == name)

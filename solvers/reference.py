@@ -31,7 +31,7 @@ from titop.blocks.surroundings import mass_and_moment
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
 from titop.graph.system import Connection
-from titop.solvers.arguments import check_stacks, overflow, store
+from titop.solvers.arguments import check_stacks, is_world, overflow, store
 from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push, own_efforts, port_pushes
@@ -379,11 +379,11 @@ class ReferenceModel(SteppedSlopes):
             self._complete(states, rest, unit.astype(efforts.dtype), column, imposed, np.zeros(3))
         return (efforts[1:] - efforts[0]).T
 
-    def jacobian(self, port: str, q: Any) -> Array:
+    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
         port, q = self._read_port(port), self._read_q(q)
         states = self._resting_states(q, np.ones(self.nv, dtype=bool))
-        block, name = self.ports[port]
-        return self._port_jacobian(states, self._element_jacobians(states), q, block, name)
+        jacobian = self._port_jacobian(states, self._element_jacobians(states), q, *self.ports[port])
+        return np.kron(np.eye(2), self.pose(port, q)[0]) @ jacobian if is_world(frame) else jacobian
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         _, _, states = self.resolve(q, v, a, np.zeros(self.nv), np.ones(self.nv, dtype=bool), pushes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
-from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
@@ -25,11 +24,9 @@ from titop.solvers.kernels.layout import (
     OK,
     WRONG_SIZE,
 )
-from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, element_jacobian, world_poses
 from titop.solvers.kernels.pack import pack_tables
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.passive import add_passive_efforts
-from titop.solvers.kernels.springs import add_elastic_energy
 from titop.solvers.kernels.whole import (
     eliminate,
     forward_whole,
@@ -42,7 +39,7 @@ from titop.solvers.kernels.whole import (
     world_rows,
 )
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTS, MASK, NOTHING, REAL, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
@@ -188,25 +185,6 @@ def mass_matrix(ints, floats, law, work, matrix):
 def passive_efforts(ints, floats, q, v, tau):
     """Add springs, dampers, stops and armatures' gyroscopic efforts to `tau`."""
     add_passive_efforts(ints, floats, q, v, tau)
-
-
-@entry(INTS, FLOATS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR, result=NOTHING)
-def energy_momentum(ints, floats, numbers, stages, law, q, v, work, world, result):
-    """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
-    world_poses(ints, law, work, world)
-    add_energy(ints, floats, law, v, work, world, result)
-    add_elastic_energy(ints, floats, q, result[2:3])
-    result[2] += stored_energy(ints, floats, numbers, stages, law, world)
-    add_momentum(ints, floats, law, v, work, world, result[3:9])
-    add_mass(ints, floats, law, world, result[9:13])
-
-
-@entry(INTS, FLOATS, FLOATS, FLOATS, INTEGER, FLOATS, result=NOTHING)
-def jacobian(ints, floats, law, work, element, result):
-    """The Jacobian (6 x nv) of an element's twist, in its frame, into `result`, which is zero before."""
-    pose = np.zeros((1, 12))
-    pose[0, 0] = pose[0, 4] = pose[0, 8] = 1.0
-    element_jacobian(ints, floats, law, work, element, pose, result)
 
 
 @entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS)

@@ -27,7 +27,13 @@ from titop.solvers.native.kernel import helper
 @helper
 def subspace_column(ints, law, i, p, j):
     """Return column j of S at the port of general block p that carries element (or load) i."""
-    n, s = ints[p, OWN], ints[i, PORT] + PORT_S + j
+    return port_column(law, ints[i, PORT], ints[p, OWN], j)
+
+
+@helper
+def port_column(law, o, n, j):
+    """Return column j of S at the port at ``law[0, o]`` of a block with n own coordinates."""
+    s = o + PORT_S + j
     return law[0, s], law[0, s + n], law[0, s + 2 * n], law[0, s + 3 * n], law[0, s + 4 * n], law[0, s + 5 * n]
 
 

@@ -45,11 +45,7 @@ def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
                 status = place_and_move(ints, floats, law, i, q, v, work)
                 if status != OK:
                     return status
-        k, twist = ints[i, V], six(work, i, TWIST)
-        motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
-        carried = plus(transport(work, i, R, motion), coriolis(ints, floats, i, twist, v, k))
-        acceleration = move(ints, floats, i, carried, a, k)
-        put_six(work, i, ACC, acceleration)
+        acceleration = accelerate(ints, floats, law, i, v, a, work)
         if law is not None:
             if ints[i, LAW] >= 0:
                 status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, OUTWARD)
@@ -57,8 +53,20 @@ def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
                     return status
                 _without_wrenches(ints, law, i, work)
                 continue
-        put_six(work, i, BIAS, plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, twist)))
+        put_six(
+            work, i, BIAS, plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, six(work, i, TWIST)))
+        )
     return OK
+
+
+@helper
+def accelerate(ints, floats, law, i, v, a, work):
+    """Write and return element i's acceleration less gravity's, at its known twist."""
+    motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
+    carried = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V]))
+    acceleration = move(ints, floats, i, carried, a, ints[i, V])
+    put_six(work, i, ACC, acceleration)
+    return acceleration
 
 
 @helper

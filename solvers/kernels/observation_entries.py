@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.inverse import outward_motions
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, WRONG_SIZE
+from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, world_poses
 from titop.solvers.kernels.pair import pair
+from titop.solvers.kernels.port_motion import move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
-from titop.solvers.kernels.whole import status_of_slopes
-from titop.solvers.native.signatures import CUBE, FLOATS, INTS
+from titop.solvers.kernels.springs import add_elastic_energy
+from titop.solvers.kernels.whole import sizes_fit, status_of, status_of_rows, status_of_slopes
+from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -39,3 +43,70 @@ def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
             part = result[row, NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
             write_body_regressor(ints, floats, law, work, bodies[0, k], frames, pose, wrenches, part)
     return status_of_slopes(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, FLOATS)
+def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
+    """Rotation (9) and position (3) of a port into `pose` (1, 12).
+
+    `port` is its place in ``law``, or -1 for a port whose pose in its element is `frame` (12).
+    """
+    if q.size != ints[0, NQ] or pose.size != 12:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    pose[0, :] = frame
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, None)
+    return status if status != OK else status_of(pose[0])
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, FLOATS)
+def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world, q, jacobian):
+    """Jacobian (6 x nv) of a port's twist, in its frame, or in inertial axes if it is asked for `in_world`."""
+    if q.size != ints[0, NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, NV]:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    pose = np.empty((1, 12))
+    pose[0, :] = frame
+    jacobian[:] = 0.0
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, jacobian)
+    if status == OK and in_world:
+        turn_columns(pose, jacobian)
+    return status if status != OK else min(status_of(pose[0]), status_of_rows(jacobian))
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, motion):
+    """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
+    if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
+    if status != OK:
+        return status
+    pose = np.empty((1, 12))
+    pose[0, :] = frame
+    write_port_motion(ints, law, work, element, port, pose, motion)
+    return status_of(motion[0])
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
+def observables(ints, floats, numbers, stages, q, v, work, world, result):
+    """Energies: kinetic, of gravity and elastic (3); momentum (6); first moment and mass (4).
+
+    `work` and `world` receive twists and poses of all elements.
+    """
+    if not sizes_fit(ints, q, v, v, v) or result.size != 13:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    if status != OK:
+        return status
+    result[:] = 0.0
+    world_poses(ints, law, work, world)
+    add_energy(ints, floats, law, v, work, world, result)
+    add_elastic_energy(ints, floats, q, result[2:3])
+    if law is not None:
+        result[2] += stored_energy(ints, floats, numbers, stages, law, world)
+    add_momentum(ints, floats, law, v, work, world, result[3:9])
+    add_mass(ints, floats, law, world, result[9:13])
+    return status_of(result)

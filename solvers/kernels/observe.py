@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, rotate, six, transport
-from titop.solvers.kernels.general import subspace_column
-from titop.solvers.kernels.joints import axis, coordinates_of
+from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, rotate, six
+from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.layout import (
+    ARMATURE,
     ELEMENTS,
     GRAVITY,
     KIND,
@@ -67,13 +67,17 @@ def product(a, b):
 
 @helper
 def add_energy(ints, floats, law, v, work, world, result):
-    """Add every block's kinetic energy to ``result[0]`` and gravity energy to ``result[1]``."""
+    """Add the kinetic energy of every block and armature to ``result[0]``, gravity energy to ``result[1]``."""
     for i in range(1, ints[0, ELEMENTS]):
         twist = six(work, i, TWIST)
         momentum = block_momentum(ints, floats, law, i, v, twist)
         result[0] += 0.5 * dot(momentum, twist)
-        if ints[i, LAW] >= 0:
-            result[0] += 0.5 * _own_energy(ints, law, i, v, twist)
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                result[0] += 0.5 * _own_energy(ints, law, i, v, twist)
+        for j in range(coordinates_of(ints[i, KIND])):
+            rate = v[ints[i, V] + j]
+            result[0] += 0.5 * floats[i, ARMATURE + j] * rate * rate
         mass, x, y, z = mass_and_moment(ints, floats, law, i)
         cx, cy, cz = rotate(world, i, 0, x, y, z)
         result[1] -= floats[0, GRAVITY] * (mass * world[i, 9] + cx)
@@ -84,8 +88,14 @@ def add_energy(ints, floats, law, v, work, world, result):
 @helper
 def block_momentum(ints, floats, law, i, v, twist):
     """Return ``(M [V; v])_P`` of element i's block."""
-    if ints[i, LAW] < 0:
-        return rigid_momentum(floats, i, MASS, twist)
+    if law is not None:
+        if ints[i, LAW] >= 0:
+            return _general_momentum(ints, law, i, v, twist)
+    return rigid_momentum(floats, i, MASS, twist)
+
+
+@helper
+def _general_momentum(ints, law, i, v, twist):
     o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
     size = 6 + n
     total = (
@@ -129,15 +139,16 @@ def _own_energy(ints, law, i, v, twist):
 @helper
 def mass_and_moment(ints, floats, law, i):
     """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.surroundings`."""
-    if ints[i, LAW] < 0:
-        return floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
-    o, n = ints[i, LAW], 6 + ints[i, OWN]
-    return (
-        (law[0, o] + law[0, o + n + 1] + law[0, o + 2 * n + 2]) / 3.0,
-        0.5 * (law[0, o + 5 * n + 1] - law[0, o + 4 * n + 2]),
-        0.5 * (law[0, o + 3 * n + 2] - law[0, o + 5 * n]),
-        0.5 * (law[0, o + 4 * n] - law[0, o + 3 * n + 1]),
-    )
+    if law is not None:
+        if ints[i, LAW] >= 0:
+            o, n = ints[i, LAW], 6 + ints[i, OWN]
+            return (
+                (law[0, o] + law[0, o + n + 1] + law[0, o + 2 * n + 2]) / 3.0,
+                0.5 * (law[0, o + 5 * n + 1] - law[0, o + 4 * n + 2]),
+                0.5 * (law[0, o + 3 * n + 2] - law[0, o + 5 * n]),
+                0.5 * (law[0, o + 4 * n] - law[0, o + 3 * n + 1]),
+            )
+    return floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
 
 
 @helper
@@ -166,32 +177,6 @@ def add_mass(ints, floats, law, world, result):
         result[1] += mass * world[i, 10] + cy
         result[2] += mass * world[i, 11] + cz
         result[3] += mass
-
-
-@helper
-def element_jacobian(ints, floats, law, work, element, pose, jacobian):
-    """Write the 6 x nv Jacobian of an element's twist, walking from the element to the world.
-
-    `pose` (1, 12), the identity before, holds the pose of the element in the frame reached so far.
-    """
-    i = element
-    while i > 0:
-        for j in range(coordinates_of(ints[i, KIND])):
-            _write_column(pose, axis(ints, floats, i, j), jacobian, ints[i, V] + j)
-        prepend(work, i, R, pose)
-        p = ints[i, PARENT]
-        if ints[i, PORT] >= 0:
-            for j in range(ints[p, OWN]):
-                _write_column(pose, subspace_column(ints, law, i, p, j), jacobian, ints[p, OWN_V] + j)
-            prepend(law, 0, ints[i, PORT], pose)
-        i = p
-
-
-@helper
-def _write_column(pose, x, jacobian, k):
-    y = transport(pose, 0, 0, x)
-    for r in range(6):
-        jacobian[r, k] = y[r]
 
 
 @helper

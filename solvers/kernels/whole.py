@@ -65,12 +65,20 @@ def status_of(out):
 
 
 @helper
+def status_of_rows(matrix):
+    """Return whether all of a matrix's entries are finite, as a status."""
+    status = OK
+    for i in range(matrix.shape[0]):
+        status = min(status, status_of(matrix[i]))
+    return status
+
+
+@helper
 def status_of_slopes(slopes):
     """Return whether all of several matrices' entries are finite, as a status."""
     status = OK
     for k in range(slopes.shape[0]):
-        for i in range(slopes.shape[1]):
-            status = min(status, status_of(slopes[k, i]))
+        status = min(status, status_of_rows(slopes[k]))
     return status
 
 
