@@ -12,8 +12,9 @@ Read in this order:
 - `joints`: pose and motion of the elementary joints;
 - `general`: blocks with own coordinates, known by their records (`records`: where things stand in these); `stages`: the seam,
   how passes call what writes records; `compiled_laws`: laws as stages, `term_stages`: inverse dynamics from a law's terms,
-  `modal`, `modal_stages`: the law and the stages of flexible bodies, `user_laws` those of users; `surroundings`: how passes ask
-  what acts on a block, `applied_laws`: users' answers as stages; `interaction_kinds`: what acts between ports as stages;
+  `modal`, `modal_ports`, `modal_stages`: law, ports and stages of flexible bodies, `user_laws` those of users; `surroundings`:
+  how passes ask what acts on a block, `applied_laws`: users' answers as stages; `interaction_kinds`: what acts between ports as
+  stages;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts

@@ -78,20 +78,21 @@ def _writing(function: Any) -> Any:
     """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
 
     def write(n, ports, numbers, q, v, twist, passive, law):
-        size, h = 6 + n, bias_at(n)
-        law[0, : h + size] = 0.0
-        rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)  # allocated at once: that costs more than a small law
-        subspace, bias = n + 12 * ports, n + (12 + 6 * n) * ports
+        kind, size, h = law.dtype, 6 + n, bias_at(n)
         terms = LawTerms(
-            law[0, :h].reshape((size, size)),
-            law[0, h : h + size],
-            rest[:n],
-            rest[n : n + 9 * ports].reshape((ports, 3, 3)),
-            rest[n + 9 * ports : subspace].reshape((ports, 3)),
-            rest[subspace:bias].reshape((ports, 6, n)),
-            rest[bias:].reshape((ports, 6)),
+            np.zeros((size, size), kind),
+            np.zeros(size, kind),
+            np.zeros(n, kind),
+            np.zeros((ports, 3, 3), kind),
+            np.zeros((ports, 3), kind),
+            np.zeros((ports, 6, n), kind),
+            np.zeros((ports, 6), kind),
         )
         function(numbers[0], q, v, twist[0], terms)
+        for r in range(size):
+            for c in range(size):
+                law[0, r * size + c] = terms.inertia[r, c]
+            law[0, h + r] = terms.gyroscopic[r]
         if passive:
             for r in range(n):
                 law[0, h + 6 + r] -= terms.passive[r]
