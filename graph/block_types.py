@@ -245,7 +245,7 @@ register_block(
     "gear",
     {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": Field(NUMBER, 1.0), "offset": Field(NUMBER, 0.0)},
 )
-register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": Field(LIMITS, (Limits(),))})
+register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": LIMITS})
 register_block(
     Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
 )
