@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from titop.blocks.applied import Place, efforts_at, slopes_at
-from titop.blocks.block import Block
+from titop.blocks.block import Block, complex_step, trusted_step
 from titop.blocks.interaction import Interaction
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.solvers.kernels import layout, records, term_stages
@@ -48,6 +48,10 @@ class PythonLaw:
         acceleration = _array(call.acceleration, 6).copy()
         record = _array(call.law, records.law_size(call.n, call.ports)).copy()
         by_q, by_v, by_twist = self.block.law_slopes(q, v, twist, np.concatenate([acceleration, a]))
+        if not call.passive:
+            step = complex_step if self.block.complex_safe else trusted_step
+            by_q[6:] += self.block.slopes(lambda y: self.block.passive_efforts(y, v), q)
+            by_v[6:] += step(lambda y: self.block.passive_efforts(q, y), v)
         columns = []
         for p, name in enumerate(self.block.ports):
             port = _Port(record[records.port_at(call.n, p) :], call.n)
