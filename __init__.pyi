@@ -11,6 +11,7 @@ from .blocks.beam import Beam as Beam
 from .blocks.block import Block as Block
 from .blocks.block import PortRef as PortRef
 from .blocks.block_check import check_block as check_block
+from .blocks.cable import Cable as Cable
 from .blocks.compliant_closure import CompliantClosure as CompliantClosure
 from .blocks.contact import Contact as Contact
 from .blocks.errors import ConvergenceError as ConvergenceError

@@ -17,6 +17,8 @@ from titop.blocks.block_findings import (
     law_findings,
 )
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.interaction import Interaction, random_motion
+from titop.blocks.interaction_findings import energy_findings, interaction_findings
 from titop.blocks.spatial import Array
 
 #: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
@@ -34,6 +36,9 @@ def check_block(block: Block, seed: int = 0) -> None:
     them. Parameters must keep the
     values that they are given, and complex ones give the derivatives that differences give.
 
+    Of an interaction: whether its wrenches add up to nothing, what acts at rest follows from the stored energy, rates
+    dissipate, and inputs act linearly.
+
     Parameters
     ----------
     block : Block
@@ -50,6 +55,23 @@ def check_block(block: Block, seed: int = 0) -> None:
     >>> import titop as tt
     >>> tt.check_block(tt.Universal("elbow"))  # says nothing: all is well
     """
+    findings = list(_of_interaction(block, seed) if isinstance(block, Interaction) else _of_block(block, seed))
+    if findings:
+        raise ModelError(list({finding.where: finding for finding in findings}.values()))
+
+
+def _of_interaction(interaction: Interaction, seed: int) -> Iterator[Finding]:
+    motion = random_motion(interaction, np.random.default_rng(seed))
+    counts = len(motion.R), len(motion.q)
+    found = [finding for at in range(seed, seed + 3) for _, finding in interaction_findings(interaction, *counts, False, at)]
+    yield from found
+    if not found:
+        for at in range(seed, seed + 3):
+            yield from energy_findings(interaction, at)
+        yield from parameter_findings(interaction)
+
+
+def _of_block(block: Block, seed: int) -> Iterator[Finding]:
     if hasattr(block, "reader"):
         block.forget_steps()
     findings = list(law_findings(block))
@@ -61,8 +83,7 @@ def check_block(block: Block, seed: int = 0) -> None:
             findings += disagreements(block, seed, slopes=True)
             seed += 1
         findings += law_disagreements(block, seed)
-    if findings:
-        raise ModelError(list({finding.where: finding for finding in findings}.values()))
+    yield from findings
 
 
 def disagreements(block: Block, seed: int = 0, slopes: bool = False) -> Iterator[Finding]:

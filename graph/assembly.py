@@ -143,8 +143,8 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
 
 def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
     """Return a loop with its blocks replaced by those of the same names in `blocks`."""
-    first, second = (PortRef(blocks[ref.block.name], ref.name) for ref in (loop.first, loop.second))
-    return Loop(first, second, blocks[loop.closure.name])
+    ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
+    return Loop(ports, blocks[loop.closure.name], loop.coordinates)
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

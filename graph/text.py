@@ -30,7 +30,7 @@ def diagram(system: System) -> str:
             lines += [] if name == "world" else [name]
             lines += _branches(name, children, seen)
     closures = [
-        f"closure {loop.closure.name}: {loop.first} === {loop.second} "
+        f"closure {loop.closure.name}: {' === '.join(map(str, loop.targets))} "
         f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
         for loop in system.loops
     ]

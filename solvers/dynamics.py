@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.closure import relative_pose
+from titop.blocks.interaction import TargetMotion, motion_among
 from titop.blocks.spatial import Array
 from titop.graph.system import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes
-from titop.solvers.inputs import Inputs, Place, PortPush, Push
+from titop.solvers.inputs import Inputs, Place, PortPush, Push, acting_inputs
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import ClosedLoops
 from titop.solvers.prepared import PreparedDynamics
@@ -218,10 +218,30 @@ class Dynamics(ClosedLoops, ABC):
     def passive_efforts(self, q: Any, v: Any) -> Array:
         """Return the efforts (nv) of springs, dampers, stops, elasticity and interactions."""
         q, v = self._read_q(q), self._read_v("v", v)
-        efforts = self._own_passive_efforts(q, v)
-        for port, _, wrench in self.interaction_pushes(q, v):
-            efforts = efforts + self.jacobian(port, q).T @ wrench
-        return efforts
+        return self._own_passive_efforts(q, v) + sum(
+            (self._efforts_of(loop, q, v) for loop in self.interactions), np.zeros(self.nv)
+        )
+
+    def dissipated_power(self, q: Any, v: Any) -> float:
+        """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
+
+        With the energy of `energy` the balance closes: its rate is the power of efforts, inputs and wrenches less this power.
+        Negative where something feeds energy.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("slider")
+        >>> s.connect("world", tt.RigidBody("block", mass=2.0), joint=tt.Prismatic("rail", stiffness=5.0, damping=0.5))
+        >>> s.resolve().dissipated_power([0.3], [2.0])
+        2.0
+        """
+        q, v = self._read_q(q), self._read_v("v", v)
+        resting = np.zeros(self.nv)
+        lost = self._own_passive_efforts(q, resting) - self._own_passive_efforts(q, v)
+        for loop in self.interactions:
+            lost = lost + self._efforts_of(loop, q, resting) - self._efforts_of(loop, q, v)
+        return lost @ v
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""
@@ -290,20 +310,45 @@ class Dynamics(ClosedLoops, ABC):
         return motion.rotation, motion.position
 
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
+        motion = self.target_motion(loop, q, np.zeros(self.nv))
+        return motion.R[1], motion.r[1]
 
-    def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the relative pose of a loop's ports, and both twists."""
-        one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
-        return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
+    def target_motion(self, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
+        """Return the motion of a loop's ports and coordinates, and its inputs, none by default."""
+        motions = self.port_motions([str(ref) for ref in loop.ports], q, v, np.zeros(self.nv))
+        places = [self._assembly.place(name) for name in loop.coordinates]
+        own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
+        inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
+        poses = [(motion.rotation, motion.position) for motion in motions]
+        return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs)
 
-    def interaction_pushes(self, q: Array, v: Array) -> list[PortPush]:
-        """Return what the interactions do to their ports at a state."""
+    def interaction_pushes(self, q: Array, v: Array, inputs: Mapping[str, Array] | None = None) -> list[PortPush]:
+        """Return what the interactions do to their ports at a state, with `inputs` by their names."""
         pushes = []
         for loop in self.interactions:
-            at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
-            pushes += [PortPush(str(loop.first), False, at_1), PortPush(str(loop.second), False, at_2)]
+            wrenches, _ = loop.closure.act(self.target_motion(loop, q, v, (inputs or {}).get(loop.closure.name)))
+            pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(loop.ports, wrenches, strict=True)]
         return pushes
+
+    def _efforts_of(self, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
+        """Return the efforts (nv) of an interaction."""
+        wrenches, efforts = loop.closure.act(self.target_motion(loop, q, v, u))
+        total = np.zeros(self.nv, np.result_type(wrenches, efforts, float))
+        for ref, wrench in zip(loop.ports, wrenches, strict=True):
+            total = total + self.jacobian(str(ref), q).T @ wrench
+        for name, effort in zip(loop.coordinates, efforts, strict=True):
+            total[self._assembly.place(name)[1]] += effort
+        return total
+
+    def input_efforts(self, q: Array, pushes: Iterable[Push]) -> Any:
+        """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
+        given, resting = acting_inputs(pushes), np.zeros(self.nv)
+        total: Any = 0.0
+        for loop in self.interactions:
+            if loop.closure.name in given:
+                driven = self._efforts_of(loop, q, resting, u=given[loop.closure.name])
+                total = total + driven - self._efforts_of(loop, q, resting)
+        return total
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations of the tree, no loop closed."""
@@ -343,6 +388,10 @@ class Dynamics(ClosedLoops, ABC):
     @abstractmethod
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         """Return pose, twist and acceleration of a port."""
+
+    def port_motions(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[PortMotion]:
+        """Return the motions of several ports."""
+        return [self.port_motion(port, q, v, a) for port in ports]
 
     @abstractmethod
     def jacobian(self, port: str, q: Any) -> Array:

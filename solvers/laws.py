@@ -7,10 +7,12 @@ kind, answer through Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.block import Block, overrides_method
+from titop.blocks.cable import Cable
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.contact import Contact
 from titop.blocks.errors import Finding, ModelError
@@ -21,9 +23,9 @@ from titop.blocks.spatial import Array
 from titop.blocks.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels import interaction_kinds, layout, modal
+from titop.solvers.kernels.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.interaction_kinds import CompiledInteraction
-from titop.solvers.kernels.user_laws import stages_of
+from titop.solvers.kernels.user_laws import interaction_stages_of, stages_of
 from titop.solvers.python_law import PythonInteraction, PythonLaw
 
 #: The kinds of blocks whose laws titop has compiled.
@@ -34,6 +36,7 @@ INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
     CompliantClosure: interaction_kinds.COMPLIANT,
     SpringDamper: interaction_kinds.SPRING,
     Contact: interaction_kinds.CONTACT,
+    Cable: interaction_kinds.CABLE,
 }
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
@@ -44,6 +47,9 @@ _LEFT_TO_LAWS = (
 
 #: What its class may define beside the law, as its twins, but no subclass anew.
 _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
+
+#: What says what an interaction does.
+_ACTING = ("act", "wrenches")
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
@@ -67,30 +73,42 @@ class Stages:
         self._blocks = [general.block for general in generals]
         self._laws = [compiled_law(block) or PythonLaw(block) for block in self._blocks]
         self._slopes: list[CompiledLaw | PythonLaw] = []
-        self._interactions = [compiled_interaction(acting.block) or PythonInteraction(acting.block) for acting in interactions]
+        self._acting: list[Block] = [acting.block for acting in interactions]
+        self._python = [PythonInteraction(acting.block) for acting in interactions]
+        self._interactions = [
+            compiled_interaction(acting.block) or python for acting, python in zip(interactions, self._python, strict=True)
+        ]
         count = len(self._laws)
         self.addresses = np.zeros((count + len(self._interactions), layout.STAGE_COLUMNS), dtype=np.int64)
-        self.addresses[:count, layout.TERMS] = self._addresses("terms", self._laws)
-        for row, interaction in enumerate(self._interactions, start=count):
-            self.addresses[row, [layout.ACT, layout.STORED]] = interaction.act.address, interaction.stored.address
+        self.addresses[:count, layout.TERMS] = _addresses("terms", self._blocks, self._laws)
+        self.addresses[count:, layout.ACT] = _addresses("act", self._acting, self._interactions)
+        pairs = zip(self._interactions, self._python, strict=True)
+        stored = [law if hasattr(law, "stored") else python for law, python in pairs]
+        self.addresses[count:, layout.STORED] = _addresses("stored", self._acting, stored)
+        self._prepared = False
 
     def prepare_slopes(self) -> None:
         """Let the linearised laws be called too: compile them if need be."""
-        if not self._slopes:
+        if not self._prepared:
             pairs = list(zip(self._blocks, self._laws, strict=True))
             self._slopes = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
-            self.addresses[: len(pairs), layout.LINEAR_TERMS] = self._addresses("linear_terms", self._slopes)
+            self.addresses[: len(pairs), layout.LINEAR_TERMS] = _addresses("linear_terms", self._blocks, self._slopes)
+            slopes = _addresses("slopes", self._acting, self._interactions)
+            self.addresses[len(pairs) :, layout.ACT_SLOPES] = slopes
+            self._prepared = True
 
-    def _addresses(self, stage: str, laws: Sequence[CompiledLaw | PythonLaw]) -> list[int]:
-        found = []
-        for block, law in zip(self._blocks, laws, strict=True):
-            try:
-                found.append(getattr(law, stage).address)
-            except Exception as error:
-                if block.compiled_law is None:
-                    raise
-                raise ModelError(_not_compiled(block, error)) from error
-        return found
+
+def _addresses(stage: str, blocks: Sequence[Block], laws: Sequence[Any]) -> list[int]:
+    """Return the addresses of the stage with a name of each of the blocks' laws, compiled if need be."""
+    found = []
+    for block, law in zip(blocks, laws, strict=True):
+        try:
+            found.append(getattr(law, stage).address)
+        except Exception as error:
+            if block.compiled_law is None:
+                raise
+            raise ModelError(_not_compiled(block, error)) from error
+    return found
 
 
 def _not_compiled(block: Block, error: Exception) -> Finding:
@@ -110,24 +128,38 @@ def compiled_law(block: Block) -> CompiledLaw | None:
 
 def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
+    if interaction.compiled_law is not None:
+        return interaction_stages_of(interaction.compiled_law) if _defines_nothing_beside(interaction, _ACTING) else None
     kind = next((kind for cls, kind in INTERACTIONS.items() if isinstance(interaction, cls)), None)
     return None if kind is None or overrides(interaction) else kind
+
+
+def has_own_numbers(interaction: Interaction) -> bool:
+    """Tell whether all that an interaction does, and stores, follows from its `law_numbers` by stages of titop's own."""
+    kind = compiled_interaction(interaction)
+    return kind is not None and hasattr(kind, "stored")
 
 
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
     if any(overrides_method(block, name) for name in _LEFT_TO_LAWS):
         return False
+    return _defines_nothing_beside(block, _TWINS)
+
+
+def _defines_nothing_beside(block: Block, names: Sequence[str]) -> bool:
+    """Tell whether neither a block nor a class that derives from that with the compiled law defines any of the `names`."""
     classes = type(block).__mro__
     owner = next(k for k, cls in enumerate(classes) if "compiled_law" in vars(cls))
-    return not any(name in vars(later) for later in (block, *classes[:owner]) for name in _TWINS)
+    return not any(name in vars(later) for later in (block, *classes[:owner]) for name in names)
 
 
 def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Array:
     """Return the numbers (1, all) from which laws are computed; write where each block's are into its row of `ints`."""
     numbers, offset = [np.zeros(0)], 0
     for row, placed in enumerate(blocks):
-        own = np.asarray(placed.block.law_numbers(), dtype=float)
+        resting = np.zeros(len(placed.block.inputs) if isinstance(placed, ActingBlock) else 0)
+        own = np.concatenate([np.asarray(placed.block.law_numbers(), dtype=float), resting])
         entries = ints[placed.element]
         entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
         numbers.append(own)

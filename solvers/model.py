@@ -16,7 +16,7 @@ from titop.blocks.spatial import Array, cross
 from titop.graph.system import Loop
 from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import Push, acting_inputs
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.outputs import read_sensor, sensor_units
 
@@ -167,7 +167,8 @@ class Model(Differentiable):
     ) -> Array:
         """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame.
 
-        Of a closure, named instead of a joint, the wrench on its second port. What gears do to a joint is part of its wrench.
+        Of a closure or interaction, named instead of a joint, the wrench on its second port. What gears do to a joint is part
+        of its wrench.
 
         Parameters
         ----------
@@ -190,7 +191,8 @@ class Model(Differentiable):
             return self._joint_wrench(joint, q, v, a, pushes)
         if joint in at_closures:
             return at_closures[joint]
-        at_second: Array = closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        given = acting_inputs(pushes).get(joint)
+        at_second: Array = closure.closure.act(self.target_motion(closure, q, v, given))[0][1]
         return at_second
 
     def gear_effort(
@@ -225,7 +227,7 @@ class Model(Differentiable):
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""
-        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions)}
+        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions) if len(loop.ports) > 1}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
             known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
             raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))

@@ -20,10 +20,10 @@ from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
-from titop.solvers.inputs import PortPush, Push, port_pushes
+from titop.solvers.inputs import ActingPush, PortPush, Push, acting_inputs, port_pushes
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.kernels.pair import Pair
-from titop.solvers.laws import Stages, compiled_interaction, compiled_law, law_numbers
+from titop.solvers.laws import Stages, compiled_interaction, compiled_law, has_own_numbers, law_numbers
 from titop.solvers.model import Model
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
@@ -33,7 +33,7 @@ from titop.solvers.python_law import raise_pending
 #: Attributes that keep compiled functions with the system's tables ...
 BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised")
 #: ... and what else is found from tables and parameters.
-_DERIVED = (*BOUND, "_bare", "_open", "_group_springs", "_all_compiled_slopes", "_current_assembly", "interactions")
+_DERIVED = (*BOUND, "_bare", "_group_springs", "_all_compiled_slopes", "_current_assembly", "interactions")
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
@@ -58,7 +58,7 @@ class PackedModel(Model):
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
-        self._added: tuple[Self, list[PortPush]] | None = None
+        self._added: tuple[Self, list[PortPush | ActingPush]] | None = None
         self._numbers = law_numbers((*self._tables.general, *self._tables.interactions), self._ints)
         self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
         self._frames = np.empty((len(self._tables.constants), 12))
@@ -141,11 +141,15 @@ class PackedModel(Model):
     # -- variants ------------------------------------------------------------------------------------------------------
 
     def _pushed(self, pushes: Sequence[Push]) -> Self:
-        """Return a model in which the pushes on ports are loads."""
-        at_ports = port_pushes(pushes)
-        if not at_ports:
+        """Return a model in which the pushes on ports are loads, and inputs of interactions act."""
+        at_ports, inputs = port_pushes(pushes), acting_inputs(pushes)
+        if not at_ports and not inputs:
             return self
         model = self._variant()
+        model._added = self, [push for push in pushes if isinstance(push, PortPush | ActingPush)]
+        model._numbers = self._numbers.copy()
+        for acting, where in self._acting_inputs.items():
+            model._numbers[0, where] = inputs.get(acting, self._numbers[0, where])
         rows = np.full((len(at_ports), layout.INT_COLUMNS), -1, dtype=np.int64)
         floats = np.zeros((len(at_ports), layout.FLOAT_COLUMNS))
         for k, (port, inertial, wrench) in enumerate(at_ports):
@@ -161,7 +165,6 @@ class PackedModel(Model):
                     rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
             floats[k, layout.FORCE : layout.FORCE + 6] = wrench
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
-        model._added = self, at_ports
         model._ints[0, layout.LOADS] += len(at_ports)
         model._ints[0, layout.INERTIAL_LOADS] |= any(push.inertial for push in at_ports)
         return model
@@ -184,14 +187,14 @@ class PackedModel(Model):
         return bare
 
     @cached_property
-    def _open(self) -> Self:
-        """The model without interactions."""
-        if not self._ints[0, layout.INTERACTIONS]:
-            return self
-        model = self._variant()
-        model._ints = self._ints.copy()
-        model._ints[0, layout.INTERACTIONS] = 0
-        return model
+    def _acting_inputs(self) -> dict[str, slice]:
+        """Where the inputs of interactions stand in `numbers`, by the interactions' names."""
+        places = {}
+        for acting in self._tables.interactions:
+            row = self._ints[acting.element]
+            stop = int(row[layout.NUMBERS] + row[layout.NUMBER_COUNT])
+            places[acting.block.name] = slice(stop - int(row[layout.ACT_INPUTS]), stop)
+        return places
 
     # -- laws of general blocks ----------------------------------------------------------------------------------------
 
@@ -313,7 +316,7 @@ class PackedModel(Model):
             unloaded, pushes = self._added
             model, findings = unloaded.changed(values)
             return model._pushed(pushes), findings
-        index = self._packed_parameters
+        index = self._packed_parameters | self._numbered_parameters
         model = self._variant()
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
@@ -324,6 +327,7 @@ class PackedModel(Model):
         model._floats, model._frames, model._ports = self._floats.copy(), self._frames.copy(), self._ports.copy()
         if not model._pack():
             return self._rebuilt(values)
+        model._number_anew(values)
         bodies = {self._inertial_parameters.get(name, -1) for name in values}
         if -1 not in bodies and self._ample is not None and are_near(self._ample, model._params, bodies):
             return model, []
@@ -360,6 +364,26 @@ class PackedModel(Model):
                 continue
             index[name] = position
         return index
+
+    @cached_property
+    def _numbered_parameters(self) -> dict[str, int]:
+        """Position of the parameters of titop's own interactions, of which `numbers` tell all; shared by all variants."""
+        own = {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
+        names = enumerate(self._tables.parameter_names)
+        return {name: position for position, name in names if name.partition(".")[0] in own}
+
+    def _number_anew(self, values: Mapping[str, float]) -> None:
+        """Write the numbers of interactions with changed parameters, inputs as they are."""
+        if self._numbered_parameters.keys().isdisjoint(values):
+            return
+        self._numbers = self._numbers.copy()
+        for acting in self._tables.interactions:
+            start = f"{acting.block.name}."
+            own = {name.removeprefix(start): value for name, value in self._changes.items() if name.startswith(start)}
+            if own:
+                numbers = acting.block.with_parameters(own).law_numbers()
+                first = self._ints[acting.element, layout.NUMBERS]
+                self._numbers[0, first : first + len(numbers)] = numbers
 
     @cached_property
     def _inertial_parameters(self) -> dict[str, int]:

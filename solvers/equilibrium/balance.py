@@ -69,7 +69,7 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
     efforts = [point.tau, model.motor_efforts(point.u), weight, model.nonlinear_effects(q, v) - weight]
     efforts.append(model.passive_efforts(q, v))
     pushes = model.external_pushes(point.wrenches, point.u)
-    efforts.append(own_efforts(pushes, q, model.nv))
+    efforts += [own_efforts(pushes, q, model.nv), model.input_efforts(q, pushes)]
     for port, inertial, wrench in port_pushes(pushes):
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)
         own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])

@@ -7,6 +7,11 @@ import numpy as np
 from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
+from titop.solvers.kernels.interaction_derivatives import (
+    hold_interactions,
+    subtract_interaction_slopes,
+    write_interaction_slopes,
+)
 from titop.solvers.kernels.inverse import outward_wrenches
 from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kinematics import subtract_brackets
@@ -29,10 +34,16 @@ from titop.solvers.kernels.layout import (
     WRONG_SIZE,
 )
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
 from titop.solvers.kernels.stages import write_slopes
-from titop.solvers.kernels.whole import forward_from_twists, outward_whole, sizes_fit, status_of_slopes, world_rows
+from titop.solvers.kernels.whole import (
+    apply_wrenches,
+    forward_from_twists,
+    outward_whole,
+    sizes_fit,
+    status_of_slopes,
+    world_rows,
+)
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 
@@ -50,9 +61,11 @@ def _sum_rows(ints):
 def _block_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, efforts):
     """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status."""
     outward_wrenches(ints, floats, law, v, a, work, efforts)
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, False)
+    apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
+        status = write_interaction_slopes(ints, numbers, stages, law, slopes)
+        if status != OK:
+            return status
         for i in range(1, ints[0, ELEMENTS]):
             if ints[i, LAW] >= 0:
                 status = write_slopes(ints, numbers, stages, i, q, v, a, work, slopes)
@@ -67,10 +80,14 @@ def _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, col
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     if ints[0, LOADS] > 0:
         hold_loads(ints, floats, law, world, sums)
+    if law is not None:
+        hold_interactions(ints, law, sums)
     dq, dv, da = result[0], result[1], result[2]
     result[:] = 0.0
     inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da)
     subtract_passive_derivatives(ints, floats, q, v, dq, dv)
+    if law is not None:
+        subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns, dq, dv)
 
 
 @helper

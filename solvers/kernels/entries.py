@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.interactions import stored_energy
+from titop.solvers.kernels.interactions import add_interaction_efforts, stored_energy
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
@@ -164,6 +164,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     """Hybrid dynamics from known twists and laws: complete `a` and `tau`."""
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
+    add_interaction_efforts(ints, law, passive)
     effort = tau + passive
     rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, work, np.empty((world_rows(ints), 12)), False)
@@ -196,7 +197,7 @@ def energy_momentum(ints, floats, numbers, stages, law, q, v, work, world, resul
     """World poses into `world`; energies (3), momentum (6), first moment and mass (4) into `result`, zero before."""
     world_poses(ints, law, work, world)
     add_energy(ints, floats, law, v, work, world, result)
-    result[2] += elastic_energy(ints, floats, q) + stored_energy(ints, floats, numbers, stages, law, world)
+    result[2] += elastic_energy(ints, floats, q) + stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
     add_momentum(ints, floats, law, v, work, world, result[3:9])
     add_mass(ints, floats, law, world, result[9:13])
 

@@ -1,8 +1,9 @@
 """The tables that describe a system to the kernels: names of their columns.
 
 ``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid closures, one
-per gear, two per interaction, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they compute
-in rows of a ``work`` array of the call. The first two rows of a closure, and those of an interaction, stand for its ports.
+per gear, those of interactions, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they
+compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports. An interaction has a row
+of its own, then one for each of its ports, then one for each of its coordinates.
 
 ``loops`` (1 x 6) says where the rigid closures and gears stand, for the functions that know of them.
 
@@ -13,11 +14,15 @@ and dS/dq (n matrices 6 x n), all in the port's frame.
 
 ``law`` holds the laws of the general blocks: for a block with n coordinates, at its offset, the (6 + n)-square M, then h;
 each of its ports has, at an offset of its own, rotation (9), position (3), bias gamma (6) and S (6 x n); last, for each
-coordinate, what it carries with all joints held. Behind them, for each interaction, at the offset of its first row: the pose of
-its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on them (12).
+coordinate, what it carries with all joints held. Behind them, for each interaction: of each port the pose in the first one
+(rotation 9, position 3) and the twist (6), the coordinates and their rates; then the wrenches on the ports (6 each) and the
+efforts on the coordinates. Its part of ``slopes`` holds the derivatives of these by small twists of all ports but the first, by
+all twists, by the coordinates and by their rates, row by row; then room for their changes with q and with v (nv columns each),
+and for the ports' poses (12 each).
 
-``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other; ``stages``
-a row for each of these with the addresses of the compiled functions that compute them (see `stages`).
+``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other, each
+interaction's inputs last; ``stages`` a row for each of these with the addresses of the compiled functions that compute them
+(see `stages`).
 
 Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
@@ -56,10 +61,11 @@ INERTIAL_LOADS = 5  # whether a load is given in the inertial frame
 NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
-INTERACTIONS = 9  # number of interactions, which end before the first load
+INTERACTIONS = 9  # number of interactions
 PASSIVE = 10  # whether the general blocks' elasticity and damping act
 SLOPES_SIZE = 11  # length of `slopes`
 ALL_PORTS = 12  # number of the general blocks' ports
+FIRST_INTERACTION = 13  # row of the first interaction
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -67,6 +73,11 @@ ELEMENT = 0  # on which a load acts, or that has a port; -1 in a rigid closure's
 CONSTRAINTS = 1  # number of constraints of a rigid closure
 INERTIAL = 2  # whether a load's components are inertial
 TURNS = 2  # whether a rigid closure constrains components of log R
+
+# -- ints: rows of interactions
+ACT_PORTS = 1  # number of ports
+ACT_COORDINATES = 2  # number of coordinates
+ACT_INPUTS = 3  # number of inputs
 
 # -- ints: rows of gears, which have no `ELEMENT`
 DRIVEN_Q = 1  # places of the coordinates
@@ -178,17 +189,17 @@ PORT_P = 9
 PORT_GAMMA = 12
 PORT_S = 18
 
-# -- law: of an interaction
-PORT_TWISTS = 12
-ACTING = 24
-INTERACTION_SIZE = 36
+# -- law: of an interaction's port
+MOVING = 12  # its twist, behind its pose
+MOTION_SIZE = 18
 
 # -- stages
 TERMS = 0  # the law: see `stages.write_terms`
 LINEAR_TERMS = 1  # its derivatives: see `stages.write_slopes`
-ACT = 0  # of interactions: their wrenches
-STORED = 1  # and their energy
-STAGE_COLUMNS = 2
+ACT = 0  # of interactions: what they do
+ACT_SLOPES = 1  # its derivatives
+STORED = 2  # and their energy
+STAGE_COLUMNS = 3
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

@@ -11,11 +11,14 @@ new kind, and kinds mix in one system. Addresses are passed as integers; n is th
     writes the derivatives of ``M x + h``, ``x = [acceleration; a]``, and of the ports' motions into the block's part of
     `slopes`.
 
-Interactions have two stages of their own, for the motion of their ports and the wrenches on them (see `layout`):
+Interactions have three stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
+and the part of `law` with the motion of their targets (see `layout`):
 
-``act(count, numbers, motion, wrenches)``
-    writes the wrenches on both ports, each in its port's frame.
-``stored(count, numbers, motion, energy)``
+``act(ports, coordinates, inputs, count, numbers, motion, loads)``
+    writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.
+``slopes(ports, coordinates, inputs, count, numbers, motion, slopes)``
+    writes their derivatives into the interaction's part of `slopes`.
+``stored(ports, coordinates, inputs, count, numbers, motion, energy)``
     writes the stored energy.
 
 Each returns a status.
@@ -27,7 +30,9 @@ from typing import Any
 
 from titop.solvers.kernels.layout import (
     ACC,
-    ACTING,
+    ACT_COORDINATES,
+    ACT_INPUTS,
+    ACT_PORTS,
     BLOCK,
     LAW,
     LINEAR_TERMS,
@@ -101,12 +106,15 @@ def write_slopes(ints, numbers, stages, i, q, v, a, work, slopes):
 
 
 @helper
-def call_interaction(ints, numbers, stages, law, row, stage):
-    """Let the interaction at `row` write its wrenches or its energy; return a status."""
+def call_interaction(ints, numbers, stages, law, row, stage, result):
+    """Let the interaction at `row` write what it does, its slopes or its energy to the address `result`; return a status."""
     arguments = (
+        ints[row, ACT_PORTS],
+        ints[row, ACT_COORDINATES],
+        ints[row, ACT_INPUTS],
         ints[row, NUMBER_COUNT],
         address_of(numbers, ints[row, NUMBERS]),
         address_of(law, ints[row, LAW]),
-        address_of(law, ints[row, LAW] + ACTING),
+        result,
     )
     return call_at(stages[ints[row, BLOCK], stage], arguments)

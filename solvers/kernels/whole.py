@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.interactions import apply_interactions, write_interactions
+from titop.solvers.kernels.interactions import add_interaction_efforts, apply_interactions, write_interactions
 from titop.solvers.kernels.inverse import inward_wrenches, outward_wrenches
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import ELEMENTS, INERTIAL_LOADS, INTERACTIONS, LOADS, NOT_FINITE, NQ, NV, OK
@@ -67,6 +67,8 @@ def inverse_from_twists(ints, floats, law, q, v, a, work, world, tau):
     for k in range(tau.size):
         tau[k] = 0.0
     add_passive_efforts(ints, floats, q, v, tau)
+    if law is not None:
+        add_interaction_efforts(ints, law, tau)
     for k in range(tau.size):
         tau[k] = -tau[k]
     outward_wrenches(ints, floats, law, v, a, work, tau)
@@ -81,7 +83,7 @@ def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     if law is not None:
         if status == OK and ints[0, INTERACTIONS] > 0:
             world_poses(ints, law, work, world)
-            status = write_interactions(ints, floats, numbers, stages, law, v, work, world)
+            status = write_interactions(ints, floats, numbers, stages, law, q, v, work, world)
         if status == OK:
             apply_wrenches(ints, floats, law, work, world, True)
     return status
@@ -112,6 +114,8 @@ def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
     for k in range(a.size):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
+    if law is not None:
+        add_interaction_efforts(ints, law, a)
     rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, work, world, False)
     status = inward_elimination(ints, floats, law, v, a, a, None, work, multi)

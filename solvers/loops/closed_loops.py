@@ -64,7 +64,7 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def interactions(self) -> tuple[Loop, ...]:
-        """The loops with interactions, with the parameters' current values."""
+        """The interactions and what they act on, with the parameters' current values."""
         return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
 
     @cached_property
