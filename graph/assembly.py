@@ -19,7 +19,8 @@ from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array, replaced
-from titop.graph.system import Connection, Loop, System
+from titop.graph.connections import Connection, Loop
+from titop.graph.system import System
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ def _named_joints(system: System) -> Iterator[Finding]:
     """Find motors, sensors and gears on unknown joints and blocks, or on none in particular of several coordinates."""
     moving = _moving(system)
     joints = {connection.joint.name for connection in system.connections}
-    closures = {loop.closure.name for loop in system.loops}
+    closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
     for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
         name = getattr(block, field)
         if isinstance(block, ReactionSensor) and name in closures:

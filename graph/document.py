@@ -18,11 +18,12 @@ from titop.blocks.block import Block
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.graph.block_types import DEFAULT_TYPES, ENDS, BlockType, type_of, types_in
+from titop.graph.connections import Connection, Loop
 from titop.graph.expressions import evaluate_parameters
 from titop.graph.fields import NUMBERS, TEXT, Field, read_fields, write_fields
 from titop.graph.reading import Reading
 from titop.graph.records import PORTS, moved
-from titop.graph.system import Connection, Loop, System
+from titop.graph.system import System
 
 FORMAT = "titop"
 VERSION = 1

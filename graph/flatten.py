@@ -21,7 +21,7 @@ from titop.blocks.rigid_body import is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
-from titop.graph.system import Connection
+from titop.graph.connections import Connection
 
 Ints = NDArray[np.int64]
 WORLD = 0

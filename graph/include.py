@@ -14,7 +14,8 @@ from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import rotation_log
 
 if TYPE_CHECKING:
-    from titop.graph.system import Connection, Loop, System
+    from titop.graph.connections import Connection, Loop
+    from titop.graph.system import System
 
 #: Between the parts of a prefixed name.
 SEPARATOR = "/"

@@ -26,7 +26,7 @@ def _groups() -> list[list[Unit]]:
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
     laws = [stage for law in KINDS.values() for stage in (law.terms, law.linear_terms)]
-    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored)]
+    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     return [[*derivatives], [*rigid], [*passes[0], *passes[1]], [*laws, *acting]]
 

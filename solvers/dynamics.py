@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.interaction import TargetMotion, motion_among
 from titop.blocks.spatial import Array
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes
-from titop.solvers.inputs import Inputs, Place, PortPush, Push, acting_inputs
-from titop.solvers.loops import closed_dynamics
+from titop.solvers.inputs import Inputs, Place, PortPush, Push
+from titop.solvers.loops import closed_dynamics, interaction_loads
 from titop.solvers.loops.closed_loops import ClosedLoops
 from titop.solvers.prepared import PreparedDynamics
 
@@ -218,9 +217,10 @@ class Dynamics(ClosedLoops, ABC):
     def passive_efforts(self, q: Any, v: Any) -> Array:
         """Return the efforts (nv) of springs, dampers, stops, elasticity and interactions."""
         q, v = self._read_q(q), self._read_v("v", v)
-        return self._own_passive_efforts(q, v) + sum(
-            (self._efforts_of(loop, q, v) for loop in self.interactions), np.zeros(self.nv)
-        )
+        efforts = self._own_passive_efforts(q, v)
+        for loop in self.interactions:
+            efforts = efforts + interaction_loads.interaction_efforts(self, loop, q, v)
+        return efforts
 
     def dissipated_power(self, q: Any, v: Any) -> float:
         """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
@@ -233,15 +233,12 @@ class Dynamics(ClosedLoops, ABC):
         >>> import titop as tt
         >>> s = tt.System("slider")
         >>> s.connect("world", tt.RigidBody("block", mass=2.0), joint=tt.Prismatic("rail", stiffness=5.0, damping=0.5))
-        >>> s.resolve().dissipated_power([0.3], [2.0])
+        >>> float(s.resolve().dissipated_power([0.3], [2.0]))
         2.0
         """
-        q, v = self._read_q(q), self._read_v("v", v)
-        resting = np.zeros(self.nv)
-        lost = self._own_passive_efforts(q, resting) - self._own_passive_efforts(q, v)
-        for loop in self.interactions:
-            lost = lost + self._efforts_of(loop, q, resting) - self._efforts_of(loop, q, v)
-        return lost @ v
+        v = self._read_v("v", v)
+        power: float = (self.passive_efforts(q, np.zeros(self.nv)) - self.passive_efforts(q, v)) @ v
+        return power
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""
@@ -288,7 +285,10 @@ class Dynamics(ClosedLoops, ABC):
 
     def actuation_matrix(self, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""
-        return self.inputs.matrix(self, self._read_q(q))
+        q = self._read_q(q)
+        matrix = self.inputs.matrix(self, q)
+        interaction_loads.write_input_columns(self, q, matrix)
+        return matrix
 
     def motor_efforts(self, u: Any) -> Any:
         """Return what the motors' inputs among `u` do to the coordinates (nv)."""
@@ -310,45 +310,8 @@ class Dynamics(ClosedLoops, ABC):
         return motion.rotation, motion.position
 
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        motion = self.target_motion(loop, q, np.zeros(self.nv))
+        motion = interaction_loads.target_motion(self, loop, q, np.zeros(self.nv))
         return motion.R[1], motion.r[1]
-
-    def target_motion(self, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
-        """Return the motion of a loop's ports and coordinates, and its inputs, none by default."""
-        motions = self.port_motions([str(ref) for ref in loop.ports], q, v, np.zeros(self.nv))
-        places = [self._assembly.place(name) for name in loop.coordinates]
-        own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
-        inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
-        poses = [(motion.rotation, motion.position) for motion in motions]
-        return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs)
-
-    def interaction_pushes(self, q: Array, v: Array, inputs: Mapping[str, Array] | None = None) -> list[PortPush]:
-        """Return what the interactions do to their ports at a state, with `inputs` by their names."""
-        pushes = []
-        for loop in self.interactions:
-            wrenches, _ = loop.closure.act(self.target_motion(loop, q, v, (inputs or {}).get(loop.closure.name)))
-            pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(loop.ports, wrenches, strict=True)]
-        return pushes
-
-    def _efforts_of(self, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
-        """Return the efforts (nv) of an interaction."""
-        wrenches, efforts = loop.closure.act(self.target_motion(loop, q, v, u))
-        total = np.zeros(self.nv, np.result_type(wrenches, efforts, float))
-        for ref, wrench in zip(loop.ports, wrenches, strict=True):
-            total = total + self.jacobian(str(ref), q).T @ wrench
-        for name, effort in zip(loop.coordinates, efforts, strict=True):
-            total[self._assembly.place(name)[1]] += effort
-        return total
-
-    def input_efforts(self, q: Array, pushes: Iterable[Push]) -> Any:
-        """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
-        given, resting = acting_inputs(pushes), np.zeros(self.nv)
-        total: Any = 0.0
-        for loop in self.interactions:
-            if loop.closure.name in given:
-                driven = self._efforts_of(loop, q, resting, u=given[loop.closure.name])
-                total = total + driven - self._efforts_of(loop, q, resting)
-        return total
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations of the tree, no loop closed."""
@@ -388,10 +351,6 @@ class Dynamics(ClosedLoops, ABC):
     @abstractmethod
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         """Return pose, twist and acceleration of a port."""
-
-    def port_motions(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[PortMotion]:
-        """Return the motions of several ports."""
-        return [self.port_motion(port, q, v, a) for port in ports]
 
     @abstractmethod
     def jacobian(self, port: str, q: Any) -> Array:

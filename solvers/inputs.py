@@ -191,7 +191,7 @@ class Inputs:
         return efforts + own_efforts(self.own_pushes(u), q, len(efforts)) if self.own else efforts
 
     def matrix(self, model: Dynamics, q: Any) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration."""
+        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         matrix = self.motors.copy()
         for (port, inertial), wrench, k in zip(self.places, self._wrenches, self._columns, strict=True):
             if inertial:
@@ -200,10 +200,6 @@ class Inputs:
             matrix[:, k] += model.jacobian(port, q).T @ wrench
         for block, at_q, at_v, columns in self.own:
             matrix[at_v, columns] = block.input_matrix(q[at_q])
-        for name, columns in self.acting:
-            for k in range(columns.start, columns.stop):
-                unit = (np.arange(columns.start, columns.stop) == k).astype(float)
-                matrix[:, k] = model.input_efforts(q, [ActingPush(name, unit)])
         return matrix
 
 

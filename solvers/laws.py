@@ -6,7 +6,7 @@ kind, answer through Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ class Stages:
         self.addresses[:count, layout.TERMS] = _addresses("terms", self._blocks, self._laws)
         self.addresses[count:, layout.ACT] = _addresses("act", self._acting, self._interactions)
         pairs = zip(self._interactions, self._python, strict=True)
-        stored = [law if hasattr(law, "stored") else python for law, python in pairs]
+        stored = [python if law.stored is None else law for law, python in pairs]
         self.addresses[count:, layout.STORED] = _addresses("stored", self._acting, stored)
         self._prepared = False
 
@@ -137,7 +137,7 @@ def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None
 def has_own_numbers(interaction: Interaction) -> bool:
     """Tell whether all that an interaction does, and stores, follows from its `law_numbers` by stages of titop's own."""
     kind = compiled_interaction(interaction)
-    return kind is not None and hasattr(kind, "stored")
+    return kind is not None and kind.stored is not None
 
 
 def _is_plain(block: Block) -> bool:
@@ -165,3 +165,29 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
         numbers.append(own)
         offset += len(own)
     return np.concatenate(numbers)[None]
+
+
+def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:
+    """Return where the inputs of interactions stand in the numbers, by the interactions' names."""
+    places = {}
+    for acting in interactions:
+        row = ints[acting.element]
+        stop = int(row[layout.NUMBERS] + row[layout.NUMBER_COUNT])
+        places[acting.block.name] = slice(stop - int(row[layout.ACT_INPUTS]), stop)
+    return places
+
+
+def numbered_anew(
+    interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
+) -> Array:
+    """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
+    touched = {name.partition(".")[0] for name in names}
+    for acting in interactions:
+        if acting.block.name in touched:
+            start = f"{acting.block.name}."
+            own = {name.removeprefix(start): value for name, value in changes.items() if name.startswith(start)}
+            new = acting.block.with_parameters(own).law_numbers()
+            first = ints[acting.element, layout.NUMBERS]
+            numbers = numbers.copy()
+            numbers[0, first : first + len(new)] = new
+    return numbers

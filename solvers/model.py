@@ -13,11 +13,12 @@ import numpy as np
 from titop.blocks.checks import sequence_findings
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.spatial import Array, cross
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable
 from titop.solvers.inputs import Push, acting_inputs
 from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.interaction_loads import target_motion
 from titop.solvers.outputs import read_sensor, sensor_units
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class Model(Differentiable):
         if joint in at_closures:
             return at_closures[joint]
         given = acting_inputs(pushes).get(joint)
-        at_second: Array = closure.closure.act(self.target_motion(closure, q, v, given))[0][1]
+        at_second: Array = closure.closure.act(target_motion(self, closure, q, v, given))[0][1]
         return at_second
 
     def gear_effort(

@@ -23,7 +23,15 @@ from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import ActingPush, PortPush, Push, acting_inputs, port_pushes
 from titop.solvers.kernels import entries, layout, pack
 from titop.solvers.kernels.pair import Pair
-from titop.solvers.laws import Stages, compiled_interaction, compiled_law, has_own_numbers, law_numbers
+from titop.solvers.laws import (
+    Stages,
+    compiled_interaction,
+    compiled_law,
+    has_own_numbers,
+    input_places,
+    law_numbers,
+    numbered_anew,
+)
 from titop.solvers.model import Model
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
@@ -188,13 +196,7 @@ class PackedModel(Model):
 
     @cached_property
     def _acting_inputs(self) -> dict[str, slice]:
-        """Where the inputs of interactions stand in `numbers`, by the interactions' names."""
-        places = {}
-        for acting in self._tables.interactions:
-            row = self._ints[acting.element]
-            stop = int(row[layout.NUMBERS] + row[layout.NUMBER_COUNT])
-            places[acting.block.name] = slice(stop - int(row[layout.ACT_INPUTS]), stop)
-        return places
+        return input_places(self._tables.interactions, self._ints)
 
     # -- laws of general blocks ----------------------------------------------------------------------------------------
 
@@ -327,7 +329,7 @@ class PackedModel(Model):
         model._floats, model._frames, model._ports = self._floats.copy(), self._frames.copy(), self._ports.copy()
         if not model._pack():
             return self._rebuilt(values)
-        model._number_anew(values)
+        model._numbers = numbered_anew(self._tables.interactions, self._ints, self._numbers, model._changes, values)
         bodies = {self._inertial_parameters.get(name, -1) for name in values}
         if -1 not in bodies and self._ample is not None and are_near(self._ample, model._params, bodies):
             return model, []
@@ -371,19 +373,6 @@ class PackedModel(Model):
         own = {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
         names = enumerate(self._tables.parameter_names)
         return {name: position for position, name in names if name.partition(".")[0] in own}
-
-    def _number_anew(self, values: Mapping[str, float]) -> None:
-        """Write the numbers of interactions with changed parameters, inputs as they are."""
-        if self._numbered_parameters.keys().isdisjoint(values):
-            return
-        self._numbers = self._numbers.copy()
-        for acting in self._tables.interactions:
-            start = f"{acting.block.name}."
-            own = {name.removeprefix(start): value for name, value in self._changes.items() if name.startswith(start)}
-            if own:
-                numbers = acting.block.with_parameters(own).law_numbers()
-                first = self._ints[acting.element, layout.NUMBERS]
-                self._numbers[0, first : first + len(numbers)] = numbers
 
     @cached_property
     def _inertial_parameters(self) -> dict[str, int]:

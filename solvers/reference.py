@@ -29,7 +29,7 @@ from titop.blocks.interaction import TargetMotion, motion_among
 from titop.blocks.spatial import Array, twist_transport
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
-from titop.graph.system import Connection, Loop
+from titop.graph.connections import Connection, Loop
 from titop.solvers.arguments import check_stacks, overflow, store
 from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.dynamics import PortMotion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from titop.blocks.block import complex_step
 from titop.blocks.spatial import Array
 from titop.solvers.derivatives import HybridDerivatives
+from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.branch import rank_near
@@ -49,6 +51,10 @@ class SteppedSlopes(Model):
             return function(self.integrate(q, dq), v + dv, x + dx)
 
         return _split_columns(complex_step(at, np.zeros(3 * self.nv)), 3)
+
+    @abstractmethod
+    def port_motions(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[PortMotion]:
+        """Return the motions of several ports."""
 
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
         def motions(x: Array) -> Array:

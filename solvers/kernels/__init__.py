@@ -12,14 +12,14 @@ Read in this order:
 - `joints`: pose and motion of the elementary joints;
 - `general`: blocks with own coordinates, given by their law as arrays; `stages`: the seam, how passes call what computes these
   laws; `compiled_laws`: laws as stages, `modal` that of flexible bodies, `user_laws`
-  those of users; `interaction_kinds`: what acts between ports as stages;
+  those of users; `compiled_interactions`: interactions as stages, `interaction_kinds` titop's own;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `passive`: springs, dampers, loads (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`,
-  `interactions`: what acts between ports;
+  `interactions`: what acts on several ports and coordinates;
 - `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
   dynamics with rigid closures;
-- `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
+- `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;
 - `pair`: kernels for rigid systems and for all, from one function; what compiles and calls them is in `solvers.native`.

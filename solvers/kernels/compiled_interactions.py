@@ -27,7 +27,7 @@ class CompiledInteraction:
         ``write(ports, coordinates, inputs, numbers, motion, loads)`` with rows `numbers` (1, count), `motion` and `loads`; the
         last two may be complex.
     write_energy : helper, optional
-        Likewise, the stored energy in place of the loads; never complex. Without it there is no stage `stored`.
+        Likewise, the stored energy in place of the loads; never complex. Without it there is no stage for it.
     """
 
     def __init__(self, name: str, write: Any, write_energy: Any = None) -> None:
@@ -67,8 +67,7 @@ class CompiledInteraction:
             return OK
 
         self.act, self.slopes = Stage(f"{name}_act", act, 7), Stage(f"{name}_act_slopes", slopes, 7)
-        if write_energy is not None:
-            self.stored = Stage(f"{name}_stored", stored, 7)
+        self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, 7)
 
 
 @helper

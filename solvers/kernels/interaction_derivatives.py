@@ -100,17 +100,16 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv):
         while j >= 0:
             s = transport(slopes, 0, frame, six(columns, j, COLUMN_S))
             x = transport(slopes, 0, frame, six(columns, j, COLUMN_X))
+            i = paths[0, j]
             for r in range(rows):
-                at = ints[row, SLOPES] + r * width
-                answer = six(slopes, 0, at + by_twists + 6 * k)
-                change, rate = dot(answer, x), dot(answer, s)
-                if k > 0:
-                    change += dot(six(slopes, 0, at + 6 * (k - 1)), s)
-                else:
-                    for m in range(1, ports):
-                        change -= dot(six(slopes, 0, at + 6 * (m - 1)), transport(law, 0, ints[row, LAW] + MOTION_SIZE * m, s))
-                slopes[0, by_q + r * nv + paths[0, j]] += change
-                slopes[0, by_v + r * nv + paths[0, j]] += rate
+                answer = six(slopes, 0, ints[row, SLOPES] + r * width + by_twists + 6 * k)
+                slopes[0, by_q + r * nv + i] += dot(answer, x)
+                slopes[0, by_v + r * nv + i] += dot(answer, s)
+            for m in range(max(k, 1), k + 1 if k > 0 else ports):  # displacements against the first port
+                moved = s if k > 0 else scaled(-1.0, transport(law, 0, ints[row, LAW] + MOTION_SIZE * m, s))
+                for r in range(rows):
+                    by_displacement = six(slopes, 0, ints[row, SLOPES] + r * width + 6 * (m - 1))
+                    slopes[0, by_q + r * nv + i] += dot(by_displacement, moved)
             j = paths[1, j]
     for k in range(coordinates):
         c = ints[row + 1 + ports + k, V]

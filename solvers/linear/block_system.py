@@ -25,6 +25,7 @@ from titop.solvers.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal
 from titop.solvers.loops.closed_dynamics import closure_pushes
+from titop.solvers.loops.interaction_loads import interaction_pushes
 from titop.solvers.reference import Node, ReferenceModel, State
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
         pushes += closure_pushes(at.model, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     # the resolver knows the interactions' wrenches, the ports do not
-    pushes += at.model.interaction_pushes(at.q, at.v, acting_inputs(pushes))
+    pushes += interaction_pushes(at.model, at.q, at.v, acting_inputs(pushes))
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)

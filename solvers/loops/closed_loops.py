@@ -13,7 +13,7 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.interaction import Interaction
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.arguments import coordinate_mask, overflow
 from titop.solvers.configurations import Configurations
 from titop.solvers.loops.assembling import (

@@ -21,7 +21,7 @@ from titop.blocks.closure import displacement_jacobians, relative_pose
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array, rotation_exp, twist_transport
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.multipliers import dependent_columns, independent_rows
 

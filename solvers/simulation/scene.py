@@ -17,7 +17,7 @@ from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.joint import Joint, unit_vector
 from titop.blocks.rigid_body import PortedBlock, RigidBody
 from titop.blocks.spatial import Array, matrix_quaternion, quaternion_matrix
-from titop.graph.system import Connection
+from titop.graph.connections import Connection
 from titop.solvers.model import Model
 
 if TYPE_CHECKING:
