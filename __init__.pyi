@@ -22,6 +22,8 @@ from .blocks.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.friction import Friction as Friction
 from .blocks.gear import Gear as Gear
 from .blocks.interaction import Interaction as Interaction
+from .blocks.interaction import TargetLoads as TargetLoads
+from .blocks.interaction import TargetMotion as TargetMotion
 from .blocks.joint import Joint as Joint
 from .blocks.joints import Cylindrical as Cylindrical
 from .blocks.joints import Planar as Planar

@@ -18,7 +18,7 @@ from titop.blocks.block_findings import (
 )
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.interaction import Interaction, random_motion
-from titop.blocks.interaction_findings import energy_findings, interaction_findings
+from titop.blocks.interaction_findings import energy_findings, interaction_findings, twin_findings
 from titop.blocks.spatial import Array
 
 #: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
@@ -37,7 +37,7 @@ def check_block(block: Block, seed: int = 0) -> None:
     values that they are given, and complex ones give the derivatives that differences give.
 
     Of an interaction: whether its wrenches add up to nothing, what acts at rest follows from the stored energy, rates
-    dissipate, and inputs act linearly.
+    dissipate, inputs act linearly, and a compiled law says what ``act`` beside it does.
 
     Parameters
     ----------
@@ -68,6 +68,7 @@ def _of_interaction(interaction: Interaction, seed: int) -> Iterator[Finding]:
     if not found:
         for at in range(seed, seed + 3):
             yield from energy_findings(interaction, at)
+            yield from twin_findings(interaction, at)
         yield from parameter_findings(interaction)
 
 

@@ -126,9 +126,10 @@ class Interaction(Closure):
         motion : TargetMotion
         """
         if self.compiled_law is not None:
-            kind: Any = np.result_type(*motion, float)
+            numbers = self.law_numbers()
+            kind: Any = np.result_type(numbers, *motion, float)
             loads = TargetLoads(np.zeros((len(motion.R), 6), kind), np.zeros(len(motion.q), kind))
-            self.compiled_law.function(self.law_numbers(), motion, loads)
+            self.compiled_law.function(numbers, motion, loads)
             return loads
         return np.array(self.wrenches(motion.R[1], motion.r[1], motion.V[0], motion.V[1])), np.zeros(0)
 

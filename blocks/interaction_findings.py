@@ -51,7 +51,7 @@ def interaction_findings(
             return
     wrenches, _ = loads
     sum_of = resultant(motion, wrenches)
-    if not (inertial or interaction.external) and np.abs(sum_of).max() > _ROUNDING * np.abs(wrenches).max():
+    if not (inertial or interaction.external) and np.abs(sum_of).max() > _ROUNDING * np.abs(wrenches).max(initial=0.0):
         expected = "wrenches that add up to nothing about any point"
         advice = "let action be reaction, put the world among the ports, or set external = True"
         yield False, Finding("unbalanced-wrenches", name, f"a resultant of {sum_of.round(9).tolist()}", expected, advice)
@@ -72,6 +72,17 @@ def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding
     if power - at_rest > _ROUNDING * size:
         found, expected = f"{power - at_rest:.3g} W by rates", "what opposes the motion"
         yield Finding("negative-damping", interaction.name, found, expected, "check the sign: the interaction feeds energy")
+
+
+def twin_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if a compiled law and ``act`` beside it say different things at a random motion."""
+    motion = random_motion(interaction, np.random.default_rng(seed))
+    motion = motion._replace(u=motion.u + 1.0)
+    twins = () if interaction.compiled_law is None else (Interaction.act(interaction, motion), interaction.act(motion))
+    parts = [np.concatenate([np.ravel(part) for part in twin]) for twin in twins]
+    if parts and not (error := np.abs(parts[0] - parts[1]).max()) <= _ROUNDING * np.abs(parts[1]).max():
+        found, expected = f"a difference of {error:.3g}", "what act says"
+        yield Finding("inconsistent-law", f"{interaction.name}.compiled_law", found, expected, "correct the law")
 
 
 def resultant(motion: TargetMotion, wrenches: Array) -> Array:

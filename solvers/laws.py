@@ -52,7 +52,7 @@ _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 _ACTING = ("act", "wrenches")
 
 #: How lines of numba's messages begin that do not say what is wrong.
-_ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
+_ON_THE_WAY = ("Failed in ", "During:", "File ")
 
 
 class Stages:

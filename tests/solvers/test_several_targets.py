@@ -149,6 +149,67 @@ def test_stiff_joints_beside_them_change_nothing() -> None:
         np.testing.assert_allclose(one, two, rtol=0, atol=1e-10 * (np.abs(two).max() + 1))
 
 
+class Wheels(tt.Interaction):
+    """A spring between two coordinates, on no ports."""
+
+    port_counts, coordinate_counts = (0, 0), (2, 2)
+
+    def act(self, motion: TargetMotion) -> Any:
+        effort = 3.0 * (motion.q[1] - motion.q[0])
+        return np.zeros((0, 6)), np.array([effort, -effort])
+
+
+def unknown_law(numbers: Any, motion: Any, loads: Any) -> None:
+    """Ask for what arrays do not have."""
+    loads.efforts[0] += numbers.stiffness
+
+
+class Unknown(Wheels):
+    """A law that numba refuses."""
+
+    compiled_law = tt.Law(unknown_law)
+
+    def act(self, motion: TargetMotion) -> Any:
+        return super().act(motion)
+
+
+def wheels(interaction: tt.Interaction) -> tt.System:
+    s = tt.System("wheels")
+    for name in ("left", "right"):
+        s.connect("world", tt.RigidBody(f"{name}_wheel", mass=1.0, inertia=2.0), tt.Revolute(name))
+    s.add_interaction(interaction, "left", "right")
+    return s
+
+
+def test_interactions_need_no_ports() -> None:
+    m = wheels(Wheels("belt")).resolve()
+    np.testing.assert_allclose(m.forward_dynamics([0, 0.4], [0, 0]), [0.6, -0.6], rtol=1e-15)
+    slopes = m.forward_dynamics_derivatives([0.0, 0.4], [0.0, 0.0])[0]
+    np.testing.assert_allclose(slopes, [[-1.5, 1.5], [1.5, -1.5]], rtol=1e-14)
+
+
+def test_check_block_compares_a_law_with_its_twin() -> None:
+    class Twin(CompiledBelt):
+        compiled_law = tt.Law(belt_law)
+
+        def act(self, motion: TargetMotion) -> Any:
+            return PythonBelt.act(self, motion)  # type: ignore[arg-type]
+
+    class Other(Twin):
+        def law_numbers(self) -> Any:
+            return np.array([2 * self.stiffness, self.damping])
+
+    for belt in (*BELTS, Twin("twin", 4.0, 0.3)):
+        tt.check_block(belt)
+    with pytest.raises(tt.ModelError, match=r"other\.compiled_law.*inconsistent-law"):
+        tt.check_block(Other("other", 4.0, 0.3))
+
+
+def test_laws_that_do_not_compile_are_refused_with_the_reason() -> None:
+    with pytest.raises(tt.ModelError, match=r"belt\.compiled_law: got Unknown attribute 'stiffness'"):
+        wheels(Unknown("belt")).resolve()
+
+
 def pendulums(belt: tt.Interaction, gravity: float = 9.81) -> tt.System:
     s = tt.System("coupled", gravity=[0, 0, -gravity])
     for name, x in (("left", 0.0), ("right", 1.0)):
@@ -318,10 +379,6 @@ def test_what_is_no_interaction_is_refused() -> None:
 
 
 def test_reactions_of_interactions_without_two_ports_are_refused() -> None:
-    s = tt.System("wheels")
-    for name in ("left", "right"):
-        s.connect("world", tt.RigidBody(f"{name}_wheel", mass=1.0, inertia=2.0), tt.Revolute(name))
-    s.add_interaction(tt.Cable("belt", stiffness=3.0, length=-1.0, arms=[0.1, -0.1]), "left", "right")
-    m = s.resolve(engine="reference")
+    m = wheels(tt.Cable("belt", stiffness=3.0, length=-1.0, arms=[0.1, -0.1])).resolve(engine="reference")
     with pytest.raises(tt.ModelError, match="unknown-joint"):
         m.reaction("belt", [0, 0], [0, 0], [0, 0])
