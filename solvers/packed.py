@@ -318,7 +318,7 @@ class PackedModel(Model):
             unloaded, pushes = self._added
             model, findings = unloaded.changed(values)
             return model._pushed(pushes), findings
-        index = self._packed_parameters | self._numbered_parameters
+        index = self._packed_parameters
         model = self._variant()
         model._params = self._params.copy()
         model._changes = {**self._changes, **values}
@@ -350,11 +350,12 @@ class PackedModel(Model):
 
     @cached_property
     def _packed_parameters(self) -> dict[str, int]:
-        """Position of the parameters that packing alone brings into effect; shared by all variants."""
+        """Position of the parameters that packing, and numbering anew, bring into effect; shared by all variants."""
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = self._tables.general_names | {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
         general |= {block.name for block, *_ in self.inputs.own}
         general |= {loop.closure.name for loop in self._assembly.loops} | {gear.name for gear in self._assembly.gears}
+        general -= {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)
@@ -366,13 +367,6 @@ class PackedModel(Model):
                 continue
             index[name] = position
         return index
-
-    @cached_property
-    def _numbered_parameters(self) -> dict[str, int]:
-        """Position of the parameters of titop's own interactions, of which `numbers` tell all; shared by all variants."""
-        own = {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
-        names = enumerate(self._tables.parameter_names)
-        return {name: position for position, name in names if name.partition(".")[0] in own}
 
     @cached_property
     def _inertial_parameters(self) -> dict[str, int]:
