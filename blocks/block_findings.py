@@ -13,7 +13,7 @@ from titop.blocks.block import REAL_STEP, Block, complex_step, overrides_method
 from titop.blocks.checks import ORTHOGONALITY, is_name
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
-from titop.blocks.interaction import Interaction, TargetMotion, random_motion
+from titop.blocks.interaction import Interaction, TargetMotion, displaced, random_motion
 from titop.blocks.law import Law
 from titop.blocks.spatial import Array
 
@@ -222,6 +222,19 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
         return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q), *driven]
 
     return _takes_complex(changed)
+
+
+def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
+    """Tell whether complex steps of a motion through an interaction's compiled law give what differences give."""
+
+    def at(s: Any) -> list[Any]:
+        steps = s * np.linspace(0.3, 1.0, 6 * max(len(motion.R) - 1, 0))
+        rates = s * np.linspace(1.0, 0.4, motion.V.size).reshape(motion.V.shape)
+        q, v = s * np.linspace(0.2, 0.9, len(motion.q)), s * np.linspace(-0.8, 0.5, len(motion.v))
+        ahead = displaced(motion, steps)._replace(V=motion.V + rates, q=motion.q + q, v=motion.v + v)
+        return list(Interaction.act(interaction, ahead))
+
+    return _takes_complex(at)
 
 
 def _changed_loads(interaction: Interaction, name: str, motion: TargetMotion, s: Any) -> list[Any]:

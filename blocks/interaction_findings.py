@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.block_findings import own_law_findings
+from titop.blocks.block_findings import law_takes_complex, own_law_findings
 from titop.blocks.checks import is_name
 from titop.blocks.differences import derivative
 from titop.blocks.errors import Finding
@@ -56,6 +56,11 @@ def interaction_findings(
         advice = "let action be reaction, put the world among the ports, or set external = True"
         yield False, Finding("unbalanced-wrenches", name, f"a resultant of {sum_of.round(9).tolist()}", expected, advice)
     yield from ((False, finding) for finding in _nonlinear_inputs(interaction, motion))
+    interaction.complex_safe = interaction.compiled_law is None or law_takes_complex(interaction, motion)
+    if not interaction.complex_safe:
+        where, expected = f"{name}.compiled_law", "a law that accepts complex motions"
+        advice = "derivatives call it in Python, and use differences instead of complex steps (errors near 1e-10)"
+        yield False, Finding("not-complex-safe", where, type(interaction).__name__, expected, advice)
 
 
 def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:

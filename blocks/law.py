@@ -65,7 +65,8 @@ class Law:
     Parameters
     ----------
     function : callable
-        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher.
+        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher; of an `Interaction`,
+        ``function(numbers, motion, loads)``.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:

@@ -93,8 +93,9 @@ class Stages:
             pairs = list(zip(self._blocks, self._laws, strict=True))
             self._slopes = [law if block.complex_safe else PythonLaw(block) for block, law in pairs]
             self.addresses[: len(pairs), layout.LINEAR_TERMS] = _addresses("linear_terms", self._blocks, self._slopes)
-            slopes = _addresses("slopes", self._acting, self._interactions)
-            self.addresses[len(pairs) :, layout.ACT_SLOPES] = slopes
+            acting = zip(self._acting, self._interactions, self._python, strict=True)
+            slopes = [law if block.complex_safe else python for block, law, python in acting]
+            self.addresses[len(pairs) :, layout.ACT_SLOPES] = _addresses("slopes", self._acting, slopes)
             self._prepared = True
 
 

@@ -157,7 +157,7 @@ class PackedModel(Model):
         model._added = self, [push for push in pushes if isinstance(push, PortPush | ActingPush)]
         model._numbers = self._numbers.copy()
         for acting, where in self._acting_inputs.items():
-            model._numbers[0, where] = inputs.get(acting, self._numbers[0, where])
+            model._numbers[0, where] += inputs.get(acting, 0.0)
         rows = np.full((len(at_ports), layout.INT_COLUMNS), -1, dtype=np.int64)
         floats = np.zeros((len(at_ports), layout.FLOAT_COLUMNS))
         for k, (port, inertial, wrench) in enumerate(at_ports):

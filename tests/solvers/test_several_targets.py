@@ -160,17 +160,14 @@ class Wheels(tt.Interaction):
 
 
 def unknown_law(numbers: Any, motion: Any, loads: Any) -> None:
-    """Ask for what arrays do not have."""
-    loads.efforts[0] += numbers.stiffness
+    """Ask for what numba does not have."""
+    loads.efforts[0] += sorted({1: motion.q[0]}.items(), key=str)[0][1]
 
 
-class Unknown(Wheels):
+class Unknown(tt.Interaction):
     """A law that numba refuses."""
 
-    compiled_law = tt.Law(unknown_law)
-
-    def act(self, motion: TargetMotion) -> Any:
-        return super().act(motion)
+    port_counts, coordinate_counts, compiled_law = (0, 0), (2, 2), tt.Law(unknown_law)
 
 
 def wheels(interaction: tt.Interaction) -> tt.System:
@@ -205,8 +202,29 @@ def test_check_block_compares_a_law_with_its_twin() -> None:
         tt.check_block(Other("other", 4.0, 0.3))
 
 
+def real_law(numbers: Any, motion: Any, loads: Any) -> None:
+    """Write the efforts of a spring, of a function that loses imaginary parts."""
+    effort = 3.0 * np.sinh((motion.q[1] - motion.q[0]).real)
+    loads.efforts[0] += effort
+    loads.efforts[1] -= effort
+
+
+class Real(tt.Interaction):
+    """A law of real numbers alone."""
+
+    port_counts, coordinate_counts, compiled_law = (0, 0), (2, 2), tt.Law(real_law)
+
+
+def test_laws_that_take_no_complex_numbers_are_differentiated_otherwise() -> None:
+    with pytest.warns(tt.ModelWarning, match="not-complex-safe"):
+        m = wheels(Real("belt")).resolve()
+    slope = 1.5 * np.cosh(0.4)
+    found = m.forward_dynamics_derivatives([0.0, 0.4], [0.0, 0.0])[0]
+    np.testing.assert_allclose(found, slope * np.array([[-1, 1], [1, -1]]), rtol=1e-9)  # differences of sixth order
+
+
 def test_laws_that_do_not_compile_are_refused_with_the_reason() -> None:
-    with pytest.raises(tt.ModelError, match=r"belt\.compiled_law: got Unknown attribute 'stiffness'"):
+    with pytest.raises(tt.ModelError, match=r"belt\.compiled_law: got (?!Failed).*law-not-compiled"):
         wheels(Unknown("belt")).resolve()
 
 
