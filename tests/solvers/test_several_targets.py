@@ -103,7 +103,7 @@ def test_engines_agree(flexible: bool, seed: int) -> None:
     assert m.input_names == ("cable.tension", "belt.torque", "band.torque")
     q, v, x, u = state(m, seed)
     for name in ("forward_dynamics", "inverse_dynamics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
-        for given in (None, u):
+        for given in (u,) if "derivatives" in name else (None, u):
             one, two = (np.asarray(getattr(model, name)(q, v, x, u=given)) for model in (m, reference))
             np.testing.assert_allclose(one, two, rtol=0, atol=1e-10 * (np.abs(two).max() + 1))  # two orders of summation
     both = (model.hybrid_dynamics(q, v, x, x, ["elbow"], u=u) for model in (m, reference))
