@@ -11,6 +11,7 @@ from .blocks.beam import Beam as Beam
 from .blocks.block import Block as Block
 from .blocks.block import PortRef as PortRef
 from .blocks.block_check import check_block as check_block
+from .blocks.cable import Cable as Cable
 from .blocks.compliant_closure import CompliantClosure as CompliantClosure
 from .blocks.contact import Contact as Contact
 from .blocks.coordinate_limits import CoordinateLimits as CoordinateLimits
@@ -22,6 +23,8 @@ from .blocks.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.friction import Friction as Friction
 from .blocks.gear import Gear as Gear
 from .blocks.interaction import Interaction as Interaction
+from .blocks.interaction import TargetLoads as TargetLoads
+from .blocks.interaction import TargetMotion as TargetMotion
 from .blocks.joint import Joint as Joint
 from .blocks.joints import Cylindrical as Cylindrical
 from .blocks.joints import Planar as Planar

@@ -11,8 +11,9 @@ Read in this order:
 - `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs
   (`coordinate_limits`: those of other coordinates);
   `joint_parameters`: what their numbers are called;
-- `closure`, `rigid_closure`: what closes loops; `interaction`, `compliant_closure`, `spring_damper`, `contact`: what acts
-  between two ports; `impact`: how contacts and stops push; `gear`: coordinates that move together;
+- `closure`, `rigid_closure`: what closes loops; `interaction`, `compliant_closure`, `spring_damper`, `contact`, `cable`: what
+  acts on several ports and coordinates; `interaction_findings`: what is wrong with it; `impact`: how contacts and stops push;
+  `gear`: coordinates that move together;
 - `loads`, `actuators`, `reaction_wheel`, `sensors`: what acts on and reads ports and joints;
 - `pose`, `spatial`: frames, rotations, twists and wrenches;
 - `checks`, `functions`, `errors`: reading what users type, and saying what is wrong with it; `garbage`: memory while much is

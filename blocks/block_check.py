@@ -17,6 +17,8 @@ from titop.blocks.block_findings import (
     law_findings,
 )
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.interaction import Interaction, random_motion
+from titop.blocks.interaction_findings import energy_findings, interaction_findings, twin_findings
 from titop.blocks.spatial import Array
 from titop.blocks.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 
@@ -35,6 +37,9 @@ def check_block(block: Block, seed: int = 0) -> None:
     stored there, the linearised law with the law, and a compiled law with all of them. Parameters must keep the values that
     they are given, and complex ones give the derivatives that differences give.
 
+    Of an interaction: whether its wrenches add up to nothing, what acts at rest follows from the stored energy, rates
+    dissipate, inputs act linearly, and a compiled law says what ``act`` beside it does.
+
     Parameters
     ----------
     block : Block
@@ -51,6 +56,24 @@ def check_block(block: Block, seed: int = 0) -> None:
     >>> import titop as tt
     >>> tt.check_block(tt.Universal("elbow"))  # says nothing: all is well
     """
+    findings = list(_of_interaction(block, seed) if isinstance(block, Interaction) else _of_block(block, seed))
+    if findings:
+        raise ModelError(list({finding.where: finding for finding in findings}.values()))
+
+
+def _of_interaction(interaction: Interaction, seed: int) -> Iterator[Finding]:
+    motion = random_motion(interaction, np.random.default_rng(seed))
+    counts = len(motion.R), len(motion.q)
+    found = [finding for at in range(seed, seed + 3) for _, finding in interaction_findings(interaction, *counts, False, at)]
+    yield from found
+    if not found:
+        for at in range(seed, seed + 3):
+            yield from energy_findings(interaction, at)
+            yield from twin_findings(interaction, at)
+        yield from parameter_findings(interaction)
+
+
+def _of_block(block: Block, seed: int) -> Iterator[Finding]:
     if hasattr(block, "reader"):
         block.forget_steps()
     findings = list(law_findings(block))
@@ -64,8 +87,7 @@ def check_block(block: Block, seed: int = 0) -> None:
             findings += disagreements(block, seed, slopes=True)
             seed += 1
         findings += law_disagreements(block, seed)
-    if findings:
-        raise ModelError(list({finding.where: finding for finding in findings}.values()))
+    yield from findings
 
 
 def disagreements(block: Block, seed: int = 0, slopes: bool = False) -> Iterator[Finding]:

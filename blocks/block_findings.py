@@ -14,6 +14,7 @@ from titop.blocks.block import REAL_STEP, Block, complex_step, overrides_method
 from titop.blocks.checks import ORTHOGONALITY, is_name, real_array
 from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
+from titop.blocks.interaction import Interaction, TargetMotion, displaced, random_motion
 from titop.blocks.law import Law
 from titop.blocks.spatial import Array
 from titop.blocks.surroundings_check import moved_place, some_place, surroundings_findings
@@ -35,7 +36,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
         expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
         yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
         return
-    if block.compiled_law is not None and (wrong := list(_own_law_findings(block))):
+    if block.compiled_law is not None and (wrong := list(own_law_findings(block))):
         yield from wrong
         return
     size, n = 6 + block.nv, block.nv
@@ -120,7 +121,7 @@ def _range_findings(block: Block) -> Iterator[Finding]:
         )
 
 
-def _own_law_findings(block: Block) -> Iterator[Finding]:
+def own_law_findings(block: Block) -> Iterator[Finding]:
     """Yield what is wrong with a compiled law of one's own before it is called."""
     if not isinstance(block.compiled_law, Law):
         advice = "write compiled_law = tt.Law(function)"
@@ -230,9 +231,11 @@ def _acting(block: Block, at: Place, sizes: Array, s: Any) -> list[Any]:
 
 def is_parameter_complex_safe(block: Block, name: str) -> bool:
     """Tell whether complex steps of a parameter, by its name in `Block.parameters`, give what differences give."""
-    rng = np.random.default_rng(0)
+    rng, value = np.random.default_rng(0), block.parameters()[name][0]
+    if isinstance(block, Interaction):
+        return _takes_complex(partial(_changed_loads, block, name, random_motion(block, rng)))
     q = block.random_configuration(rng)
-    sizes, value = block.displacement_sizes(q), block.parameters()[name][0]
+    sizes = block.displacement_sizes(q)
     motion, turns = rng.normal(size=len(sizes)) * sizes, 1.0 / sizes[:6]
     v, twist = motion[6:], motion[:6]
     at = some_place(block, rng)
@@ -248,6 +251,26 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
         return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q), *driven]
 
     return _takes_complex(changed)
+
+
+def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
+    """Tell whether complex steps of a motion through an interaction's compiled law give what differences give."""
+
+    def at(s: Any) -> list[Any]:
+        steps = s * np.linspace(0.3, 1.0, 6 * max(len(motion.R) - 1, 0))
+        rates = s * np.linspace(1.0, 0.4, motion.V.size).reshape(motion.V.shape)
+        q, v = s * np.linspace(0.2, 0.9, len(motion.q)), s * np.linspace(-0.8, 0.5, len(motion.v))
+        ahead = displaced(motion, steps)._replace(V=motion.V + rates, q=motion.q + q, v=motion.v + v)
+        return list(Interaction.act(interaction, ahead))
+
+    return _takes_complex(at)
+
+
+def _changed_loads(interaction: Interaction, name: str, motion: TargetMotion, s: Any) -> list[Any]:
+    """Return what an interaction does, one of its parameters larger by the part `s`."""
+    value = interaction.parameters()[name][0]
+    changed: Any = interaction.with_parameters({name: value + (abs(value) or 1.0) * s})
+    return [*changed.act(motion), changed.stored(motion)]
 
 
 def _takes_complex(functions: Callable[[Any], list[Any]], step: float | None = None) -> bool:

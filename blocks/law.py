@@ -68,7 +68,8 @@ class Law:
     Parameters
     ----------
     function : callable
-        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher.
+        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher; of an `Interaction`,
+        ``function(numbers, motion, loads)``.
     applied : callable, optional
         ``applied(numbers, q, v, twist, rotation, position, efforts)``, likewise.
     """

@@ -2,7 +2,7 @@
 
 Read in this order:
 
-- `system`: connecting blocks;
+- `system` (with `connections`): connecting blocks;
 - `check`: what can be wrong with a system; `doubtful_units`: what is suspicious;
 - `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `connect`;
 - `flatten`: the assembly as arrays for the compiled resolver;

@@ -20,7 +20,8 @@ from titop.blocks.loads import Load
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array, replaced
-from titop.graph.system import Connection, Loop, System
+from titop.graph.connections import Connection, Loop
+from titop.graph.system import System
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,8 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
 
 def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
     """Return a loop with its blocks replaced by those of the same names in `blocks`."""
-    first, second = (PortRef(blocks[ref.block.name], ref.name) for ref in (loop.first, loop.second))
-    return Loop(first, second, blocks[loop.closure.name])
+    ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
+    return Loop(ports, blocks[loop.closure.name], loop.coordinates)
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

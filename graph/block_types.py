@@ -19,6 +19,7 @@ import numpy as np
 from titop.blocks import actuators, sensors
 from titop.blocks.beam import Beam
 from titop.blocks.block import Block
+from titop.blocks.cable import Cable
 from titop.blocks.closure import Closure
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.contact import Contact
@@ -26,6 +27,7 @@ from titop.blocks.coordinate_limits import CoordinateLimits
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.gear import Gear
+from titop.blocks.interaction import Interaction
 from titop.blocks.joint import Joint
 from titop.blocks.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.limits import Limits
@@ -35,13 +37,28 @@ from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spring_damper import SpringDamper
-from titop.graph.fields import BLOCK_NAME, NUMBER, NUMBERS, PORT, SYMMETRIC, TEXT, TEXTS, UNLIMITED, Field, Kind
+from titop.graph.fields import (
+    BLOCK_NAME,
+    COORDINATE_LIST,
+    NUMBER,
+    NUMBERS,
+    PORT,
+    PORT_LIST,
+    SYMMETRIC,
+    TEXT,
+    TEXTS,
+    UNLIMITED,
+    Field,
+    Kind,
+)
 from titop.graph.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
 
-#: What the tables of joints and closures say besides the block's own fields: arguments of the method that adds the block.
+#: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
+#: the block.
 ENDS: dict[str, dict[str, Field]] = {
     "joints": {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())},
     "closures": {"first": Field(PORT), "second": Field(PORT)},
+    "interactions": {"ports": Field(PORT_LIST, ()), "coordinates": Field(COORDINATE_LIST, ())},
 }
 
 #: The type of a block that does not say it.
@@ -90,7 +107,7 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
     ------
     ModelError
         If the class is no subclass of `Block`, a field no `Field` or `Kind`, the type name that of another class, or a field
-        one of the ports that the table of a joint or closure names.
+        one of those with which the table of a joint, closure or interaction names its targets.
     """
     _check_registration(cls, type_name, fields)
     sections = _sections(cls)
@@ -123,6 +140,8 @@ def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
 
 
 def _sections(cls: type[Block]) -> tuple[str, ...]:
+    if issubclass(cls, Interaction):
+        return "closures", "interactions"
     bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
     bases |= {CoordinateLimits: "limits", Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
@@ -231,6 +250,15 @@ register_block(
     },
 )
 register_block(
+    Cable,
+    "cable",
+    {
+        **dict.fromkeys(("stiffness", "length", "dissipation"), Field(NUMBER, 0.0)),
+        "arms": Field(NUMBERS, ()),
+        "max_tension": Field(UNLIMITED, float("inf"), attribute="upper"),
+    },
+)
+register_block(
     RigidClosure,
     "rigid",
     {
@@ -245,7 +273,7 @@ register_block(
     "gear",
     {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": Field(NUMBER, 1.0), "offset": Field(NUMBER, 0.0)},
 )
-register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": Field(LIMITS, (Limits(),))})
+register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": LIMITS})
 register_block(
     Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
 )

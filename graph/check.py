@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
@@ -17,6 +19,8 @@ from titop.blocks.closure import Closure
 from titop.blocks.coordinate_limits import CoordinateLimits
 from titop.blocks.errors import MAX_FINDINGS, Finding, did_you_mean
 from titop.blocks.gear import Gear
+from titop.blocks.interaction import Interaction
+from titop.blocks.interaction_findings import interaction_findings
 from titop.blocks.joint import Joint, is_elementary
 from titop.blocks.loads import Load
 from titop.blocks.overrides import built_in, is_titops_own
@@ -44,7 +48,7 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    rules = (_unknown_ports, _foreign_targets, _loose_loops, _named_joints, _no_tree)
+    rules = (_unknown_ports, _foreign_targets, _loose_loops, _targets, _named_joints, _no_tree)
     errors += itertools.islice(itertools.chain.from_iterable(rule(system) for rule in rules), MAX_FINDINGS)
     if not errors:
         for rigid, finding in _motionless_loops(system):
@@ -78,8 +82,8 @@ def _unknown_ports(system: System) -> Iterator[Finding]:
                 "a block with own coordinates hangs on its parent port; turn the block around",
             )
     for loop in system.loops:
-        yield from _unknown_port(loop.first)
-        yield from _unknown_port(loop.second)
+        for ref in loop.ports:
+            yield from _unknown_port(ref)
     for block in targeting(system):
         yield from _unknown_port(block.target)
 
@@ -110,20 +114,52 @@ def _foreign_targets(system: System) -> Iterator[Finding]:
 def _loose_loops(system: System) -> Iterator[Finding]:
     """Find closures on blocks of other systems, or with both ports on one block."""
     for loop in system.loops:
-        for role, ref in (("first", loop.first), ("second", loop.second)):
+        roles = ("first", "second") if loop.is_between_two_ports else (f"ports[{k}]" for k in range(len(loop.ports)))
+        for role, ref in zip(roles, loop.ports, strict=True):
             if system.graph.nodes.get(ref.block.name, {}).get("block") is not ref.block:
                 where, expected = f"{loop.closure.name}.{role}", "a block of this system"
                 yield Finding("foreign-target", where, str(ref), expected, "connect the block first")
-        if loop.first.block is loop.second.block:
+        if loop.is_between_two_ports and loop.first.block is loop.second.block:
             ports, advice = f"{loop.first} and {loop.second}", "close the loop on another block"
             yield Finding("self-connection", loop.closure.name, ports, "two different blocks", advice)
+
+
+def _targets(system: System) -> Iterator[Finding]:
+    """Find interactions on too few or too many ports or coordinates, on some twice, and on unknown coordinates."""
+    moving = _moving(system)
+    for loop in system.loops:
+        name = loop.closure.name
+        if not isinstance(loop.closure, Interaction):
+            continue
+        for what, targets in (("port", loop.ports), ("coordinate", loop.coordinates)):
+            least, most = getattr(loop.closure, f"{what}_counts")
+            if not least <= len(targets) <= most:
+                found, advice = f"{len(targets)} {what}s", f"{type(loop.closure).__name__} acts on no others"
+                yield Finding(f"wrong-{what}s", name, found, f"{_range(least, most)} {what}s", advice)
+            full = [_coordinate(moving, target) if isinstance(target, str) else str(target) for target in targets]
+            for twice in (target for target, number in Counter(full).items() if number > 1):
+                yield Finding("doubled-target", name, twice, f"each {what} once", "leave one of the two out")
+        for coordinate in loop.coordinates:
+            target, dot, own = coordinate.partition(".")
+            if target not in moving:
+                expected = "a joint of the system, or a block with coordinates"
+                yield Finding("unknown-joint", f"{name}.targets", coordinate, expected, did_you_mean(target, moving))
+            else:
+                yield from _not_a_coordinate(loop.closure, f"{name}.targets", moving[target], own if dot else None)
+
+
+def _range(least: float, most: float) -> str:
+    """Return a range of numbers in words."""
+    if least == most:
+        return f"{least:g}"
+    return f"{least:g} to {most:g}" if math.isfinite(most) else f"{least:g} or more"
 
 
 def _named_joints(system: System) -> Iterator[Finding]:
     """Find motors, sensors and gears on unknown joints and blocks, or on none in particular of several coordinates."""
     moving = _moving(system)
     joints = {connection.joint.name for connection in system.connections}
-    closures = {loop.closure.name for loop in system.loops}
+    closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
     for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
         name = getattr(block, field)
         if isinstance(block, ReactionSensor) and name in closures:
@@ -153,9 +189,10 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
         yield Finding("limits-of-a-joint", where, name, "an own coordinate of a body", advice)
     elif isinstance(acting, CoordinateLimits) and target.configuration_names != target.coordinates:
         yield Finding("no-stop", where, name, "a coordinate whose rate is a velocity", "limit one of another block")
-    elif isinstance(acting, Gear) and target.configuration_names != target.coordinates:
-        advice = "gears join coordinates of revolute, prismatic and such joints, and plain ones of other blocks"
-        yield Finding("not-a-gear-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
+    elif isinstance(acting, Gear | Interaction) and target.configuration_names != target.coordinates:
+        who, code = ("gears join", "gear") if isinstance(acting, Gear) else ("interactions act on", "plain")
+        advice = f"{who} coordinates of revolute, prismatic and such joints, and plain ones of other blocks"
+        yield Finding(f"not-a-{code}-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
     elif coordinate is not None and coordinate not in target.coordinates:
         what = "joint" if isinstance(target, Joint) else "block"
         yield Finding("unknown-coordinate", where, name, f"a coordinate of the {what}", did_you_mean(name, known))
@@ -225,7 +262,7 @@ def _cycles(tree: nx.DiGraph) -> Iterator[Finding]:
 
 
 def _unconnected(system: System, tree: nx.DiGraph, reached: Set[str]) -> Iterator[Finding]:
-    closed = {ref.block.name: loop.closure.name for loop in system.loops for ref in (loop.second, loop.first)}
+    closed = {ref.block.name: loop.closure.name for loop in system.loops for ref in reversed(loop.ports)}
     for component in nx.weakly_connected_components(tree):
         lost = sorted(component - reached)
         if lost and "world" not in component:
@@ -243,8 +280,8 @@ def _motionless_loops(system: System) -> Iterator[tuple[bool, Finding]]:
         if not connection.joint.nv:
             parts.union(_part(connection.parent), _part(connection.child))
     for loop in system.loops:
-        if parts[_part(loop.first)] == parts[_part(loop.second)]:
-            ports, expected = f"{loop.first} and {loop.second}, fixed to each other", "a coordinate between the two ports"
+        if not loop.coordinates and len({parts[_part(ref)] for ref in loop.ports}) == 1:
+            ports, expected = f"{' and '.join(map(str, loop.ports))}, fixed to each other", "a coordinate between the ports"
             rigid = isinstance(loop.closure, RigidClosure)
             advice = "leave it out: it constrains nothing" if rigid else "leave it out: it moves nothing"
             yield (
@@ -338,3 +375,7 @@ def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
             advice = "derivatives use sixth-order differences instead of complex steps (errors near 1e-10)"
             expected = "functions that accept complex coordinates"
             yield False, Finding("not-complex-safe", block.name, type(block).__name__, expected, advice)
+    for loop in system.loops:
+        if isinstance(loop.closure, Interaction) and not is_titops_own(loop.closure):
+            inertial = any(ref.block is system.world for ref in loop.ports)
+            yield from interaction_findings(loop.closure, len(loop.ports), len(loop.coordinates), inertial)

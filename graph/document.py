@@ -1,9 +1,9 @@
 """Model files as nested tables: a system from them, and them from a system.
 
 A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
-block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[gears.NAME]``,
-``[limits.NAME]``, ``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types` lists what may stand
-in such a table.
+block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[interactions.NAME]``,
+``[gears.NAME]``, ``[limits.NAME]``, ``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``. `titop.graph.block_types`
+lists what may stand in such a table.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from titop.blocks.block import Block
 from titop.blocks.checks import real_array
 from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.graph.block_types import DEFAULT_TYPES, ENDS, BlockType, type_of, types_in
+from titop.graph.connections import Connection, Loop
 from titop.graph.expressions import evaluate_parameters
 from titop.graph.fields import NUMBERS, TEXT, Field, read_fields, write_fields
 from titop.graph.reading import Reading
 from titop.graph.records import PORTS, moved
-from titop.graph.system import Connection, Loop, System
+from titop.graph.system import System
 
 FORMAT = "titop"
 VERSION = 1
@@ -63,6 +64,7 @@ def system_of(document: Mapping[str, Any]) -> System:
     _read_bodies(sections["bodies"], system, reading)
     connections = _read_between("joints", "joint", sections, reading)
     loops = _read_between("closures", "closure", sections, reading)
+    interactions = _read_between("interactions", "interaction", sections, reading)
     for section in System.ATTACHMENTS:
         for name, table in sections[section].items():
             _read_block(section, name, table, reading)
@@ -72,6 +74,8 @@ def system_of(document: Mapping[str, Any]) -> System:
         system.connect(**values)
     for values in loops:
         system.close_loop(**values)
+    for values in interactions:
+        system.add_interaction(values["interaction"], *values.get("ports", ()), *values.get("coordinates", ()))
     for section, method in System.ATTACHMENTS.items():
         for name in sections[section]:
             getattr(system, method)(reading.blocks[name])
@@ -119,7 +123,7 @@ def _read_bodies(section: Mapping[str, Any], system: System, reading: Reading) -
 
 
 def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:
-    """Make the joints or closures; return for each the arguments of the method that adds it."""
+    """Make the joints, closures or interactions; return for each the arguments of the method that adds it."""
     arguments = []
     for name, table in sections[section].items():
         block = _read_block(section, name, table, reading)
@@ -208,11 +212,18 @@ def tables_of(system: System) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]
             yield ("bodies", name), _block_entries("bodies", block)
     for name, connection in joints.items():
         yield ("joints", name), _block_entries("joints", connection.joint, connection)
-    for name, loop in loops.items():
-        yield ("closures", name), _block_entries("closures", loop.closure, loop)
+    for section in ("closures", "interactions"):
+        for name, loop in loops.items():
+            if section == _section_of(loop):
+                yield (section, name), _block_entries(section, loop.closure, loop)
     for section, blocks in attached.items():
         for block in blocks:
             yield (section, block.name), _block_entries(section, block)
+
+
+def _section_of(loop: Loop) -> str:
+    """Return the table of a loop; all with inputs stand in one, so that these keep their order."""
+    return "closures" if loop.is_between_two_ports and not loop.closure.inputs else "interactions"
 
 
 def _check_types(system: System) -> None:

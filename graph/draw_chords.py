@@ -1,6 +1,6 @@
 """The places of a drawing's closures, and of the wires between them and their bodies. Lengths in inches.
 
-A closure stands in a shelf of its own below the row of boxes that it closes, in a column between those of its two bodies. Its
+A closure stands in a shelf of its own below the row of boxes that it closes, in a column between those of its bodies. Its
 wires leave the bodies to the right, run down between the columns in lanes of their own, and reach it from both sides.
 """
 
@@ -62,7 +62,7 @@ def bonds(rows: Iterable[Iterable[Item]]) -> list[Bond]:
         bond.ends.sort(key=lambda end: end.item.column)
         first, last = bond.ends[0].item.column, bond.ends[-1].item.column
         bond.closure.column = (first + 1 + last) // 2 if first < last else first
-        if first == last:
+        if first == last or len(bond.ends) > 2:
             bond.closure.height = max(bond.closure.height, len(bond.ends) * ENTRY + 0.05)
     return list(found.values())
 
@@ -97,18 +97,19 @@ def shelve(found: list[Bond], y: float) -> float:
 
 
 def chord_wires(bond: Bond) -> Iterator[Any]:
-    """Yield box, closure, motion and wrench of both ends; the last two are polylines in the direction of the arrow."""
+    """Yield box, closure, motion and wrench of all ends; the last two are polylines in the direction of the arrow."""
     closure = bond.closure
-    right = sorted((end for end in bond.ends if end.x > closure.x), key=lambda end: end.lane)
+    left = sorted((end for end in bond.ends if end.x < closure.x), key=lambda end: -end.lane)
+    right = sorted((end for end in bond.ends if end.x >= closure.x), key=lambda end: end.lane)
     for end in bond.ends:
-        item, turn = end.item, 1 if end.x < closure.x else -1
+        item, turn, side = (end.item, 1, left) if end.x < closure.x else (end.item, -1, right)
         edge = closure.x if turn > 0 else closure.x + closure.width
-        entry = closure.y + (0.0 if turn > 0 else ENTRY * ((len(right) - 1) / 2 - right.index(end)))
+        entry = closure.y + ENTRY * ((len(side) - 1) / 2 - side.index(end))
         start, leave = item.x + item.width, exits_of(item)[end.exit]
         lines = []
-        for x, side in ((end.x + LANE, SPREAD), (end.x, -SPREAD)):
-            arrive = entry + turn * side
-            lines.append([(start, leave + side), (x, leave + side), (x, arrive), (edge, arrive)])
+        for x, aside in ((end.x + LANE, SPREAD), (end.x, -SPREAD)):
+            arrive = entry + turn * aside
+            lines.append([(start, leave + aside), (x, leave + aside), (x, arrive), (edge, arrive)])
         yield item, closure, lines[0], lines[1][::-1]
 
 

@@ -36,6 +36,8 @@ class Item:
         From top to bottom.
     chords : list of Chord
         Closures that hold on to the box.
+    ends : int
+        Of a closure: how many chords lead to it.
     inward, outward : list of str
         Labels of the arrows onto and out of the box.
     column : int
@@ -56,6 +58,7 @@ class Item:
     child_port: str = ""
     children: list[Item] = field(default_factory=list)
     chords: list[Chord] = field(default_factory=list)
+    ends: int = 0
     inward: list[str] = field(default_factory=list)
     outward: list[str] = field(default_factory=list)
     column: int = 0
@@ -92,6 +95,7 @@ def forest(picture: Outline) -> list[Item]:
         (items[signal.target].inward if signal.inward else items[signal.target].outward).append(signal.label)
     for chord in picture.chords:
         items[chord.parent].chords.append(Chord(items[chord.child], chord.parent_port))
+        items[chord.child].ends += 1
     wires_from: dict[int, list[Any]] = {}
     for wire in picture.wires:
         wires_from.setdefault(wire.parent, []).append(wire)
@@ -231,7 +235,7 @@ def _split_chords(members: list[Item]) -> tuple[list[Chord], list[Item]]:
     """Return the chords that leave a group, their ports with the names of the blocks, and the closures that stay inside."""
     chords = [(member.box, chord) for member in members for chord in member.chords]
     ends = Counter(id(chord.closure) for _, chord in chords)
-    inside = {id(chord.closure): chord.closure for _, chord in chords if ends[id(chord.closure)] == 2}
+    inside = {id(chord.closure): chord.closure for _, chord in chords if ends[id(chord.closure)] == chord.closure.ends}
     leaving = []
     for box, chord in chords:
         if id(chord.closure) not in inside:
@@ -241,16 +245,16 @@ def _split_chords(members: list[Item]) -> tuple[list[Chord], list[Item]]:
 
 
 def bundle(top: Item, most: int = 2) -> None:
-    """Turn more than `most` closures between the same two boxes, of which one is a group, into one box."""
+    """Turn more than `most` closures between the same boxes, of which one is a group, into one box."""
     ends: dict[int, list[Item]] = {}
     for item in top.walk():
         for chord in item.chords:
             ends.setdefault(id(chord.closure), []).append(item)
     closures = {id(chord.closure): chord.closure for item in top.walk() for chord in item.chords}
     parallel: dict[frozenset[int], list[int]] = {}
-    for closure, (first, second) in ends.items():
-        if "group" in (first.box.kind, second.box.kind):
-            parallel.setdefault(frozenset((id(first), id(second))), []).append(closure)
+    for closure, items in ends.items():
+        if any(item.box.kind == "group" for item in items):
+            parallel.setdefault(frozenset(map(id, items)), []).append(closure)
     for same in parallel.values():
         if len(same) > most:
             boxes = [closures[closure].box for closure in same]

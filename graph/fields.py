@@ -171,5 +171,24 @@ class BlockName(Text):
         return text if text is not None and reading.knows_block(text, where) else None
 
 
+@dataclass(frozen=True)
+class Listed(Kind):
+    """A list of values of one kind."""
+
+    kind: Kind
+
+    def read(self, value: Any, where: str, reading: Reading) -> Any:
+        """Return a list."""
+        if not isinstance(value, list):
+            reading.report("wrong-type", where, value, "a list", 'write ["first", "second"]')
+            return []
+        return [self.kind.read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(value)]
+
+    def write(self, value: Any) -> list[Any]:
+        """Return a list."""
+        return [self.kind.write(entry) for entry in value]
+
+
 NUMBER, UNLIMITED, NUMBERS, SYMMETRIC = Number(), Number(infinite=True), Numbers(), Symmetric()
 TEXT, TEXTS, PORT, BLOCK_NAME = Text(), Texts(), Port(), BlockName()
+PORT_LIST, COORDINATE_LIST = Listed(PORT), Listed(BLOCK_NAME)

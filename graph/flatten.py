@@ -22,7 +22,7 @@ from titop.blocks.rigid_body import is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
-from titop.graph.system import Connection
+from titop.graph.connections import Connection
 
 Ints = NDArray[np.int64]
 WORLD = 0
@@ -105,7 +105,7 @@ class Tables:
 
 
 class ActingBlock(NamedTuple):
-    """An interaction, and the first of its two rows."""
+    """An interaction, and the first of its rows."""
 
     block: Interaction
     element: int
@@ -192,6 +192,7 @@ class _Flattening:
         count = len(self.ints.rows)
         springs = self._springs()
         constraint_rows = self._rigid_closures() | self._gears()
+        first_interaction = len(self.ints.rows)
         interactions = self._interactions()
         first_load = len(self.ints.rows)
         self._loads()
@@ -214,6 +215,7 @@ class _Flattening:
             (layout.APPLYING, 2 * int(acted_on)),
             (layout.SLOPES_SIZE, self.slopes_size),
             (layout.ALL_PORTS, self.port_count),
+            (layout.FIRST_INTERACTION, first_interaction),
         ):
             header[column] = value
         port_rows, port_table = self._port_table()
@@ -373,9 +375,11 @@ class _Flattening:
                         before.append(near)
                         near = len(coordinate) - 1
                     at_port[offset] = entries[layout.PORTS] + p, near
-        for entries in self.ints.rows[self.ints.rows[WORLD][layout.FIRST_LOAD] :]:
+        for entries in self.ints.rows[self.ints.rows[WORLD][layout.FIRST_INTERACTION] :]:
             if entries[layout.PORT] >= 0:
-                entries[layout.ROW] = at_port[entries[layout.PORT]][0]
+                entries[layout.ROW], entries[layout.LAST] = at_port[entries[layout.PORT]]
+            elif entries[layout.ELEMENT] > WORLD:
+                entries[layout.LAST] = self.ints.rows[entries[layout.ELEMENT]][layout.LAST]
         return np.array([coordinate, before], dtype=np.int64)
 
     def _springs(self) -> int:
@@ -434,13 +438,23 @@ class _Flattening:
         return rows
 
     def _interactions(self) -> tuple[ActingBlock, ...]:
-        """Add two rows for every interaction, for its ports."""
-        found = []
+        """Add the rows of every interaction: its own, then those of its ports and of its coordinates."""
+        layout, found, nv = self.layout, [], len(self.assembly.coordinate_names)
         for loop in self.assembly.loops:
             if isinstance(loop.closure, Interaction):
-                found.append(ActingBlock(loop.closure, self._acting(loop.first, LAW=self.law_size)))
-                self._acting(loop.second)
-                self.law_size += self.layout.INTERACTION_SIZE
+                p, n = len(loop.ports), len(loop.coordinates)
+                row = self.ints.add(ACT_PORTS=p, ACT_COORDINATES=n, ACT_INPUTS=len(loop.closure.inputs), LAW=self.law_size)
+                self.ints.rows[row][layout.SLOPES] = self.slopes_size
+                self.sources.add()
+                for ref in loop.ports:
+                    self._acting(ref)
+                for q, v in map(self.assembly.place, loop.coordinates):
+                    self.ints.add(Q=q, V=v)
+                    self.sources.add()
+                rows, moved = 6 * p + n, layout.MOTION_SIZE * p + 2 * n
+                self.law_size += moved + rows
+                self.slopes_size += rows * (6 * max(p - 1, 0) + 6 * p + 2 * n + 2 * nv) + 12 * p
+                found.append(ActingBlock(loop.closure, row))
         return tuple(found)
 
     def _more_rows(self, count: int) -> None:

@@ -14,7 +14,8 @@ from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import rotation_log
 
 if TYPE_CHECKING:
-    from titop.graph.system import Connection, System
+    from titop.graph.connections import Connection, Loop
+    from titop.graph.system import System
 
 #: Between the parts of a prefixed name.
 SEPARATOR = "/"
@@ -63,7 +64,7 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
     # all that can be refused comes first, so that a refusal leaves the system as it was, also if it is the other
     mount = _Mount(other, prefix, copies, here)
     connections = [mount.connection(connection) for connection in other.connections]
-    loops = [(mount.port(loop.first), mount.port(loop.second), copies[loop.closure.name]) for loop in other.loops]
+    loops = [mount.loop(loop) for loop in other.loops]
     attachments = [
         (method, mount.attachment(block)) for section, method in system.ATTACHMENTS.items() for block in getattr(other, section)
     ]
@@ -72,8 +73,8 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
         here.block.port_poses.update(mount.ports)
     for parent, child, joint, placement in connections:
         system.connect(parent, child, joint, placement)
-    for first, second, closure in loops:
-        system.close_loop(first, second, closure)
+    for method, arguments in loops:
+        getattr(system, method)(*arguments)
     for method, block in attachments:
         getattr(system, method)(block)
     system.reader.findings += findings
@@ -89,9 +90,14 @@ def _copies(other: System, prefix: str) -> dict[str, Any]:
         copy.reader = FieldReader(copy.name)
         copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
         for field in copy.joint_fields:
-            joint, dot, coordinate = getattr(copy, field).partition(".")
-            setattr(copy, field, names.get(joint, joint) + dot + coordinate)
+            setattr(copy, field, _renamed(getattr(copy, field), names))
     return copies
+
+
+def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
+    """Return the name of a joint, or of a coordinate of a block, by the blocks' new `names`."""
+    block, dot, own = coordinate.partition(".")
+    return names.get(block, block) + dot + own
 
 
 class _Mount:
@@ -108,6 +114,7 @@ class _Mount:
 
     def __init__(self, other: System, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
         self.other, self.prefix, self.copies, self.here = other, prefix, copies, here
+        self.names = {name: copy.name for name, copy in copies.items()}
         self.ports: dict[str, Pose] = {}
 
     def connection(self, connection: Connection) -> tuple[PortRef, PortRef, Block, Pose]:
@@ -135,6 +142,13 @@ class _Mount:
             turn, shift = other.world.pose(ref.name)
             self.ports[name] = Pose(position + rotation @ shift, rotation @ turn)
         return here.block.port(name)
+
+    def loop(self, loop: Loop) -> tuple[str, tuple[Any, ...]]:
+        """Return the method that adds a closure's copy, and its arguments."""
+        ports, closure = [self.port(ref) for ref in loop.ports], self.copies[loop.closure.name]
+        if loop.is_between_two_ports:
+            return "close_loop", (*ports, closure)
+        return "add_interaction", (closure, *ports, *(_renamed(name, self.names) for name in loop.coordinates))
 
     def attachment(self, acting: Any) -> Any:
         """Return the copy of a gear, limits, load, actuator or sensor."""

@@ -61,7 +61,8 @@ class Box:
 class Wire:
     """A connection of two boxes (their positions in the outline), with the names of the ports.
 
-    The parent gives motion and receives a wrench. A closure is the child of both of its bodies.
+    The parent gives motion and receives a wrench. A closure is the child of both of its bodies, an interaction of all
+    bodies and joints on which it acts.
     """
 
     parent: int
@@ -112,7 +113,7 @@ class Outline:
     wires : list of Wire
         Of the tree of bodies and joints.
     chords : list of Wire
-        To closures: two by two, from the first port and from the second.
+        To closures, one after the other: from their ports, then from the joints of their coordinates.
     signals : list of Signal
     findings : list of Finding
     """
@@ -134,7 +135,7 @@ def outline(system: System) -> Outline:
     known = {id(block) for block in (*acting, *joints, *closures)}
     lone = [block for _, block in system.graph.nodes(data="block") if id(block) not in known]
     targets = [block.target.block for block in acting if hasattr(block, "target")]
-    targets += [ref.block for loop in system.loops for ref in (loop.first, loop.second)]
+    targets += [ref.block for loop in system.loops for ref in loop.ports]
     bodies = list({id(block): block for block in (system.world, *ends, *lone, *targets)}.values())
     index = {id(block): k for k, block in enumerate(bodies)}
     wires = []
@@ -142,18 +143,25 @@ def outline(system: System) -> Outline:
         parent, child = connection.parent, connection.child
         wires.append(Wire(index[id(parent.block)], k, printable(parent.name or "")))
         wires.append(Wire(k, index[id(child.block)], "", printable(child.name or "")))
-    chords = [
-        Wire(index[id(ref.block)], k, printable(ref.name or ""))
+    on_ports = [
+        (k, index[id(ref.block)], ref.name or "")
         for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
-        for ref in (loop.first, loop.second)
+        for ref in loop.ports
     ]
     keys = {id(block): name for name, block in system.graph.nodes(data="block")}
     names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints, *closures)]
-    faults = _faults(names, [*wires, *chords], findings)
     by_name = {name: k for k in range(1, len(names)) for name in names[k]}
+    on_coordinates = [
+        (k, by_name[name], own)
+        for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
+        for name, _, own in (coordinate.partition(".") for coordinate in loop.coordinates)
+        if name in by_name
+    ]
+    chords = [Wire(end, k, printable(own)) for k, end, own in sorted([*on_ports, *on_coordinates], key=lambda end: end[0])]
+    faults = _faults(names, [*wires, *chords], findings)
     kinds = ["world", *["body"] * (len(bodies) - 1), *["joint"] * len(joints), *["closure"] * len(closures)]
     boxes = [_box(*entry) for entry in zip((*bodies, *joints, *closures), kinds, faults, strict=True)]
-    signals = [*_signals(acting, index, by_name), *_own_inputs((*bodies, *joints))]
+    signals = [*_signals(acting, index, by_name), *_own_inputs((*bodies, *joints, *closures))]
     return Outline(boxes, wires, chords, signals, findings)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,46 +24,13 @@ from titop.blocks.rigid_body import World
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import KINDS, Sensor
 from titop.blocks.spatial import Array
+from titop.graph.connections import Connection, Loop
 from titop.graph.include import Included, include
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from titop.solvers.model import Model
-
-
-@dataclass(frozen=True)
-class Connection:
-    """A child block hung on a parent's port through a joint.
-
-    Attributes
-    ----------
-    parent, child : PortRef
-    joint : Block
-        A joint, or any block with one child port ``C``.
-    placement : Pose
-        Of the joint frame in the parent's port frame.
-    """
-
-    parent: PortRef
-    child: PortRef
-    joint: Block
-    placement: Pose
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A closure between two ports.
-
-    Attributes
-    ----------
-    first, second : PortRef
-    closure : RigidClosure or Interaction
-    """
-
-    first: PortRef
-    second: PortRef
-    closure: Any
 
 
 class System:
@@ -80,8 +46,8 @@ class System:
     ----------
     graph : networkx.DiGraph
         Nodes are block names (attribute ``block``), edges run from parents to children (attributes
-        ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target, a closure one with edges
-        to both of its ports, a gear one with edges to both of its joints.
+        ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target, a closure or interaction
+        one with edges to all that it acts on, a gear one with edges to both of its joints.
     world : World
         The inertial frame; it too can have ports.
 
@@ -183,21 +149,62 @@ class System:
         What is wrong with a loop is reported by `resolve`, together with everything else.
         """
         reader = FieldReader(str(getattr(closure, "name", "close_loop")))
-        first_ref, second_ref = self._port_ref(first, reader, "first"), self._port_ref(second, reader, "second")
+        ports = [self._body_port(target, reader, role) for role, target in (("first", first), ("second", second))]
         if not isinstance(closure, RigidClosure | Interaction):
             advice = "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact"
             reader.report("not-a-closure", "closure", closure, "a rigid closure or an interaction", advice)
-        for role, ref in (("first", first_ref), ("second", second_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
-                reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
+        self._add_loop(closure, ports, [], reader)
+
+    def add_interaction(self, interaction: Interaction, *targets: Block | PortRef | str) -> None:
+        """Let an interaction act on several ports and coordinates at once; its inputs join the model's.
+
+        Parameters
+        ----------
+        interaction : Cable or another Interaction
+        *targets : Block, PortRef, "world" or str
+            Ports of bodies, of which a block stands for its reference frame, and coordinates: a joint, or a name such as
+            ``"hinge"``, ``"wrist.angle1"`` or ``"boom.mode1"``. The interaction is told of ports, and of coordinates, in their
+            order here.
+
+        Notes
+        -----
+        Whether these are targets of such an interaction is reported by `resolve`, together with everything else.
+        """
+        reader = FieldReader(str(getattr(interaction, "name", "add_interaction")))
+        if not isinstance(interaction, Interaction):
+            advice = "use tt.Cable, or a class of your own; tt.RigidClosure closes loops by s.close_loop"
+            reader.report("not-an-interaction", "interaction", interaction, "a tt.Interaction", advice)
+        ports, coordinates = [], []
+        for k, target in enumerate(targets):
+            if isinstance(target, Joint):
+                coordinates.append(target.name)
+            elif isinstance(target, str) and target != "world":
+                coordinates.append(target)
+            else:
+                ports.append(self._body_port(target, reader, f"targets[{k}]"))
+        self._add_loop(interaction, ports, coordinates, reader)
+
+    def _body_port(self, target: Any, reader: FieldReader, role: str) -> PortRef | None:
+        """Return the port of a body; None, with a finding, if it is something else."""
+        ref = self._port_ref(target, reader, role)
+        if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
+            reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
+        return ref
+
+    def _add_loop(self, closure: Any, ports: list[PortRef | None], coordinates: list[str], reader: FieldReader) -> None:
+        """Keep a closure, if nothing is wrong with what it acts on."""
         self.reader.findings += reader.findings
-        if reader.findings or first_ref is None or second_ref is None:
+        found = tuple(ref for ref in ports if ref is not None)
+        if reader.findings or len(found) < len(ports):
             return
         self._add_block(closure, new=True)
-        self.loops.append(Loop(first_ref, second_ref, closure))
-        for ref in (first_ref, second_ref):
+        self.loops.append(Loop(found, closure, tuple(coordinates)))
+        for ref in found:
             if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
                 self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
+        for name in {coordinate.partition(".")[0] for coordinate in coordinates}:
+            if name in self.graph and not self.graph.has_edge(closure.name, name):
+                self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
 
     def add_gear(self, gear: Gear) -> None:
         """Let two joint coordinates move together.

@@ -9,8 +9,9 @@ from titop.blocks.block import Block
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.wording import escaped
+from titop.graph.connections import Connection
 from titop.graph.outline import describe_closure
-from titop.graph.system import Connection, System
+from titop.graph.system import System
 
 #: More names of coordinates are cut in the middle.
 _SHOWN_COORDINATES = 6
@@ -30,7 +31,7 @@ def diagram(system: System) -> str:
             lines += [] if name == "world" else [name]
             lines += _branches(name, children, seen)
     closures = [
-        f"closure {loop.closure.name}: {loop.first} === {loop.second} "
+        f"closure {loop.closure.name}: {' === '.join(map(str, loop.targets))} "
         f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
         for loop in system.loops
     ]

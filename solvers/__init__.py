@@ -4,7 +4,7 @@ Read in this order:
 
 - `model`: what users compute with, built up from `configurations` (names and coordinates), `dynamics`, `differentiable`;
   `resolve` makes it;
-- `inputs`: of actuators and blocks; `outputs`: sensors;
+- `inputs`: of actuators, blocks and interactions; `outputs`: sensors;
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
 - `compiled` (with `packed`, `constraint_tables`, `compiled_slopes`), `laws`, `python_law`, `kernels`: the same in compiled
   code, for users; `native`: how Python functions become machine code;

@@ -35,7 +35,7 @@ def _groups() -> list[list[Unit]]:
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
     laws = [stage for law in KINDS.values() for stage in (law.terms, law.outward, law.inward, law.slopes)]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
-    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.stored)]
+    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in (springs, multi_joints) for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[*derivatives], [*rigid], [part for some in passes for part in some], [*laws, *acting, *features]]

@@ -25,7 +25,9 @@ class CompiledDynamics(PreparedDynamics):
         super().__init__(model, places, imposed)
         loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
         self._ints, self._floats = loaded._ints, loaded._floats
-        self._all_tables, self._tables = loaded._all_tables, loaded._arrays
+        self._numbers = loaded._numbers.copy()
+        self._all_tables = self._ints, self._floats, self._numbers, loaded._stages
+        self._tables = self._all_tables[: len(loaded._arrays)]
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
         self._imposes = bool(imposed.any())
@@ -34,6 +36,11 @@ class CompiledDynamics(PreparedDynamics):
         self._loops = -1, np.zeros(0)
         self._law = np.empty((1, loaded._ints[0, layout.LAW_SIZE]))
         self._work = np.empty((len(model._tables.constants), layout.FORWARD_COLUMNS))
+
+    def drive_interactions(self, u: Array) -> None:
+        super().drive_interactions(u)
+        for name, own in self.model.inputs.acting:
+            self._numbers[0, self.model._acting_inputs[name]] = u[own]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         rate = np.empty(len(q) + len(v))

@@ -88,7 +88,7 @@ class CompiledSlopes(PackedModel):
 
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-        model, result = self._open._pushed(pushes), np.empty((3, self.nv, self.nv))
+        model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
         self.raise_for(model._inverse_slopes(self._tables.paths, q, v, a, result))
         for block in self._group_springs:
             where = self._v(block)
@@ -151,4 +151,4 @@ class CompiledSlopes(PackedModel):
 
     @cached_property
     def _all_compiled_slopes(self) -> bool:
-        return not self._group_springs and self.is_tree
+        return not self._group_springs and not self.is_constrained

@@ -240,13 +240,11 @@ class Differentiable(Identification):
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
     ) -> Array:
         """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
-        if self.is_tree:
+        if actuated is None or self.is_tree:
             return self.tree_inverse_derivatives(q, v, a, pushes)
-        if actuated is None:
-            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
         tau = closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)
         if not self.is_constrained:
-            return loop_derivatives.inverse_derivatives(self, q, v, a, pushes, np.zeros(0))
+            return self.tree_inverse_derivatives(q, v, a, pushes)
         return loop_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors, tau)
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.closure import relative_pose
 from titop.blocks.spatial import Array, cross
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.arguments import coordinate_mask, is_world, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.inputs import Inputs, Place, PortPush, Push
-from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops import closed_dynamics, interaction_loads
 from titop.solvers.loops.closed_loops import ClosedLoops
 from titop.solvers.prepared import PreparedDynamics
 
@@ -219,9 +218,27 @@ class Dynamics(ClosedLoops, ABC):
         """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
         q, v = self._read_q(q), self._read_v("v", v)
         efforts = self._own_passive_efforts(q, v) + self._applied_efforts(q, v)
-        for port, _, wrench in self.interaction_pushes(q, v):
-            efforts = efforts + self.jacobian(port, q).T @ wrench
+        for loop in self.interactions:
+            efforts = efforts + interaction_loads.interaction_efforts(self, loop, q, v)
         return efforts
+
+    def dissipated_power(self, q: Any, v: Any) -> float:
+        """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
+
+        With the energy of `energy` the balance closes: its rate is the power of efforts, inputs and wrenches less this power.
+        Negative where something feeds energy.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("slider")
+        >>> s.connect("world", tt.RigidBody("block", mass=2.0), joint=tt.Prismatic("rail", stiffness=5.0, damping=0.5))
+        >>> float(s.resolve().dissipated_power([0.3], [2.0]))
+        2.0
+        """
+        v = self._read_v("v", v)
+        power: float = (self.passive_efforts(q, np.zeros(self.nv)) - self.passive_efforts(q, v)) @ v
+        return power
 
     @abstractmethod
     def _applied_efforts(self, q: Array, v: Array) -> Array:
@@ -276,7 +293,10 @@ class Dynamics(ClosedLoops, ABC):
 
     def actuation_matrix(self, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""
-        return self.inputs.matrix(self, self._read_q(q))
+        q = self._read_q(q)
+        matrix = self.inputs.matrix(self, q)
+        interaction_loads.write_input_columns(self, q, matrix)
+        return matrix
 
     def motor_efforts(self, u: Any) -> Any:
         """Return what the motors' inputs among `u` do to the coordinates (nv)."""
@@ -339,20 +359,8 @@ class Dynamics(ClosedLoops, ABC):
         return np.zeros(self.nv)
 
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        return self._relative_motion(loop, q, np.zeros(self.nv))[:2]
-
-    def _relative_motion(self, loop: Loop, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the relative pose of a loop's ports, and both twists."""
-        one, two = (self.port_motion(str(ref), q, v, np.zeros(self.nv)) for ref in (loop.first, loop.second))
-        return *relative_pose((one.rotation, one.position), (two.rotation, two.position)), one.twist, two.twist
-
-    def interaction_pushes(self, q: Array, v: Array) -> list[PortPush]:
-        """Return what the interactions do to their ports at a state."""
-        pushes = []
-        for loop in self.interactions:
-            at_1, at_2 = loop.closure.wrenches(*self._relative_motion(loop, q, v))
-            pushes += [PortPush(str(loop.first), False, at_1), PortPush(str(loop.second), False, at_2)]
-        return pushes
+        motion = interaction_loads.target_motion(self, loop, q, np.zeros(self.nv))
+        return motion.R[1], motion.r[1]
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations of the tree, no loop closed."""

@@ -53,8 +53,15 @@ class OwnPush(NamedTuple):
         return step(lambda dq: block.input_matrix(block.integrate(own, dq)) @ self.u, np.zeros(block.nv))
 
 
+class ActingPush(NamedTuple):
+    """Inputs of an interaction, known by its `name`, with values `u` (m)."""
+
+    name: str
+    u: Array
+
+
 #: What acts on a model from outside and depends on its configuration.
-Push = PortPush | OwnPush
+Push = PortPush | OwnPush | ActingPush
 
 
 def port_pushes(pushes: Iterable[Push]) -> list[PortPush]:
@@ -65,6 +72,11 @@ def port_pushes(pushes: Iterable[Push]) -> list[PortPush]:
 def own_pushes(pushes: Iterable[Push]) -> list[OwnPush]:
     """Return what acts on own coordinates."""
     return [push for push in pushes if isinstance(push, OwnPush)]
+
+
+def acting_inputs(pushes: Iterable[Push]) -> dict[str, Array]:
+    """Return the inputs of interactions by the names of these."""
+    return {push.name: push.u for push in pushes if isinstance(push, ActingPush)}
 
 
 def own_efforts(pushes: Iterable[Push], q: Array, nv: int) -> Any:
@@ -93,7 +105,8 @@ def own_effort_slopes(pushes: Iterable[Push], q: Array, nv: int) -> Any:
 
 
 class Inputs:
-    """The inputs of a model: of the actuators in the order in which they were added, then of blocks, in that of coordinates.
+    """The inputs of a model: of the actuators in the order in which they were added, of blocks, in that of coordinates, and
+    of interactions, in that in which they were added.
 
     Attributes
     ----------
@@ -106,11 +119,14 @@ class Inputs:
         Where the others act.
     own : list of (Block, slice, slice, slice)
         Blocks with inputs of their own; where their coordinates stand in q and v, and their inputs among all.
+    acting : list of (str, slice)
+        Names of the interactions with inputs, and where these stand among all.
     """
 
     def __init__(self, assembly: Assembly) -> None:
         actuators, driven = assembly.actuators, [block for block in assembly.blocks_with_coordinates if block.inputs]
-        blocks = (*actuators, *driven)
+        interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
+        blocks = (*actuators, *driven, *interactions)
         self.names = tuple(name for block in blocks for name in block.input_names)
         self.units = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
@@ -134,6 +150,10 @@ class Inputs:
             own = slice(column, column + len(block.inputs))
             self.own.append((block, assembly.q_slices[block.name], assembly.v_slices[block.name], own))
             column = own.stop
+        self.acting: list[tuple[str, slice]] = []
+        for interaction in interactions:
+            self.acting.append((interaction.name, slice(column, column + len(interaction.inputs))))
+            column = self.acting[-1][1].stop
 
     def read(self, u: Any) -> Array:
         """Return inputs given as numbers (nu), or by name (the others zero).
@@ -153,9 +173,9 @@ class Inputs:
         return read_state("u", values, self.names)
 
     def pushes(self, u: Array) -> list[Push]:
-        """Return what the inputs do to ports and own coordinates."""
+        """Return what the inputs do to ports, own coordinates and interactions."""
         on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches(u), strict=True))
-        return [*on_ports, *self.own_pushes(u)]
+        return [*on_ports, *self.own_pushes(u), *(ActingPush(name, u[own]) for name, own in self.acting if u[own].any())]
 
     def own_pushes(self, u: Array) -> list[OwnPush]:
         """Return what the inputs do to own coordinates."""
@@ -171,7 +191,7 @@ class Inputs:
         return efforts + own_efforts(self.own_pushes(u), q, len(efforts)) if self.own else efforts
 
     def matrix(self, model: Dynamics, q: Any) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration."""
+        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         matrix = self.motors.copy()
         for (port, inertial), wrench, k in zip(self.places, self._wrenches, self._columns, strict=True):
             if inertial:

@@ -6,13 +6,14 @@ kind, answer through Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.applied import has_weight, is_acted_on
 from titop.blocks.block import Block, overrides_method
+from titop.blocks.cable import Cable
 from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.contact import Contact
 from titop.blocks.errors import Finding, ModelError
@@ -24,9 +25,9 @@ from titop.blocks.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels import interaction_kinds, layout, modal_stages
 from titop.solvers.kernels.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.interaction_kinds import CompiledInteraction
-from titop.solvers.kernels.user_laws import stages_of, surroundings_of
+from titop.solvers.kernels.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
 from titop.solvers.python_law import PythonInteraction, PythonLaw, PythonSurroundings
@@ -39,6 +40,7 @@ INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
     CompliantClosure: interaction_kinds.COMPLIANT,
     SpringDamper: interaction_kinds.SPRING,
     Contact: interaction_kinds.CONTACT,
+    Cable: interaction_kinds.CABLE,
 }
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
@@ -53,8 +55,11 @@ _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 #: What a block says of its surroundings, which has stages of its own.
 _SURROUNDINGS = {"applied_efforts", "applied_energy", "weight"}
 
+#: What says what an interaction does.
+_ACTING = ("act", "wrenches")
+
 #: How lines of numba's messages begin that do not say what is wrong.
-_ON_THE_WAY = ("Failed in nopython mode", "During:", "File ")
+_ON_THE_WAY = ("Failed in ", "During:", "File ")
 
 
 class Stages:
@@ -81,8 +86,11 @@ class Stages:
                 slopes = (applied if block.complex_safe else PythonSurroundings(block)).apply_slopes
                 self._put(row, block, {layout.APPLY: applied.apply, layout.APPLY_SLOPES: slopes})
         for row, acting in enumerate(interactions, start=len(generals)):
-            kind = compiled_interaction(acting.block) or PythonInteraction(acting.block)
-            self._put(row, acting.block, {layout.ACT: kind.act, layout.STORED: kind.stored})
+            block, python = acting.block, PythonInteraction(acting.block)
+            kind = compiled_interaction(block) or python
+            slopes = kind.slopes if block.complex_safe else python.slopes
+            stages = {layout.ACT: kind.act, layout.ACT_SLOPES: slopes, layout.STORED: kind.stored or python.stored}
+            self._put(row, block, stages)
 
     def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
         """Write what is called for the stages of a block or interaction, by column."""
@@ -152,8 +160,16 @@ def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
 
 def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
+    if interaction.compiled_law is not None:
+        return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
     kind = next((kind for cls, kind in INTERACTIONS.items() if isinstance(interaction, cls)), None)
     return None if kind is None or overrides(interaction) else kind
+
+
+def has_own_numbers(interaction: Interaction) -> bool:
+    """Tell whether all that an interaction does, and stores, follows from its `law_numbers` by stages of titop's own."""
+    kind = compiled_interaction(interaction)
+    return kind is not None and kind.stored is not None
 
 
 def _is_plain(block: Block) -> bool:
@@ -172,7 +188,8 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
     """Return the numbers (1, all) from which laws are computed; write where each block's are into its row of `ints`."""
     numbers, offset = [np.zeros(0)], 0
     for row, placed in enumerate(blocks):
-        own = np.asarray(placed.block.law_numbers(), dtype=float)
+        resting = np.zeros(len(placed.block.inputs) if isinstance(placed, ActingBlock) else 0)
+        own = np.concatenate([np.asarray(placed.block.law_numbers(), dtype=float), resting])
         entries = ints[placed.element]
         entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
         numbers.append(own)
@@ -186,3 +203,29 @@ def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
         block, law = general.block, compiled_law(general.block)
         ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
         ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports)) if law else 0
+
+
+def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:
+    """Return where the inputs of interactions stand in the numbers, by the interactions' names."""
+    places = {}
+    for acting in interactions:
+        row = ints[acting.element]
+        stop = int(row[layout.NUMBERS] + row[layout.NUMBER_COUNT])
+        places[acting.block.name] = slice(stop - int(row[layout.ACT_INPUTS]), stop)
+    return places
+
+
+def numbered_anew(
+    interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
+) -> Array:
+    """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
+    touched = {name.partition(".")[0] for name in names} if interactions else set()
+    for acting in interactions:
+        if acting.block.name in touched:
+            start = f"{acting.block.name}."
+            own = {name.removeprefix(start): value for name, value in changes.items() if name.startswith(start)}
+            new = acting.block.with_parameters(own).law_numbers()
+            first = ints[acting.element, layout.NUMBERS]
+            numbers = numbers.copy()
+            numbers[0, first : first + len(new)] = new
+    return numbers

@@ -14,12 +14,13 @@ from titop.blocks.checks import sequence_findings
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.inertial_parameters import NAMES, OWN_NAMES, own_numbers
 from titop.blocks.spatial import Array, cross
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.arguments import read_state
 from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable
-from titop.solvers.inputs import Push
+from titop.solvers.inputs import Push, acting_inputs
 from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.interaction_loads import target_motion
 from titop.solvers.outputs import read_sensor, sensor_units
 
 if TYPE_CHECKING:
@@ -169,7 +170,8 @@ class Model(Differentiable):
     ) -> Array:
         """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame.
 
-        Of a closure, named instead of a joint, the wrench on its second port. What gears do to a joint is part of its wrench.
+        Of a closure or interaction, named instead of a joint, the wrench on its second port. What gears do to a joint is part
+        of its wrench.
 
         Parameters
         ----------
@@ -192,7 +194,8 @@ class Model(Differentiable):
             return self._joint_wrench(joint, q, v, a, pushes)
         if joint in at_closures:
             return at_closures[joint]
-        at_second: Array = closure.closure.wrenches(*self._relative_motion(closure, q, v))[1]
+        given = acting_inputs(pushes).get(joint)
+        at_second: Array = closure.closure.act(target_motion(self, closure, q, v, given))[0][1]
         return at_second
 
     def gear_effort(
@@ -227,7 +230,7 @@ class Model(Differentiable):
 
     def _read_joint_or_closure(self, name: str) -> Loop | None:
         """Return the loop of a closure's name, None for a joint's."""
-        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions)}
+        loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions) if len(loop.ports) > 1}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
             known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
             raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))

@@ -21,7 +21,7 @@ from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
-from titop.solvers.inputs import Place, PortPush, Push, port_pushes
+from titop.solvers.inputs import ActingPush, Place, PortPush, Push, acting_inputs, port_pushes
 from titop.solvers.kernels import entries, layout, pack, records
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.laws import (
@@ -29,7 +29,10 @@ from titop.solvers.laws import (
     compiled_interaction,
     compiled_law,
     compiled_surroundings,
+    has_own_numbers,
+    input_places,
     law_numbers,
+    numbered_anew,
     place_rooms,
 )
 from titop.solvers.model import Model
@@ -43,7 +46,7 @@ BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", 
 #: ... and what else is found from tables and parameters.
 _DERIVED = (
     *BOUND,
-    *("_bare", "_open", "_loaded_variants", "_acting", "_at_ports"),
+    *("_bare", "_loaded_variants", "_acting", "_at_ports"),
     *("_group_springs", "_all_compiled_slopes", "_current_assembly", "_inertial_slopes", "interactions"),
 )
 
@@ -73,7 +76,7 @@ class PackedModel(Model):
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
         self._ints = self._tables.ints
-        self._added: tuple[Self, list[PortPush]] | None = None
+        self._added: tuple[Self, list[PortPush | ActingPush]] | None = None
         self._numbers = law_numbers((*self._tables.general, *self._tables.interactions), self._ints)
         place_rooms(self._tables.general, self._ints)
         self._floats = np.zeros((len(self._ints), layout.FLOAT_COLUMNS))
@@ -158,15 +161,20 @@ class PackedModel(Model):
     # -- variants ------------------------------------------------------------------------------------------------------
 
     def _pushed(self, pushes: Sequence[Push]) -> Self:
-        """Return a model in which the pushes on ports are loads."""
-        at_ports = port_pushes(pushes)
-        if not at_ports:
+        """Return a model in which the pushes on ports are loads, and inputs of interactions act."""
+        at_ports, inputs = port_pushes(pushes), acting_inputs(pushes)
+        if not at_ports and not inputs:
             return self
-        forces = [real(push.wrench, f"the wrench on {push.port}") for push in at_ports]
         model = self._loaded_at(tuple(Place(port, inertial) for port, inertial, _ in at_ports))._variant()
-        model._floats = model._floats.copy()
-        model._floats[-len(at_ports) :, layout.FORCE : layout.FORCE + 6] = forces
-        model._added = self, at_ports
+        if at_ports:
+            forces = [real(push.wrench, f"the wrench on {push.port}") for push in at_ports]
+            model._floats = model._floats.copy()
+            model._floats[-len(at_ports) :, layout.FORCE : layout.FORCE + 6] = forces
+        if inputs:
+            model._numbers = model._numbers.copy()
+            for acting, where in self._acting_inputs.items():
+                model._numbers[0, where] += inputs.get(acting, 0.0)
+        model._added = self, [push for push in pushes if isinstance(push, PortPush | ActingPush)]
         return model
 
     def _loaded_at(self, places: tuple[Place, ...]) -> Self:
@@ -221,14 +229,8 @@ class PackedModel(Model):
         return bare
 
     @cached_property
-    def _open(self) -> Self:
-        """The model without interactions."""
-        if not self._ints[0, layout.INTERACTIONS]:
-            return self
-        model = self._variant()
-        model._ints = self._ints.copy()
-        model._ints[0, layout.INTERACTIONS] = 0
-        return model
+    def _acting_inputs(self) -> dict[str, slice]:
+        return input_places(self._tables.interactions, self._ints)
 
     # -- laws of general blocks ----------------------------------------------------------------------------------------
 
@@ -371,6 +373,7 @@ class PackedModel(Model):
         model._floats, model._frames, model._ports = self._floats.copy(), self._frames.copy(), self._ports.copy()
         if not model._pack():
             return self._rebuilt(values)
+        model._numbers = numbered_anew(self._tables.interactions, self._ints, self._numbers, model._changes, values)
         bodies = {self._inertial_parameters.get(name, -1) for name in values}
         if -1 not in bodies and self._ample is not None and are_near(self._ample, model._params, bodies):
             return model, []
@@ -391,11 +394,12 @@ class PackedModel(Model):
 
     @cached_property
     def _packed_parameters(self) -> dict[str, int]:
-        """Position of the parameters that packing alone brings into effect; shared by all variants."""
+        """Position of the parameters that packing, and numbering anew, bring into effect; shared by all variants."""
         unsprung = set(self._tables.joints) - self._sprung_joints()
         general = self._tables.general_names | {block.name for block in (*self._assembly.actuators, *self._assembly.sensors)}
         general |= {block.name for block, *_ in self.inputs.own}
         general |= {loop.closure.name for loop in self._assembly.loops} | {gear.name for gear in self._assembly.gears}
+        general -= {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
             block, entry = name.split(".", 1)

@@ -17,7 +17,7 @@ from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.joint import Joint
 from titop.blocks.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.graph.assembly import Assembly, loop_among, reflect_rotors
-from titop.graph.system import Connection
+from titop.graph.connections import Connection
 from titop.solvers.arguments import read_mapping
 
 #: First parts of the names of parameters at which bodies and joints do not look for what is suspicious.

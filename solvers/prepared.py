@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titop.blocks.spatial import Array
-from titop.solvers.inputs import Place, PortPush, Push
+from titop.solvers.inputs import ActingPush, Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ class PreparedDynamics:
         self.model, self.places, self.imposed = model, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0
+        self._driven: list[Push] = []
+
+    def drive_interactions(self, u: Array) -> None:
+        """Let the interactions' inputs among all, `u` (nu), act from now on."""
+        self._driven = [ActingPush(name, u[own]) for name, own in self.model.inputs.acting]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return ``[dq/dt; dv/dt]`` (nq + nv)."""
@@ -64,4 +69,5 @@ class PreparedDynamics:
         return self.accelerations(q, v, tau, a), tau
 
     def _pushes(self) -> list[Push]:
-        return [PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True)]
+        on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True))
+        return [*on_ports, *self._driven]

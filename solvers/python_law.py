@@ -7,8 +7,9 @@ import ctypes
 import numpy as np
 
 from titop.blocks.applied import Place, efforts_at, slopes_at
-from titop.blocks.block import Block
-from titop.blocks.interaction import Interaction
+from titop.blocks.block import Block, complex_step, trusted_step
+from titop.blocks.interaction import Interaction, TargetMotion, load_slopes
+from titop.blocks.overrides import is_titops_own
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.solvers.kernels import layout, records, term_stages
 from titop.solvers.kernels.stages import Call
@@ -48,6 +49,10 @@ class PythonLaw:
         acceleration = _array(call.acceleration, 6).copy()
         record = _array(call.law, records.law_size(call.n, call.ports)).copy()
         by_q, by_v, by_twist = self.block.law_slopes(q, v, twist, np.concatenate([acceleration, a]))
+        if not call.passive:
+            step = complex_step if self.block.complex_safe else trusted_step
+            by_q[6:] += self.block.slopes(lambda y: self.block.passive_efforts(y, v), q)
+            by_v[6:] += step(lambda y: self.block.passive_efforts(q, y), v)
         columns = []
         for p, name in enumerate(self.block.ports):
             port = _Port(record[records.port_at(call.n, p) :], call.n)
@@ -84,16 +89,27 @@ class PythonInteraction:
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        self.act, self.stored = Callback(self._act, 4), Callback(self._stored, 4)
+        self.act, self.slopes, self.stored = Callback(self._act, 7), Callback(self._slopes, 7), Callback(self._stored, 7)
 
-    def _act(self, _count: int, _numbers: int, motion: int, wrenches: int) -> None:
-        given = _array(motion, layout.ACTING).copy()
-        on_both = self.interaction.wrenches(given[:9].reshape(3, 3), given[9:12], given[12:18], given[18:])
-        _array(wrenches, 12)[:] = np.concatenate(on_both)
+    def _act(self, p: int, n: int, m: int, count: int, numbers: int, motion: int, loads: int) -> None:
+        wrenches, efforts = self.interaction.act(_told(p, n, m, count, numbers, motion))
+        _array(loads, 6 * p + n)[:] = np.concatenate([np.ravel(wrenches), np.ravel(efforts)])
 
-    def _stored(self, _count: int, _numbers: int, motion: int, energy: int) -> None:
-        given = _array(motion, 12).copy()
-        _array(energy, 1)[0] = self.interaction.energy(given[:9].reshape(3, 3), given[9:])
+    def _slopes(self, p: int, n: int, m: int, count: int, numbers: int, motion: int, slopes: int) -> None:
+        step = complex_step if is_titops_own(self.interaction) else trusted_step
+        found = load_slopes(self.interaction, _told(p, n, m, count, numbers, motion), step)
+        _array(slopes, found.size)[:] = found.ravel()
+
+    def _stored(self, p: int, n: int, m: int, count: int, numbers: int, motion: int, energy: int) -> None:
+        _array(energy, 1)[0] = self.interaction.stored(_told(p, n, m, count, numbers, motion))
+
+
+def _told(p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
+    """Return the motion of an interaction's targets from where it stands."""
+    given = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
+    ports, own = given[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), given[layout.MOTION_SIZE * p :]
+    inputs = _array(numbers, count)[count - m :].copy()
+    return TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], inputs)
 
 
 def _array(address: int, count: int) -> Array:

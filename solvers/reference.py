@@ -26,15 +26,16 @@ from titop.blocks.applied import Place, efforts_at, is_acted_on, weight_energy
 from titop.blocks.block import Block, port_terms
 from titop.blocks.closure import relative_pose
 from titop.blocks.errors import Finding, ModelError
+from titop.blocks.interaction import TargetMotion, motion_among
 from titop.blocks.spatial import Array, twist_transport
 from titop.blocks.surroundings import mass_and_moment
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
-from titop.graph.system import Connection
+from titop.graph.connections import Connection, Loop
 from titop.solvers.arguments import check_stacks, is_world, overflow, store
 from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.dynamics import PortMotion
-from titop.solvers.inputs import Push, own_efforts, port_pushes
+from titop.solvers.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
@@ -151,15 +152,24 @@ class ReferenceModel(SteppedSlopes):
                 at = Place(q[node.q], v[node.v], state.V, state.rotation, state.position)
                 state.h = state.h - efforts_at(node.block, at, self.gravity, all_of_them)
 
-    def add_interactions(self, states: list[State], q: Array, v: Array) -> None:
-        """Subtract the interactions' wrenches from the laws of the blocks on which they act."""
+    def add_interactions(self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array]) -> Array:
+        """Subtract the interactions' wrenches from the laws of the blocks on which they act; return their efforts (nv)."""
+        total = np.zeros(self.nv)
         for loop in self.interactions:
-            ports = (loop.first, loop.second)
-            one, two = (self._port_pose(states, q, ref.block.name, ref.name) for ref in ports)
-            twists = (self._port_twist(states, q, v, ref.block.name, ref.name) for ref in ports)
-            wrenches = loop.closure.wrenches(*relative_pose(one, two), *twists)
-            for ref, wrench in zip(ports, wrenches, strict=True):
+            wrenches, efforts = loop.closure.act(self._target_motion(states, loop, q, v, inputs.get(loop.closure.name)))
+            for ref, wrench in zip(loop.ports, wrenches, strict=True):
                 self._subtract(states, q, ref.block.name, ref.name, wrench)
+            total = total.astype(np.result_type(total, efforts))
+            for name, effort in zip(loop.coordinates, efforts, strict=True):
+                total[self._assembly.place(name)[1]] += effort
+        return total
+
+    def _target_motion(self, states: list[State], loop: Loop, q: Array, v: Array, u: Array | None) -> TargetMotion:
+        poses = [self._port_pose(states, q, ref.block.name, ref.name) for ref in loop.ports]
+        twists = [self._port_twist(states, q, v, ref.block.name, ref.name) for ref in loop.ports]
+        places = [self._assembly.place(name) for name in loop.coordinates]
+        own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
+        return motion_among(poses, twists, own_q, own_v, np.zeros(len(loop.closure.inputs)) if u is None else u)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self._index[block]
@@ -243,16 +253,15 @@ class ReferenceModel(SteppedSlopes):
 
         `bare` leaves passive efforts and loads out.
         """
-        own = own_efforts(pushes, q, self.nv)
-        dtype = np.result_type(self._dtype, q, v, a, tau, own, *(push.wrench for push in port_pushes(pushes)))
+        own, inputs = own_efforts(pushes, q, self.nv), acting_inputs(pushes)
+        given = (*(push.wrench for push in port_pushes(pushes)), *inputs.values())
+        dtype = np.result_type(self._dtype, q, v, a, tau, own, *given)
         passive = np.zeros(self.nv) if bare else self._own_passive_efforts(q, v)
-        passive = passive + own
-        a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         self.add_surroundings(states, q, v, all_of_them=not bare)
-        if not bare:
-            self.add_interactions(states, q, v)
+        passive = passive + own + (0.0 if bare else self.add_interactions(states, q, v, inputs))
+        a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         self.check_pivots(states, imposed)
         self._complete(states, v, a, effort, imposed, self.gravity)
         return a, effort - passive, states
@@ -398,8 +407,7 @@ class ReferenceModel(SteppedSlopes):
         elastic: Any = 0.0
         states = self.outward_kinematics(q, v)
         for loop in self.interactions:
-            poses = (self._port_pose(states, q, ref.block.name, ref.name) for ref in (loop.first, loop.second))
-            elastic = elastic + loop.closure.energy(*relative_pose(*poses))
+            elastic = elastic + loop.closure.stored(self._target_motion(states, loop, q, v, None))
         for node, state in zip(self.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x

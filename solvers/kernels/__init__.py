@@ -12,16 +12,17 @@ Read in this order:
 - `joints`: pose and motion of the elementary joints;
 - `general`: blocks with own coordinates, known by their records (`records`: where things stand in these); `stages`: the seam,
   how passes call what writes records; `compiled_laws`: laws as stages, `term_stages`: inverse dynamics from a law's terms,
-  `modal`, `modal_stages`: the law and the stages of flexible bodies, `user_laws` those of users; `surroundings`: how passes ask
-  what acts on a block, `applied_laws`: users' answers as stages; `interaction_kinds`: what acts between ports as stages;
+  `modal`, `modal_ports`, `modal_stages`: law, ports and stages of flexible bodies, `user_laws` those of users; `surroundings`:
+  how passes ask what acts on a block, `applied_laws`: users' answers as stages; `compiled_interactions`: interactions as
+  stages, `interaction_kinds`: titop's own;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
 - `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts
-  (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`, `interactions`: what acts between
-  ports; `port_wrenches`: loads and interactions on general blocks in inverse dynamics;
+  (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`, `interactions`: what acts on
+  several ports and coordinates; `port_wrenches`: loads and interactions on general blocks in inverse dynamics;
 - `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
   dynamics with rigid closures;
-- `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `held_loads`: derivatives;
+- `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;
 - `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`: what Python calls;
 - `pair`: kernels for rigid systems and for all, from one function; what compiles and calls them is in `solvers.native`.

@@ -8,6 +8,11 @@ from titop.solvers.kernels.algebra import add_six, minus, put_six, six
 from titop.solvers.kernels.derivatives import inward_sums, outward_columns, port_slopes
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.held_loads import hold_loads
+from titop.solvers.kernels.interaction_derivatives import (
+    hold_interactions,
+    subtract_interaction_slopes,
+    write_interaction_slopes,
+)
 from titop.solvers.kernels.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kinematics import subtract_brackets
@@ -37,13 +42,13 @@ from titop.solvers.kernels.layout import (
     WRONG_SIZE,
 )
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.passive import apply_loads
 from titop.solvers.kernels.passive_derivatives import subtract_passive_derivatives
 from titop.solvers.kernels.port_wrenches import apply_to_ports, at_parent_port
 from titop.solvers.kernels.records import result_at
 from titop.solvers.kernels.stages import call_block
 from titop.solvers.kernels.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.whole import (
+    apply_wrenches,
     find_acting,
     forward_from_twists,
     outward_whole,
@@ -74,13 +79,16 @@ def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, wor
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if status != OK:
         return status
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, False)
     if law is not None:
         if known == UNKNOWN:
             status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
             if status != OK:
                 return status
+    apply_wrenches(ints, floats, law, work, world, False)
+    if law is not None:
+        status = write_interaction_slopes(ints, numbers, stages, law, slopes)
+        if status != OK:
+            return status
         apply_to_ports(ints, floats, law, work, world)
         subtract_from_wrenches(ints, law, work, efforts)
         for i in range(1, ints[0, ELEMENTS]):
@@ -109,10 +117,14 @@ def _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, col
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
         hold_loads(ints, floats, law, world, sums)
+    if law is not None:
+        hold_interactions(ints, law, sums)
     dq, dv, da = result[0], result[1], result[2]
     result[:] = 0.0
     inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da)
     subtract_passive_derivatives(ints, floats, q, v, dq, dv)
+    if law is not None:
+        subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns, dq, dv)
 
 
 @helper

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.interactions import add_interaction_efforts
 from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
@@ -163,6 +164,7 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     """Hybrid dynamics from what `outward` wrote: complete `a` and `tau`."""
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
+    add_interaction_efforts(ints, law, passive, 1.0)
     effort = tau + passive
     multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)

@@ -1,8 +1,9 @@
 """The tables that describe a system to the kernels: names of their columns.
 
 ``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid closures, one
-per gear, two per interaction, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they compute
-in rows of a ``work`` array of the call. The first two rows of a closure, and those of an interaction, stand for its ports.
+per gear, those of interactions, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they
+compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports. An interaction has a row
+of its own, then one for each of its ports, then one for each of its coordinates.
 
 ``loops`` (1 x 6) says where the rigid closures and gears stand, for the functions that know of them.
 
@@ -12,16 +13,22 @@ has rows of elements, then of these ports.
 ``law`` holds what is known of the general blocks at a state: for a block with n coordinates, at its offset, the (6 + n)-square
 M, then h; the wrench W_P and the efforts tau of inverse dynamics; for each of its ports, at an offset of its own, rotation (9),
 position (3), twist, acceleration, the wrench that the block applies there less loads (6 each), bias gamma (6) and S (6 x n);
-then, for each coordinate, what it carries with all joints held; last, if anything surrounds the block and acts on it, that (6 +
-n). Behind the blocks, for each interaction, at the offset of its
-first row: the pose of its second port in the first (rotation 9, position 3), the twists of both ports (12), the wrenches on
-them (12); then what kinds of blocks keep in a room of theirs. ``slopes`` holds the general blocks' linearised laws: the
+then, for each coordinate, what it carries with all joints held; last, if anything surrounds the block and acts on it, that
+(6 + n). Behind the blocks, for each interaction: of each port the pose in the first one (rotation 9, position 3) and the twist
+(6), the coordinates and their rates; then the wrenches on the ports (6 each) and the efforts on the coordinates; last, what
+kinds of blocks keep in a room of theirs.
+
+``slopes`` holds the general blocks' linearised laws: the
 derivatives of [W_P; tau] by q and v ((6 + n) x n each) and by the twist ((6 + n) x 6), then for each port X, Y, Z (6 x n each,
 see `derivatives`) in its frame; at an offset of their own, for a block on which something acts, the derivatives of that by q,
 v, V and displacement of the parent port, (6 + n) x (n, n, 6, 6). `records` says where in a block's part of these what stands.
+An interaction's part of ``slopes`` holds the derivatives of what it does by small twists of all ports but the first, by all
+twists, by the coordinates and by their rates, row by row; then room for their changes with q and with v (nv columns each), and
+for the ports' poses (12 each).
 
-``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other; ``stages``
-a row for each of these with the addresses of the compiled functions that compute them (see `stages`).
+``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other, each
+interaction's inputs last; ``stages`` a row for each of these with the addresses of the compiled functions that compute them
+(see `stages`).
 
 Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
@@ -63,11 +70,12 @@ INERTIAL_LOADS = 5  # whether what acts depends on poses: loads given in the ine
 NQ = 6  # sizes of q and v
 NV = 7
 LAW_SIZE = 8  # length of `law`
-INTERACTIONS = 9  # number of interactions, which end before the first load
+INTERACTIONS = 9  # number of interactions
 PASSIVE = 10  # whether the general blocks' elasticity and damping act
 SLOPES_SIZE = 11  # length of `slopes`
 ALL_PORTS = 12  # number of the general blocks' ports
 APPLYING = 13  # what surrounds general blocks: 0 nothing, 1 as far as it is gravity, 2 all that does
+FIRST_INTERACTION = 14  # row of the first interaction
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -75,6 +83,11 @@ ELEMENT = 0  # on which a load acts, or that has a port; -1 in a rigid closure's
 CONSTRAINTS = 1  # number of constraints of a rigid closure
 INERTIAL = 2  # whether a load's components are inertial
 TURNS = 2  # whether a rigid closure constrains components of log R
+
+# -- ints: rows of interactions
+ACT_PORTS = 1  # number of ports
+ACT_COORDINATES = 2  # number of coordinates
+ACT_INPUTS = 3  # number of inputs
 
 # -- ints: rows of gears, which have no `ELEMENT`
 DRIVEN_Q = 1  # places of the coordinates
@@ -190,10 +203,9 @@ PORT_WRENCH = 24
 PORT_GAMMA = 30
 PORT_S = 36
 
-# -- law: of an interaction
-PORT_TWISTS = 12
-ACTING = 24
-INTERACTION_SIZE = 36
+# -- law: of an interaction's port
+MOVING = 12  # its twist, behind its pose
+MOTION_SIZE = 18
 
 # -- stages: of blocks, see `stages`
 TERMS = np.int64(0)
@@ -202,8 +214,9 @@ INWARD = np.int64(2)
 LINEARISED = np.int64(3)
 APPLY = np.int64(4)  # what surrounds a block and acts on it: see `surroundings`
 APPLY_SLOPES = np.int64(5)  # and its derivatives
-ACT = 0  # of interactions: their wrenches
-STORED = 1  # and their energy
+ACT = 0  # of interactions: what they do
+ACT_SLOPES = 1  # its derivatives
+STORED = 2  # and their energy
 STAGE_COLUMNS = 6
 
 # -- whether what a pass begins with is known

@@ -1,7 +1,7 @@
 """The law of flexible bodies: compiled twin of `titop.blocks.flexible_body`.
 
 The numbers of a body with n modes stand in one row, ``modes[0]``: rigid inertia, then participation P (6 x n), mass, stiffness
-and damping (n x n each); then of each port rotation (9) and position (3) without deformation and shape Phi (6 x n).
+and damping (n x n each); then of each port twelve and the shape Phi (6 x n), see `modal_ports`.
 
 A body as a whole meets its coordinates through the six numbers ``P q`` only, and their rates and accelerations through ``P v``
 and ``P a``; a port through ``Phi q``, ``Phi v`` and ``Phi a``. All else is linear: mass, stiffness and damping.
@@ -13,19 +13,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.algebra import cross, matrix_of, minus, plus, put_six, rigid_momentum, six, twist_cross
-from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
-from titop.solvers.kernels.pack import times, transposed
+from titop.solvers.kernels.algebra import cross, plus, put_six, rigid_momentum, six
+from titop.solvers.kernels.layout import PORT_GAMMA, PORT_S
+from titop.solvers.kernels.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
 from titop.solvers.kernels.records import bias_at, port_at
 from titop.solvers.native.kernel import helper
 
 #: Where the participation begins, behind the rigid inertia: mass, first moment (3), inertia about P (6).
 PARTICIPATION = np.int64(10)
-#: Numbers of a port before its shape.
-SHAPE = np.int64(12)
 _START = np.int64(0)
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
-_SMALL = 0.1
 
 
 @helper
@@ -100,9 +96,6 @@ def write_law(n, ports, modes, q, v, twist, passive, law):
         write_pose(law, target, at)
         put_six(law, 0, target + PORT_GAMMA, gamma)
         write_subspace(modes, o, n, at, law, target + PORT_S)
-
-
-# -- the body --------------------------------------------------------------------------------------------------------------
 
 
 @helper
@@ -197,150 +190,3 @@ def _write_rigid(modes, d, law, size):
     put_six(law, 0, 3 * size, (0.0, -z, y, ixx + yy + zz, ixy, ixz))
     put_six(law, 0, 4 * size, (z, 0.0, -x, ixy, iyy + xx + zz, iyz))
     put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz + xx + yy))
-
-
-# -- a port whose numbers stand at o ------------------------------------------------------------------------------------------
-
-
-@helper
-def pose_of(modes, o, moving):
-    """Return ``R = exp(phi) R0``, ``p = r0 + d`` with ``moving = [d; phi]``, and phi and two coefficients of its Jacobian."""
-    phi = moving[3], moving[4], moving[5]
-    a, b, c = rotation_coefficients(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
-    x = _turned(phi, a, b, modes[0, o], modes[0, o + 3], modes[0, o + 6])
-    y = _turned(phi, a, b, modes[0, o + 1], modes[0, o + 4], modes[0, o + 7])
-    z = _turned(phi, a, b, modes[0, o + 2], modes[0, o + 5], modes[0, o + 8])
-    rotation = x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]
-    at = o + PORT_P
-    return rotation, (modes[0, at] + moving[0], modes[0, at + 1] + moving[1], modes[0, at + 2] + moving[2]), phi, b, c
-
-
-@helper
-def _turned(phi, a, b, x, y, z):
-    """Return ``u + a phi x u + b phi x (phi x u)``: the rotation by phi or, with other coefficients, its Jacobian."""
-    w, ww = _crossed(phi, (x, y, z))
-    return x + a * w[0] + b * ww[0], y + a * w[1] + b * ww[1], z + a * w[2] + b * ww[2]
-
-
-@helper
-def _crossed(phi, u):
-    """Return ``phi x u`` and ``phi x (phi x u)``."""
-    w = cross(phi[0], phi[1], phi[2], u[0], u[1], u[2])
-    return w, cross(phi[0], phi[1], phi[2], w[0], w[1], w[2])
-
-
-@helper
-def write_pose(law, target, at):
-    """Write a port's pose (see `pose_of`)."""
-    rotation, position, _, _, _ = at
-    for k in range(9):
-        law[0, target + k] = rotation[k]
-    for k in range(3):
-        law[0, target + PORT_P + k] = position[k]
-
-
-@helper
-def image_of(modes, o, at, x):
-    """Return ``S y`` for ``x = Phi y``: ``[R^T x_l; R0^T J(phi) x_r]``, J the right Jacobian."""
-    rotation, _, phi, b, c = at
-    l0, l1, l2 = times(transposed(rotation), (x[0], x[1], x[2]))
-    t0, t1, t2 = times(transposed(matrix_of(modes, 0, o)), _turned(phi, -b, c, x[3], x[4], x[5]))
-    return l0, l1, l2, t0, t1, t2
-
-
-@helper
-def pulled_back(modes, o, at, w):
-    """Return what ``Phi^T`` turns into ``S^T w``: ``[R w_l; J(phi)^T R0 w_r]``."""
-    rotation, _, phi, b, c = at
-    f0, f1, f2 = times(rotation, (w[0], w[1], w[2]))
-    x, y, z = times(matrix_of(modes, 0, o), (w[3], w[4], w[5]))
-    t0, t1, t2 = _turned(phi, b, c, x, y, z)
-    return f0, f1, f2, t0, t1, t2
-
-
-@helper
-def carried_to(at, x):
-    """Return ``Ad(g)^-1 x``."""
-    rotation, p, _, _, _ = at
-    a0, a1, a2 = cross(x[3], x[4], x[5], p[0], p[1], p[2])
-    f0, f1, f2 = times(transposed(rotation), (x[0] + a0, x[1] + a1, x[2] + a2))
-    t0, t1, t2 = times(transposed(rotation), (x[3], x[4], x[5]))
-    return f0, f1, f2, t0, t1, t2
-
-
-@helper
-def carried_back(at, w):
-    """Return ``Ad(g)^-T w``."""
-    rotation, p, _, _, _ = at
-    f0, f1, f2 = times(rotation, (w[0], w[1], w[2]))
-    t0, t1, t2 = times(rotation, (w[3], w[4], w[5]))
-    a0, a1, a2 = cross(p[0], p[1], p[2], f0, f1, f2)
-    return f0, f1, f2, t0 + a0, t1 + a1, t2 + a2
-
-
-@helper
-def motion_of(modes, o, at, rate, twist):
-    """Return ``S v``, the port's twist and ``gamma = dS/dt v + ad(V_C) S v``, for ``rate = Phi v``."""
-    own = image_of(modes, o, at, rate)
-    speed = plus(carried_to(at, twist), own)
-    b0, b1, b2 = cross(own[3], own[4], own[5], own[0], own[1], own[2])
-    turning = _jacobian_rate(at[2], (rate[3], rate[4], rate[5]))
-    t0, t1, t2 = times(transposed(matrix_of(modes, 0, o)), turning)
-    nothing = 0.0 * t0
-    gamma = minus(twist_cross(speed, own), (b0, b1, b2, nothing, nothing, nothing))
-    return own, speed, (gamma[0], gamma[1], gamma[2], gamma[3] + t0, gamma[4] + t1, gamma[5] + t2)
-
-
-@helper
-def write_subspace(modes, o, n, at, law, s):
-    """Write ``S = [R^T Phi_l; R0^T J(phi) Phi_r]``."""
-    rotation, _, phi, b, c = at
-    base, shape = transposed(matrix_of(modes, 0, o)), o + SHAPE
-    x = times(base, _turned(phi, -b, c, 1.0, 0.0, 0.0))
-    y = times(base, _turned(phi, -b, c, 0.0, 1.0, 0.0))
-    z = times(base, _turned(phi, -b, c, 0.0, 0.0, 1.0))
-    for j in range(n):
-        u, v, w = modes[0, shape + j], modes[0, shape + n + j], modes[0, shape + 2 * n + j]
-        law[0, s + j] = rotation[0] * u + rotation[3] * v + rotation[6] * w
-        law[0, s + n + j] = rotation[1] * u + rotation[4] * v + rotation[7] * w
-        law[0, s + 2 * n + j] = rotation[2] * u + rotation[5] * v + rotation[8] * w
-        u, v, w = modes[0, shape + 3 * n + j], modes[0, shape + 4 * n + j], modes[0, shape + 5 * n + j]
-        law[0, s + 3 * n + j] = x[0] * u + y[0] * v + z[0] * w
-        law[0, s + 4 * n + j] = x[1] * u + y[1] * v + z[1] * w
-        law[0, s + 5 * n + j] = x[2] * u + y[2] * v + z[2] * w
-
-
-# -- rotation vectors ---------------------------------------------------------------------------------------------------------
-
-
-@helper
-def rotation_coefficients(s):
-    """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
-    if s.real < _SMALL:
-        a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
-        b = 1 / 2 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
-        c = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * (1 / 39916800 - s / 6227020800))))
-        return a, b, c
-    t = np.sqrt(s)
-    return np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
-
-
-@helper
-def _jacobian_rate(phi, rate):
-    """Return ``(dJ/dt) rate`` of SO(3)'s right Jacobian; see `titop.blocks.spatial.right_jacobian_rate`."""
-    s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
-    _, b, c = rotation_coefficients(s)
-    if s.real < _SMALL:
-        db = -1 / 24 + s * (1 / 360 - s * (1 / 13440 - s * (1 / 907200 - s * (1 / 95800320 - s / 14529715200))))
-        dc = -1 / 120 + s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s * (1 / 1245404160 - s / 217945728000))))
-    else:
-        db, dc = (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
-    change = 2.0 * (phi[0] * rate[0] + phi[1] * rate[1] + phi[2] * rate[2])
-    w, ww = _crossed(phi, rate)
-    z = cross(rate[0], rate[1], rate[2], w[0], w[1], w[2])
-    db, dc = db * change, dc * change
-    return (
-        -db * w[0] + dc * ww[0] + c * z[0],
-        -db * w[1] + dc * ww[1] + c * z[1],
-        -db * w[2] + dc * ww[2] + c * z[2],
-    )

@@ -14,22 +14,24 @@ from titop.solvers.kernels.compiled_laws import STEP, CompiledLaw, imaginary, pu
 from titop.solvers.kernels.layout import OK, PORT_ACC, PORT_S, PORT_TWIST, PORT_WRENCH
 from titop.solvers.kernels.modal import (
     PARTICIPATION,
-    SHAPE,
     add_pulled,
     add_times,
     body_of,
-    carried_back,
-    carried_to,
-    image_of,
     mass_at,
-    motion_of,
     moved,
     numbers_at,
-    pose_of,
-    pulled_back,
     shift_of,
     write_inertia,
     write_law,
+)
+from titop.solvers.kernels.modal_ports import (
+    SHAPE,
+    carried_back,
+    carried_to,
+    image_of,
+    motion_of,
+    pose_of,
+    pulled_back,
     write_pose,
     write_subspace,
 )

@@ -106,7 +106,7 @@ def observables(ints, floats, numbers, stages, q, v, work, world, result):
     add_energy(ints, floats, law, v, work, world, result)
     add_elastic_energy(ints, floats, q, result[2:3])
     if law is not None:
-        result[2] += stored_energy(ints, floats, numbers, stages, law, world)
+        result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
     add_momentum(ints, floats, law, v, work, world, result[3:9])
     add_mass(ints, floats, law, world, result[9:13])
     return status_of(result)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.algebra import carry_wrench, plus, put_six, rotate_back, scaled, six
-from titop.solvers.kernels.interactions import first_interaction
+from titop.solvers.kernels.interactions import loads_of, next_interaction
 from titop.solvers.kernels.layout import (
-    ACTING,
+    ACT_PORTS,
     BIAS,
     ELEMENT,
+    FIRST_INTERACTION,
     FIRST_LOAD,
     FORCE,
     INERTIAL,
@@ -38,12 +39,13 @@ def apply_to_ports(ints, floats, law, work, world):
                 if ints[row, PORT] >= 0:
                     wrench = _turned_back(law, 0, ints[row, PORT], wrench)
             _subtract(ints, law, work, row, wrench)
-    for k in range(ints[0, INTERACTIONS]):
-        row = first_interaction(ints) + 2 * k
-        for side in range(2):
-            i = ints[row + side, ELEMENT]
+    row = ints[0, FIRST_INTERACTION]
+    for _ in range(ints[0, INTERACTIONS]):
+        for k in range(ints[row, ACT_PORTS]):
+            i = ints[row + 1 + k, ELEMENT]
             if i > 0 and ints[i, LAW] >= 0:
-                _subtract(ints, law, work, row + side, six(law, 0, ints[row, LAW] + ACTING + 6 * side))
+                _subtract(ints, law, work, row + 1 + k, six(law, 0, loads_of(ints, row) + 6 * k))
+        row = next_interaction(ints, row)
 
 
 @helper

@@ -1,8 +1,10 @@
-"""Rotation vectors: logarithms of rotations, and their rates (see `titop.blocks.spatial`)."""
+"""Rotation vectors: logarithms of rotations, and their rates (see `titop.blocks.spatial`), of real and complex numbers."""
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from titop.solvers.kernels.algebra import cross
 from titop.solvers.native.kernel import helper
@@ -27,28 +29,35 @@ def dot3(a, b):
 def rotation_log(m):
     """Return the rotation vector of a rotation matrix (Shepperd's method)."""
     trace = m[0] + m[4] + m[8]
-    if trace >= m[0] and trace >= m[4] and trace >= m[8]:
+    if trace.real >= m[0].real and trace.real >= m[4].real and trace.real >= m[8].real:
         x, y, z, w = m[7] - m[5], m[2] - m[6], m[3] - m[1], 1.0 + trace
-    elif m[0] >= m[4] and m[0] >= m[8]:
+    elif m[0].real >= m[4].real and m[0].real >= m[8].real:
         x, y, z, w = 1.0 - trace + 2.0 * m[0], m[3] + m[1], m[6] + m[2], m[7] - m[5]
-    elif m[4] >= m[8]:
+    elif m[4].real >= m[8].real:
         x, y, z, w = m[1] + m[3], 1.0 - trace + 2.0 * m[4], m[7] + m[5], m[2] - m[6]
     else:
         x, y, z, w = m[2] + m[6], m[5] + m[7], 1.0 - trace + 2.0 * m[8], m[3] - m[1]
-    if w < 0.0:
+    if w.real < 0.0:
         x, y, z, w = -x, -y, -z, -w
-    sine = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < 1e-5 * w else 2.0 * math.atan2(sine, w) / sine
+    sine = np.sqrt(x * x + y * y + z * z)
+    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine.real < 1e-5 * w.real else 2.0 * _angle(sine, w) / sine
     return scale * x, scale * y, scale * z
+
+
+@helper
+def _angle(y, x):
+    """Return ``atan2(y, x)``, to first order in imaginary parts."""
+    a, b = y.real, x.real
+    return math.atan2(a, b) + (b * (y - a) - a * (x - b)) / (a * a + b * b)
 
 
 @helper
 def half_cotangent(s):
     """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
-    if s < _SMALL:
+    if s.real < _SMALL:
         return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
-    t = math.sqrt(s)
-    return 1.0 / s - math.cos(0.5 * t) / (2.0 * t * math.sin(0.5 * t))
+    t = np.sqrt(s)
+    return 1.0 / s - np.cos(0.5 * t) / (2.0 * t * np.sin(0.5 * t))
 
 
 @helper

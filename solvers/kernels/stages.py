@@ -25,11 +25,14 @@ Blocks on which something acts, given the pose of their parent port (rotation 9,
 ``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
-Interactions have two stages of their own, for the motion of their ports and the wrenches on them (see `layout`):
+Interactions have three stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
+and the part of `law` with the motion of their targets (see `layout`):
 
-``act(count, numbers, motion, wrenches)``
-    writes the wrenches on both ports, each in its port's frame.
-``stored(count, numbers, motion, energy)``
+``act(ports, coordinates, inputs, count, numbers, motion, loads)``
+    writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.
+``slopes(ports, coordinates, inputs, count, numbers, motion, slopes)``
+    writes their derivatives into the interaction's part of `slopes`.
+``stored(ports, coordinates, inputs, count, numbers, motion, energy)``
     writes the stored energy.
 """
 
@@ -39,7 +42,9 @@ from typing import Any, NamedTuple
 
 from titop.solvers.kernels.layout import (
     ACC,
-    ACTING,
+    ACT_COORDINATES,
+    ACT_INPUTS,
+    ACT_PORTS,
     BLOCK,
     LAW,
     NUMBER_COUNT,
@@ -149,12 +154,15 @@ def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stag
 
 
 @helper
-def call_interaction(ints, numbers, stages, law, row, stage):
-    """Let the interaction at `row` write its wrenches or its energy; return a status."""
+def call_interaction(ints, numbers, stages, law, row, stage, result):
+    """Let the interaction at `row` write what it does, its slopes or its energy to the address `result`; return a status."""
     arguments = (
+        ints[row, ACT_PORTS],
+        ints[row, ACT_COORDINATES],
+        ints[row, ACT_INPUTS],
         ints[row, NUMBER_COUNT],
         address_of(numbers, ints[row, NUMBERS]),
         address_of(law, ints[row, LAW]),
-        address_of(law, ints[row, LAW] + ACTING),
+        result,
     )
     return call_at(stages[ints[row, BLOCK], stage], arguments)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from titop.solvers.kernels.layout import STOP
 from titop.solvers.native.kernel import helper
 
@@ -11,7 +13,8 @@ from titop.solvers.native.kernel import helper
 @helper
 def impact_push(depth, rate, stiffness, dissipation):
     """Return ``stiffness depth^1.5 (1 + dissipation rate)`` at a depth > 0, and zero where it would pull."""
-    return stiffness * depth * math.sqrt(depth) * max(1.0 + dissipation * rate, 0.0)
+    share = 1.0 + dissipation * rate
+    return stiffness * depth * np.sqrt(depth) * share if share.real > 0.0 else 0.0 * share
 
 
 @helper

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.interaction import TargetLoads, TargetMotion
 from titop.blocks.law import Law, LawTerms
 from titop.solvers.kernels.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.layout import PORT_GAMMA, PORT_P, PORT_S
+from titop.solvers.kernels.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
 from titop.solvers.kernels.records import bias_at, port_at
 from titop.solvers.native.kernel import AllocatingHelper
 
 
 @functools.cache
 def stages_of(law: Law) -> CompiledLaw:
-    """Return the stages of a law; their machine code is kept under a hash of the function and of all that it calls."""
+    """Return the stages of a block's law; their machine code is kept under a hash of the function and of all that it calls."""
     return CompiledLaw(_unique_name(law.function), AllocatingHelper(_writing(AllocatingHelper(law.function))))
 
 
@@ -28,6 +30,12 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
     """Return the stages of what a law says acts on its block; kept likewise."""
     assert law.applied is not None
     return CompiledSurroundings(_unique_name(law.applied), AllocatingHelper(law.applied))
+
+
+@functools.cache
+def interaction_stages_of(law: Law) -> CompiledInteraction:
+    """Return the stages of an interaction's law; kept likewise."""
+    return CompiledInteraction(_unique_name(law.function), AllocatingHelper(_acting(AllocatingHelper(law.function))))
 
 
 def _unique_name(function: Any) -> str:
@@ -78,20 +86,21 @@ def _writing(function: Any) -> Any:
     """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
 
     def write(n, ports, numbers, q, v, twist, passive, law):
-        size, h = 6 + n, bias_at(n)
-        law[0, : h + size] = 0.0
-        rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)  # allocated at once: that costs more than a small law
-        subspace, bias = n + 12 * ports, n + (12 + 6 * n) * ports
+        kind, size, h = law.dtype, 6 + n, bias_at(n)
         terms = LawTerms(
-            law[0, :h].reshape((size, size)),
-            law[0, h : h + size],
-            rest[:n],
-            rest[n : n + 9 * ports].reshape((ports, 3, 3)),
-            rest[n + 9 * ports : subspace].reshape((ports, 3)),
-            rest[subspace:bias].reshape((ports, 6, n)),
-            rest[bias:].reshape((ports, 6)),
+            np.zeros((size, size), kind),
+            np.zeros(size, kind),
+            np.zeros(n, kind),
+            np.zeros((ports, 3, 3), kind),
+            np.zeros((ports, 3), kind),
+            np.zeros((ports, 6, n), kind),
+            np.zeros((ports, 6), kind),
         )
         function(numbers[0], q, v, twist[0], terms)
+        for r in range(size):
+            for c in range(size):
+                law[0, r * size + c] = terms.inertia[r, c]
+            law[0, h + r] = terms.gyroscopic[r]
         if passive:
             for r in range(n):
                 law[0, h + 6 + r] -= terms.passive[r]
@@ -105,5 +114,42 @@ def _writing(function: Any) -> Any:
                 law[0, o + PORT_GAMMA + r] = terms.bias[p, r]
                 for c in range(n):
                     law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
+
+    return write
+
+
+def _acting(function: Any) -> Any:
+    """Return the ``write`` of a `CompiledInteraction` from the function of an interaction's law."""
+
+    def write(ports, coordinates, inputs, numbers, motion, loads):
+        kind, own = motion.dtype, numbers.shape[1] - inputs
+        told = TargetMotion(
+            np.zeros((ports, 3, 3), kind),
+            np.zeros((ports, 3), kind),
+            np.zeros((ports, 6), kind),
+            np.zeros(coordinates, kind),
+            np.zeros(coordinates, kind),
+            np.zeros(inputs),
+        )
+        for k in range(ports):
+            o = MOTION_SIZE * k
+            for r in range(3):
+                for c in range(3):
+                    told.R[k, r, c] = motion[0, o + 3 * r + c]
+                told.r[k, r] = motion[0, o + 9 + r]
+            for r in range(6):
+                told.V[k, r] = motion[0, o + MOVING + r]
+        for k in range(coordinates):
+            told.q[k] = motion[0, MOTION_SIZE * ports + k]
+            told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
+        for k in range(inputs):
+            told.u[k] = numbers[0, own + k]
+        answer = TargetLoads(np.zeros((ports, 6), kind), np.zeros(coordinates, kind))
+        function(numbers[0, :own], told, answer)
+        for k in range(ports):
+            for r in range(6):
+                loads[0, 6 * k + r] = answer.wrenches[k, r]
+        for k in range(coordinates):
+            loads[0, 6 * ports + k] = answer.efforts[k]
 
     return write

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.interactions import apply_interactions, write_interactions
+from titop.solvers.kernels.interactions import add_interaction_efforts, apply_interactions, write_interactions
 from titop.solvers.kernels.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.kinematics import outward_twists, start
 from titop.solvers.kernels.layout import (
@@ -103,6 +103,7 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
                 return status
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
+        add_interaction_efforts(ints, law, tau, -1.0)
         apply_to_ports(ints, floats, law, work, world)
         subtract_from_wrenches(ints, law, work, tau)
     return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
@@ -114,7 +115,7 @@ def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
     if ints[0, INTERACTIONS] == 0 and ints[0, APPLYING] == 0:
         return OK
     world_poses(ints, law, work, world)
-    status = write_interactions(ints, floats, numbers, stages, law, v, work, world)
+    status = write_interactions(ints, floats, numbers, stages, law, q, v, work, world)
     return status if status != OK else write_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
 
 
@@ -178,5 +179,7 @@ def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
     for k in range(a.size):
         a[k] = tau[k]
     add_passive_efforts(ints, floats, q, v, a)
+    if law is not None:
+        add_interaction_efforts(ints, law, a, 1.0)
     status = eliminate(ints, floats, law, v, a, a, None, work, multi, world)
     return status if status != OK else status_of(a)

@@ -22,10 +22,11 @@ from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.joint_parameters import effort_unit
 from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
 from titop.solvers.equilibrium.operating_point import read_point
-from titop.solvers.inputs import own_pushes, port_pushes
+from titop.solvers.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal
 from titop.solvers.loops.closed_dynamics import closure_pushes
+from titop.solvers.loops.interaction_loads import interaction_pushes
 from titop.solvers.reference import Node, ReferenceModel, State
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
         carried = at.model._carried(at.q, at.v, at.residual, pushes, at.u, at.tau)
         pushes += closure_pushes(at.model, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
-    pushes += at.model.interaction_pushes(at.q, at.v)  # the resolver knows their wrenches, the ports do not
+    # the resolver knows the interactions' wrenches, the ports do not
+    pushes += interaction_pushes(at.model, at.q, at.v, acting_inputs(pushes))
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)

@@ -13,7 +13,7 @@ from titop.blocks.quaternion_joints import Free
 from titop.blocks.rigid_body import RigidBody
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
-from titop.graph.system import Connection
+from titop.graph.connections import Connection
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.variation import Snapshot, Variation
 

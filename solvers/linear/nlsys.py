@@ -130,6 +130,7 @@ class Plant:
         dynamics.wrenches[: len(wrenches)] = wrenches
         if nu:
             dynamics.wrenches[len(wrenches) :] = model.inputs.wrenches(u)
+            dynamics.drive_interactions(u)
         ports = dict(zip(self._ports, wrenches, strict=True))
         return Acting(
             model, dynamics, model._moved(self.origin, x[:nv]), x[nv:].copy(), given[:nv], given[nv : 2 * nv], u, ports

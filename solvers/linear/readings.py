@@ -166,7 +166,7 @@ def _whole_sensor(model: Model, sensor: Sensor, drives: Drives) -> Reading:
 
 
 def _closures(model: Model) -> tuple[str, ...]:
-    return tuple(loop.closure.name for loop in model.assembly.loops)
+    return tuple(loop.closure.name for loop in model.assembly.loops if len(loop.ports) > 1)
 
 
 def _reaction_slopes(model: Model, name: str, drives: Drives) -> OpenedJoint | ClosedReaction:

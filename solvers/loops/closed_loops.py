@@ -13,7 +13,7 @@ from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.interaction import Interaction
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.arguments import coordinate_mask, overflow
 from titop.solvers.configurations import Configurations
 from titop.solvers.loops.assembling import (
@@ -64,7 +64,7 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def interactions(self) -> tuple[Loop, ...]:
-        """The loops with interactions, with the parameters' current values."""
+        """The interactions and what they act on, with the parameters' current values."""
         return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
 
     @cached_property

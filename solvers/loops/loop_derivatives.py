@@ -10,20 +10,18 @@ lambda multipliers of independent constraints, J their Jacobian.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import complex_step, trusted_step
+from titop.blocks.block import complex_step
 from titop.blocks.closure import displacement_jacobians, relative_pose
 from titop.blocks.compliant_closure import CompliantClosure
-from titop.blocks.interaction import Interaction
-from titop.blocks.overrides import is_titops_own
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array, rotation_exp, twist_transport
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.multipliers import dependent_columns, independent_rows
 
@@ -49,9 +47,8 @@ class PortPair(NamedTuple):
     Z: Array
 
 
-def port_pairs(model: Differentiable, q: Array, v: Array, a: Array) -> list[PortPair]:
-    """Return the ports of all loops at a state."""
-    loops = model.assembly.loops
+def port_pairs(model: Differentiable, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
+    """Return the ports of some loops at a state."""
     names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
     slopes = model.motion_slopes(names, q, v, a)
     pairs = []
@@ -91,66 +88,47 @@ def inverse_derivatives(
     multipliers: Array,
     forces: list[Array] | None = None,
 ) -> Array:
-    """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all closures acting on it.
+    """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all rigid closures acting on it.
 
     `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
     those at the state act on their ports in place of these; they change with the state all the same.
     """
-    pairs = port_pairs(model, q, v, a)
     acting = list(pushes)
-    change_q, change_v = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
-    row, held = 0, None if forces is None else iter(forces)
-    for pair in pairs:
-        closure = pair.loop.closure
-        if held is not None and isinstance(closure, CompliantClosure):
-            law, force = _force(closure, pair.twists), next(held)
-            rates = np.hstack(displacement_jacobians(pair.rotation, pair.position))
-            wrenches = -rates.T @ force
-            by_pose = by_small_twists(pair, _wrenches(force)) - rates.T @ by_small_twists(pair, law)
-            by_twist = -rates.T @ closure.damping @ rates
-            change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
-            change_v += pair.S.T @ by_twist @ pair.S
-        elif isinstance(closure, Interaction):
-            wrenches, (by_pose, by_twist) = _acting(closure, pair)
-            change_q += pair.S.T @ (by_pose @ pair.S + by_twist @ pair.X)
-            change_v += pair.S.T @ by_twist @ pair.S
-        else:
-            assert isinstance(closure, RigidClosure)
-            own = multipliers[row : row + len(closure.constraint_names)]
-            row += len(own)
-            rigid = _rigid(closure, own)
-            wrenches = rigid(pair.rotation, pair.position)
-            change_q += pair.S.T @ by_small_twists(pair, rigid) @ pair.S
-        acting += [PortPush(str(pair.loop.first), False, wrenches[:6]), PortPush(str(pair.loop.second), False, wrenches[6:])]
+    change_q, row = np.zeros((model.nv, model.nv)), 0
+    for pair in port_pairs(model, model.rigid_loops, q, v, a):
+        own = multipliers[row : row + len(pair.loop.closure.constraint_names)]
+        row += len(own)
+        change_q += _let_act(_rigid(pair.loop.closure, own), pair, acting)
+    if forces is not None:
+        for pair, force in zip(port_pairs(model, compliant_loops(model), q, v, a), forces, strict=True):
+            closure, twists = pair.loop.closure, (pair.twists[:6], pair.twists[6:])
+            excess = force - closure.force(pair.rotation, pair.position, *twists)  # over what acts in the tree's derivatives
+            change_q += _let_act(_wrenches(excess), pair, acting)
     result = model.tree_inverse_derivatives(q, v, a, acting)
     result[0] -= change_q
-    result[1] -= change_v
     return result
+
+
+def compliant_loops(model: Differentiable) -> list[Loop]:
+    """Return the loops with compliant closures."""
+    return [loop for loop in model.interactions if isinstance(loop.closure, CompliantClosure)]
+
+
+def _let_act(wrenches: Callable[[Array, Array], Array], pair: PortPair, acting: list[Push]) -> Array:
+    """Push both ports by `wrenches`; return how their efforts change with q (nv x nv) as the ports move each other."""
+    own = wrenches(pair.rotation, pair.position)
+    acting += [PortPush(str(pair.loop.first), False, own[:6]), PortPush(str(pair.loop.second), False, own[6:])]
+    return pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
 
 
 def compliant_forces(model: Differentiable, q: Array, v: Array) -> list[Array]:
     """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
     nothing, forces = np.zeros(model.nv), []
-    for loop in model.assembly.loops:
-        if isinstance(loop.closure, CompliantClosure):
-            one, two = (model.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
-            pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
-            forces.append(loop.closure.force(*pose, one.twist, two.twist))
+    for loop in compliant_loops(model):
+        one, two = (model.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
+        pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+        forces.append(loop.closure.force(*pose, one.twist, two.twist))
     return forces
-
-
-def _acting(interaction: Interaction, pair: PortPair) -> tuple[Array, tuple[Array, Array]]:
-    """Return the wrenches (12) of an interaction, and their derivatives by small twists and by twists of both ports."""
-
-    def wrenches(R: Array, r: Array, V: Array) -> Array:
-        return np.concatenate(interaction.wrenches(R, r, V[:6], V[6:]))
-
-    step = complex_step if is_titops_own(interaction) else trusted_step
-    return wrenches(pair.rotation, pair.position, pair.twists), by_motion(pair, wrenches, step)
-
-
-def _force(closure: CompliantClosure, twists: Array) -> Callable[[Array, Array], Array]:
-    return lambda R, r: closure.force(R, r, twists[:6], twists[6:])
 
 
 def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
@@ -164,10 +142,8 @@ def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array]
 def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
     """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
     parts = []
-    for pair in port_pairs(model, q, v, a):
+    for pair in port_pairs(model, model.rigid_loops, q, v, a):
         closure = pair.loop.closure
-        if not isinstance(closure, RigidClosure):
-            continue
 
         def second(R: Array, r: Array, V: Array, closure: RigidClosure = closure, pair: PortPair = pair) -> Array:
             rates = np.hstack(closure.jacobians(R, r))
@@ -185,11 +161,10 @@ def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) 
 def rate_derivatives(model: Differentiable, q: Array, v: Array) -> Array:
     """Return the derivative of ``J v`` by q (k x nv)."""
     parts = []
-    for pair in port_pairs(model, q, v, np.zeros(model.nv)):
+    for pair in port_pairs(model, model.rigid_loops, q, v, np.zeros(model.nv)):
         closure = pair.loop.closure
-        if isinstance(closure, RigidClosure):
-            rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
-            parts.append(by_small_twists(pair, partial(_rate, closure, pair.twists)) @ pair.S + rates @ pair.X)
+        rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
+        parts.append(by_small_twists(pair, partial(_rate, closure, pair.twists)) @ pair.S + rates @ pair.X)
     return np.vstack([*parts, np.zeros((len(model.gear_constraints), model.nv))])
 
 

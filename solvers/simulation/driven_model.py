@@ -147,6 +147,7 @@ class DrivenModel:
             return tau, 0.0
         if places := len(self.model.inputs.places):
             wrenches[-places:] = self.model.inputs.wrenches(u)
+        self._dynamics.drive_interactions(u)
         return tau, self.model.inputs.efforts(u, q)
 
     def _is_held(self) -> bool:

@@ -11,7 +11,7 @@ from titop.blocks.errors import Finding
 from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, rotation_log
-from titop.graph.system import Loop
+from titop.graph.connections import Loop
 from titop.solvers.model import Model
 
 #: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.

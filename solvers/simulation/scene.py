@@ -17,7 +17,7 @@ from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.joint import Joint, unit_vector
 from titop.blocks.rigid_body import PortedBlock, RigidBody
 from titop.blocks.spatial import Array, matrix_quaternion, quaternion_matrix
-from titop.graph.system import Connection
+from titop.graph.connections import Connection
 from titop.solvers.model import Model
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Scene:
             connected[connection.child.block.name] = [connection.child.name]
         assembly = self.model.assembly
         refs = [*(connection.parent for connection in self._connections), *(load.target for load in assembly.loads)]
-        refs += [ref for loop in assembly.loops for ref in (loop.first, loop.second)]
+        refs += [ref for loop in assembly.loops for ref in loop.ports]
         for ref in refs:
             if ref.name not in connected[ref.block.name]:
                 connected[ref.block.name].append(ref.name)

@@ -407,9 +407,15 @@ ERRORS = [
 
 #: The same for the closure that may follow.
 CLOSURE_ERRORS = [
-    ('type = "rigid"\nkind', "kind", "missing-key", "closures.pin.type", "known types: compliant, spring, contact, rigid"),
+    (
+        'type = "rigid"\nkind',
+        "kind",
+        "missing-key",
+        "closures.pin.type",
+        "types: compliant, spring, contact, cable, rigid",
+    ),
     ('"rigid"\nkind', '"rigidd"\nkind', "unknown-type", "closures.pin.type", "did you mean 'rigid'"),
-    ('"rigid"\nkind', '"revolute"\nkind', "unknown-type", "closures.pin.type", "compliant, spring, contact, rigid"),
+    ('"rigid"\nkind', '"revolute"\nkind', "unknown-type", "closures.pin.type", "compliant, spring, contact, cable, rigid"),
     ('kind = "revolute"', 'kind = "revolut"', "unknown-kind", "pin.kind", "did you mean 'revolute'"),
     ('kind = "revolute"', "kind = 3", "wrong-type", "closures.pin.kind", "put it in quotes"),
     ('axis = [0, "half"', 'axes = [0, "half"', "unknown-key", "closures.pin.axes", "did you mean 'axis'"),

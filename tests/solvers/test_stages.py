@@ -66,28 +66,44 @@ def test_inverse_dynamics_of_flexible_bodies_need_no_terms(bend: float, monkeypa
         assert error(model.reaction(joint, *arguments), by_terms.reaction(joint, *arguments)) < ACCURACY
 
 
-def changed(law: CompiledLaw, factor: float) -> Any:
-    """Return a kind of block whose `outward` multiplies the accelerations of its ports."""
-    outward = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(Call._fields))(law.outward.address)
+def changed(stage: str, column: int, factor: float) -> Any:
+    """Return the kind of flexible bodies with a stage that multiplies what it reads of its ports, or what it wrote."""
+    law = modal_stages.LAW
+    whole = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(Call._fields))(getattr(law, stage).address)
 
     def scaled(*words: int) -> None:
-        assert outward(*words) == layout.OK
         call = Call(*words)
         record = np.ctypeslib.as_array((ctypes.c_double * records.law_size(call.n, call.ports)).from_address(call.law))
+        if stage == "outward":
+            assert whole(*words) == layout.OK
         for p in range(call.ports):
-            record[records.port_at(call.n, p) + layout.PORT_ACC :][:6] *= factor
+            record[records.port_at(call.n, p) + column :][:6] *= factor
+        if stage != "outward":
+            assert whole(*words) == layout.OK
 
-    stage = Callback(scaled, len(Call._fields))
-    return SimpleNamespace(terms=law.terms, outward=stage, inward=law.inward, slopes=law.slopes, room=law.room)
+    stages = {name: getattr(law, name) for name in ("terms", "outward", "inward", "slopes")}
+    return SimpleNamespace(**stages | {stage: Callback(scaled, len(Call._fields))}, room=law.room)
 
 
-def test_a_broken_outward_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = random_system(np.random.default_rng(1))
-    arguments = state(reference := system.resolve("reference"), 1)
+@pytest.mark.parametrize(
+    ("stage", "column"),
+    [
+        ("outward", layout.PORT_ACC),
+        ("outward", layout.PORT_TWIST),
+        ("inward", layout.PORT_WRENCH),
+        ("slopes", layout.PORT_WRENCH),
+    ],
+)
+def test_a_broken_stage_is_seen(stage: str, column: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: a stage whose ports differ by a hundredth."""
+    system, at = random_system(np.random.default_rng(1)), wrenches(1)
+    arguments = *state(model := system.resolve(), 1), at
+    expected = np.vstack([model.inverse_dynamics(*arguments), *model.inverse_dynamics_derivatives(*arguments)])
     for factor, sound in ((1.0, True), (1.01, False)):
-        monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, changed(modal_stages.LAW, factor))
-        found = system.resolve().inverse_dynamics(*arguments)
-        assert (error(found, reference.inverse_dynamics(*arguments)) < ACCURACY) is sound
+        monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, changed(stage, column, factor))
+        other = system.resolve()
+        found = np.vstack([other.inverse_dynamics(*arguments), *other.inverse_dynamics_derivatives(*arguments)])
+        assert (error(found, expected) < ACCURACY) is sound
 
 
 class Interpreted(tt.FlexibleBody):

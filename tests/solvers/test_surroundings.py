@@ -224,3 +224,27 @@ def test_with_a_rigid_closure() -> None:
     np.testing.assert_allclose(*accelerations, rtol=1e-10)
     np.testing.assert_allclose(*carried, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(*slopes, rtol=0, atol=1e-9 * np.abs(slopes[1]).max())
+
+
+def test_a_joint_says_what_acts_on_it() -> None:
+    """A compass: a hinge turned north by a field that grows with height, wherever the joint is carried."""
+
+    class Compass(tt.Revolute):
+        def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+            """Return the torque on the needle, and its opposite on what carries it."""
+            needle = rotation @ np.array([np.cos(q[0]), np.sin(q[0]), 0 * q[0]])
+            torque = rotation.T @ np.cross(needle, [0.0, 2.0 + position[2], 0.0])
+            return np.concatenate([np.zeros(3), torque, torque[2:]])
+
+    s = tt.System("ship", gravity=[0, 0, -9.81])
+    hull = tt.RigidBody("hull", 3.0, [0.1, 0, 0.2], [0.3, 0.4, 0.5], ports={"deck": [0.2, 0.1, 0.5]})
+    s.connect("world", hull, tt.Free("sea"))
+    s.connect(hull.port("deck"), tt.RigidBody("needle", 0.1, inertia=0.01), Compass("compass"), placement=tt.Pose([0.1, 0, 0]))
+    models = [s.resolve(engine) for engine in ("compiled", "reference")]
+    at = state(models[0])
+    for function in ("forward_dynamics", "passive_efforts"):
+        arguments = at if function == "forward_dynamics" else at[:2]
+        compiled, plain = (getattr(m, function)(*arguments) for m in models)
+        np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-10 * max(1.0, np.abs(plain).max()))
+    found = np.array(models[0].forward_dynamics_derivatives(*at))
+    np.testing.assert_allclose(found, stepped(models[0], "forward_dynamics", *at), rtol=0, atol=1e-7 * np.abs(found).max())
