@@ -141,6 +141,36 @@ class CompiledObservations(CompiledSlopes):
             efforts[general.v] += own[6:]
         return efforts
 
+    @cached_property
+    def _momentum_of(self) -> Any:
+        return self._bound(observation_entries.momentum_matrix)
+
+    def momentum_matrix(self, q: Any) -> Array:
+        matrix = np.empty((6, self.nv))
+        try:
+            if self._momentum_of(q, matrix) == layout.OK:
+                return matrix
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        self.raise_for(self._momentum_of(real(self._read_q(q), "q"), matrix))
+        return matrix
+
+    @cached_property
+    def _inverse_mass(self) -> Any:
+        return partial(self._bound(observation_entries.inverse_mass_matrix), self._tables.tree)
+
+    def inverse_mass_matrix(self, q: Any) -> Array:
+        inverse = np.empty((self.nv, self.nv))
+        try:
+            if self._inverse_mass(q, inverse) == layout.OK:
+                return inverse
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        self.raise_for(self._inverse_mass(real(self._read_q(q), "q"), inverse))
+        return inverse
+
     # -- ports ---------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -171,10 +201,20 @@ class CompiledObservations(CompiledSlopes):
         self.raise_for(self._at_ports[port].jacobian(in_world, q, jacobian))
         return jacobian
 
+    def _motion_at(self, port: str, q: Any, v: Any, a: Any) -> PortMotion:
+        motion = np.empty((1, 24))
+        try:
+            if self._at_ports[port].motion(q, v, a, motion) == layout.OK:
+                return _port_motion(motion)
+        except (TypeError, ValueError, KeyError):
+            pass
+        raise_pending()
+        return super()._motion_at(port, q, v, a)
+
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         motion = np.empty((1, 24))
         self.raise_for(self._at_ports[port].motion(real(q, "q"), real(v, "v"), real(a, "a"), motion))
-        return PortMotion(motion[0, :9].reshape(3, 3), motion[0, 9:12], motion[0, 12:18], motion[0, 18:])
+        return _port_motion(motion)
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
@@ -223,3 +263,7 @@ class CompiledObservations(CompiledSlopes):
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
         self.raise_for(self._observables(q, v, work, world, result))
         return result, work, world
+
+
+def _port_motion(motion: Array) -> PortMotion:
+    return PortMotion(motion[0, :9].reshape(3, 3), motion[0, 9:12], motion[0, 12:18], motion[0, 18:])

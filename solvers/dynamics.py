@@ -185,6 +185,17 @@ class Dynamics(ClosedLoops, ABC):
     def mass_matrix(self, q: Any) -> Array:
         """Return the mass matrix (nv, nv), of the tree: as if no loop were closed."""
 
+    def inverse_mass_matrix(self, q: Any) -> Array:
+        """Return the inverse (nv, nv) of the mass matrix of the tree: accelerations a unit of each effort.
+
+        Raises
+        ------
+        ModelError
+            For an unusable configuration, and for a joint that moves no inertia.
+        """
+        q = self._read_q(q)
+        return self.tree_response(q, np.eye(self.nv), np.zeros(self.nv, dtype=bool))
+
     def nonlinear_effects(self, q: Any, v: Any) -> Array:
         """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
         return self._bare_inverse_dynamics(self._read_q(q), self._read_v("v", v))
@@ -340,8 +351,9 @@ class Dynamics(ClosedLoops, ABC):
         ModelError
             For unusable states, unknown ports and other frames.
         """
-        motion = self._motion_at(port, q, v, self._read_v("a", a))
-        acceleration = motion.acceleration + np.concatenate([motion.rotation.T @ self.gravity, np.zeros(3)])
+        motion = self._motion_at(port, q, v, a)
+        acceleration = motion.acceleration.copy()
+        acceleration[:3] += motion.rotation.T @ self.gravity
         if classical:
             acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
         return _turned(motion.rotation, acceleration) if is_world(frame) else acceleration
@@ -350,8 +362,8 @@ class Dynamics(ClosedLoops, ABC):
         """Return ``dJ/dt v`` (6) of `jacobian`: its derivative by time in the same axes, which move with the port or do not."""
         return self.acceleration(port, q, v, self._still, frame, classical=is_world(frame))
 
-    def _motion_at(self, port: str, q: Any, v: Any, a: Array) -> PortMotion:
-        return self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), a)
+    def _motion_at(self, port: str, q: Any, v: Any, a: Any) -> PortMotion:
+        return self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
 
     @cached_property
     def _still(self) -> Array:

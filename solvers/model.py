@@ -141,7 +141,7 @@ class Model(Differentiable):
 
     def _turning_motion(self, port: str, q: Any, v: Any, a: Any) -> tuple[Array, Array]:
         """Return a port's motion vector without Euler angles (15), and its rotation (3x3) in their place."""
-        motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
+        motion = self._motion_at(port, q, v, a)
         acceleration = motion.acceleration.copy()
         acceleration[:3] += motion.rotation.T @ self.gravity
         return np.concatenate([acceleration, motion.twist, motion.rotation.T @ motion.position]), motion.rotation
@@ -247,6 +247,11 @@ class Model(Differentiable):
     @abstractmethod
     def momentum(self, q: Any, v: Any) -> Array:
         """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s)."""
+
+    def momentum_matrix(self, q: Any) -> Array:
+        """Return the matrix (6, nv) from v to `momentum`: moved to the centre of mass, the centroidal momentum matrix."""
+        q = self._read_q(q)
+        return np.array([self.momentum(q, rate) for rate in np.eye(self.nv)]).reshape(self.nv, 6).T
 
     @abstractmethod
     def center_of_mass(self, q: Any) -> Array:

@@ -42,7 +42,18 @@ from titop.solvers.native.signatures import RAISED
 from titop.solvers.parameters import assembly_parameters, changed_assembly, look_at, suspicions
 
 #: Attributes that keep compiled functions with the system's tables ...
-BOUND = ("_forward", "_inverse", "_mass", "_forward_slopes", "_inverse_slopes", "_linearised", "_regressor", "_observables")
+BOUND = (
+    "_forward",
+    "_inverse",
+    "_mass",
+    "_forward_slopes",
+    "_inverse_slopes",
+    "_linearised",
+    "_regressor",
+    "_observables",
+    "_momentum_of",
+    "_inverse_mass",
+)
 #: ... and what else is found from tables and parameters.
 _DERIVED = (
     *BOUND,

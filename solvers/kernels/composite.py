@@ -55,6 +55,38 @@ def fill_mass_matrix(ints, floats, law, work, matrix):
 
 
 @helper
+def fill_momentum_matrix(ints, floats, law, work, matrix):
+    """Write the columns of the matrix (6 x nv) from v to momentum: linear, and angular about the inertial origin."""
+    for i in range(1, ints[0, ELEMENTS]):
+        a, b, c = inertia_of(work, i)
+        for j in range(coordinates_of(ints[i, KIND])):
+            _put_column(matrix, ints[i, V] + j, _in_world(ints, law, work, i, inertia_times(a, b, c, axis(ints, floats, i, j))))
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                for j in range(ints[i, OWN]):
+                    force = six(law, 0, ints[i, LAW] + (6 + j) * (6 + ints[i, OWN]))
+                    _put_column(matrix, ints[i, OWN_V] + j, _in_world(ints, law, work, i, force))
+
+
+@helper
+def _in_world(ints, law, work, i, force):
+    """Return a wrench or momentum at element i as one at the inertial origin."""
+    while i > 0:
+        force = carry_wrench(work, i, R, force)
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                force = carry_wrench(law, 0, ints[i, PORT], force)
+        i = ints[i, PARENT]
+    return force
+
+
+@helper
+def _put_column(matrix, k, x):
+    for r in range(6):
+        matrix[r, k] = x[r]
+
+
+@helper
 def _own_columns(ints, floats, law, work, i, matrix):
     o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
     size = 6 + n

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix, fill_momentum_matrix
+from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.inverse import outward_motions
+from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, WRONG_SIZE
+from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, WRONG_SIZE
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, world_poses
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.port_motion import move_along, turn_columns, walk, write_port_motion
@@ -87,6 +90,44 @@ def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, mo
     pose[0, :] = frame
     write_port_motion(ints, law, work, element, port, pose, motion)
     return status_of(motion[0])
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
+def momentum_matrix(ints, floats, numbers, stages, q, matrix):
+    """The matrix (6 x nv) from v to linear momentum and angular momentum about the inertial origin."""
+    n = ints[0, NV]
+    if q.size != ints[0, NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    if status != OK:
+        return status
+    composite_inertias(ints, floats, law, work)
+    fill_momentum_matrix(ints, floats, law, work, matrix)
+    return status_of_rows(matrix)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, FLOATS)
+def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
+    """The inverse of the mass matrix; `tree` is that of coordinates."""
+    n = ints[0, NV]
+    if q.size != ints[0, NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    if status != OK:
+        return status
+    matrix = np.zeros((n, n))
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    failed = factor(tree, matrix)
+    if failed >= 0:
+        return element_of(ints, failed)
+    inverse[:] = 0.0
+    for k in range(n):
+        inverse[k, k] = 1.0
+    solve_rows(tree, matrix, inverse)
+    return status_of_rows(inverse)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
