@@ -70,7 +70,7 @@ class Assembly:
     def blocks_with_coordinates(self) -> tuple[Block, ...]:
         """The blocks that have own coordinates, in the order of the coordinates."""
         connections = (self.connections[index] for index in self.connect_order)
-        return tuple(block for c in connections for block in (c.joint, c.child.block) if block.nv)
+        return tuple(block for c in connections for block in (c.joint, c.child.block) if block.coordinates)
 
     @cached_property
     def q_slices(self) -> dict[str, slice]:

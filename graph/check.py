@@ -206,7 +206,7 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
 def _moving(system: System) -> dict[str, Block]:
     """Return what motors, sensors and gears may name: all joints, and the other blocks that have coordinates."""
     joints: dict[str, Block] = {c.joint.name: c.joint for c in system.connections}
-    return joints | {c.child.block.name: c.child.block for c in system.connections if c.child.block.nv}
+    return joints | {c.child.block.name: c.child.block for c in system.connections if c.child.block.coordinates}
 
 
 def _coordinate(moving: Mapping[str, Block], name: str) -> str:

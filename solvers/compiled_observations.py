@@ -21,6 +21,10 @@ from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
 
 
+#: The pose of a frame in itself.
+_IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
+
+
 class PortFunctions:
     """The kernels for one port of a model, bound to the model's tables: `pose`, `jacobian` and `motion`."""
 
@@ -137,7 +141,9 @@ class CompiledObservations(CompiledSlopes):
         for general in acted_on:
             at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
             own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
-            efforts += self.jacobian(general.block.name, q).T @ own[:6]
+            jacobian = np.empty((6, self.nv))
+            self.raise_for(self._bound(observation_entries.port_jacobian)(general.element, -1, _IDENTITY, False, q, jacobian))
+            efforts += jacobian.T @ own[:6]
             efforts[general.v] += own[6:]
         return efforts
 
