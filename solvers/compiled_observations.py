@@ -20,20 +20,32 @@ from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
 
-
 #: The pose of a frame in itself.
 _IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
 
 class PortFunctions:
-    """The kernels for one port of a model, bound to the model's tables: `pose`, `jacobian` and `motion`."""
+    """The kernels for one port of a model, bound to the model's tables: `pose`, `jacobian`, `motion` and `acceleration`."""
 
     def __init__(self, model: PackedModel, port: str) -> None:
         element, place, frame = model._port_place(port)
-        self.pose, self.jacobian, self.motion = (
-            partial(model._bound(pair), element, place, frame)
-            for pair in (observation_entries.port_pose, observation_entries.port_jacobian, observation_entries.port_motion)
-        )
+        self._bind = lambda pair: partial(model._bound(pair), element, place, frame)
+
+    @cached_property
+    def pose(self) -> Any:
+        return self._bind(observation_entries.port_pose)
+
+    @cached_property
+    def jacobian(self) -> Any:
+        return self._bind(observation_entries.port_jacobian)
+
+    @cached_property
+    def motion(self) -> Any:
+        return self._bind(observation_entries.port_motion)
+
+    @cached_property
+    def acceleration(self) -> Any:
+        return self._bind(observation_entries.port_acceleration)
 
 
 class PortKernels(dict[str, PortFunctions]):
@@ -91,10 +103,18 @@ class CompiledObservations(CompiledSlopes):
         return super().gravity_effects(q)
 
     def coriolis_matrix(self, q: Any, v: Any) -> Array:
-        q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
         slopes = np.empty((3, self.nv, self.nv))
-        self.raise_for(self._bare._inverse_slopes(self._tables.paths, q, v, self._still, slopes))
-        return 0.5 * (slopes[1] + slopes[2] @ self._bracket(v))
+        try:
+            status = self._bare._inverse_slopes(self._tables.paths, q, v, self._still, slopes)
+        except (TypeError, ValueError):
+            status = layout.WRONG_SIZE
+        if status != layout.OK:
+            raise_pending()
+            q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
+            self.raise_for(self._bare._inverse_slopes(self._tables.paths, q, v, self._still, slopes))
+        coriolis = slopes[1] + slopes[2] @ self._bracket(v) if self._turning else slopes[1]
+        coriolis *= 0.5
+        return coriolis
 
     @cached_property
     def _regressor(self) -> Any:
@@ -137,7 +157,7 @@ class CompiledObservations(CompiledSlopes):
         if not acted_on:
             return efforts
         q, v = real(q, "q"), real(v, "v")
-        _, work, world = self._observe(q, v)
+        _, work, world = self._observe(layout.ALL_MASS, q, v)
         for general in acted_on:
             at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
             own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
@@ -207,6 +227,16 @@ class CompiledObservations(CompiledSlopes):
         self.raise_for(self._at_ports[port].jacobian(in_world, q, jacobian))
         return jacobian
 
+    def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
+        acceleration, in_world = np.empty((1, 6)), is_world(frame)
+        try:
+            if self._at_ports[port].acceleration(in_world, classical, q, v, a, acceleration) == layout.OK:
+                return acceleration[0]
+        except (TypeError, ValueError, KeyError):
+            pass
+        raise_pending()
+        return super().acceleration(port, q, v, a, frame, classical)
+
     def _motion_at(self, port: str, q: Any, v: Any, a: Any) -> PortMotion:
         motion = np.empty((1, 24))
         try:
@@ -232,7 +262,7 @@ class CompiledObservations(CompiledSlopes):
         return np.concatenate([force, rotation.T @ (wrench[3:] - np.cross(position, wrench[:3]))])
 
     def energy(self, q: Any, v: Any) -> Energy:
-        observed, _, world = self._observe(q, v)
+        observed, _, world = self._observe(layout.ENERGY, q, v)
         kinetic, gravity, elastic = observed[:3].tolist()
         if self._tables.general:
             q = self._read_q(q)
@@ -246,28 +276,28 @@ class CompiledObservations(CompiledSlopes):
         return Energy(kinetic, gravity, elastic)
 
     def momentum(self, q: Any, v: Any) -> Array:
-        return self._observe(q, v)[0][3:9]
+        return self._observe(layout.ALL_MOMENTUM, q, v)[0][3:9]
 
     def center_of_mass(self, q: Any) -> Array:
-        moment = self._observe(q, self._still)[0][9:]
+        moment = self._observe(layout.ALL_MASS, q, self._still)[0][9:]
         return self._center(moment[:3], moment[3])
 
     @cached_property
     def _observables(self) -> Any:
         return self._bound(observation_entries.observables)
 
-    def _observe(self, q: Any, v: Any) -> tuple[Array, Array, Array]:
-        """Return energies (3), momentum (6), first moment and mass (4); work rows with twists; the poses of all elements."""
+    def _observe(self, which: int, q: Any, v: Any) -> tuple[Array, Array, Array]:
+        """Return energies (3), momentum (6), first moment and mass (4), `which` of these; work rows with twists; all poses."""
         elements = len(self._tables.constants)
         work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(13)
         try:
-            if self._observables(q, v, work, world, result) == layout.OK:
+            if self._observables(which, q, v, work, world, result) == layout.OK:
                 return result, work, world
         except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
             pass
         raise_pending()
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        self.raise_for(self._observables(q, v, work, world, result))
+        self.raise_for(self._observables(which, q, v, work, world, result))
         return result, work, world
 
 

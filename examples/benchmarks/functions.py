@@ -91,6 +91,8 @@ def calls(path: Path, base: str) -> Calls:
 def fastest(found: Calls, repeats: int) -> dict[tuple[str, int], float]:
     """Return the fastest time (s) of every call by function and engine (0 titop, 1 Pinocchio), all taking turns."""
     timers = {(name, k): Timer(call) for name, pair in found.items() for k, call in enumerate(pair) if call}
+    for timer in timers.values():
+        timer.timeit(1)  # compiles, where need be
     numbers = {key: max(1, int(TURN / max(timer.timeit(3) / 3, 1e-7))) for key, timer in timers.items()}
     best = dict.fromkeys(timers, float("inf"))
     for _ in range(repeats):

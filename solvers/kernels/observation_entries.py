@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.solvers.kernels.algebra import put_six
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix, fill_momentum_matrix
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.inverse import outward_motions
 from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kinematics import outward_twists
-from titop.solvers.kernels.layout import ELEMENTS, FORWARD_COLUMNS, INVERSE_COLUMNS, KNOWN, LAW_SIZE, NQ, NV, OK, WRONG_SIZE
+from titop.solvers.kernels.layout import (
+    ALL_MOMENTUM,
+    ELEMENTS,
+    ENERGY,
+    FORWARD_COLUMNS,
+    INVERSE_COLUMNS,
+    KNOWN,
+    LAW_SIZE,
+    NQ,
+    NV,
+    OK,
+    WRONG_SIZE,
+)
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.port_motion import move_along, turn_columns, walk, write_port_motion
+from titop.solvers.kernels.port_motion import acceleration_of, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.springs import add_elastic_energy
 from titop.solvers.kernels.whole import sizes_fit, status_of, status_of_rows, status_of_slopes
+from titop.solvers.native.kernel import AllocatingHelper
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -77,19 +91,36 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
     return status if status != OK else min(status_of(pose[0]), status_of_rows(jacobian))
 
 
+@AllocatingHelper
+def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion):
+    work, pose = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((1, 12))
+    status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
+    if status != OK:
+        return status
+    pose[0, :] = frame
+    write_port_motion(ints, law, work, element, port, pose, motion)
+    return status_of(motion[0])
+
+
 @pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
 def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, motion):
     """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
     if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
         return WRONG_SIZE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
-    status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
-    if status != OK:
-        return status
-    pose = np.empty((1, 12))
-    pose[0, :] = frame
-    write_port_motion(ints, law, work, element, port, pose, motion)
-    return status_of(motion[0])
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, FLAG, VECTOR, VECTOR, VECTOR, FLOATS)
+def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_world, classical, q, v, a, acceleration):
+    """Acceleration (1 x 6) of a port: spatial or classical, in its frame or inertial axes."""
+    if not sizes_fit(ints, q, v, a, v) or acceleration.size != 6:
+        return WRONG_SIZE
+    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+    if status == OK:
+        put_six(acceleration, 0, 0, acceleration_of(floats, motion, in_world, classical))
+    return status
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
@@ -130,9 +161,9 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     return status_of_rows(inverse)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
-def observables(ints, floats, numbers, stages, q, v, work, world, result):
-    """Energies: kinetic, of gravity and elastic (3); momentum (6); first moment and mass (4).
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
+def observables(ints, floats, numbers, stages, which, q, v, work, world, result):
+    """Energies: kinetic, of gravity and elastic (3); momentum (6); first moment and mass (4): `which` of these (see `layout`).
 
     `work` and `world` receive twists and poses of all elements.
     """
@@ -144,10 +175,13 @@ def observables(ints, floats, numbers, stages, q, v, work, world, result):
         return status
     result[:] = 0.0
     world_poses(ints, law, work, world)
-    add_energy(ints, floats, law, v, work, world, result)
-    add_elastic_energy(ints, floats, q, result[2:3])
-    if law is not None:
-        result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
-    add_momentum(ints, floats, law, v, work, world, result[3:9])
-    add_mass(ints, floats, law, world, result[9:13])
+    if which == ENERGY:
+        add_energy(ints, floats, law, v, work, world, result)
+        add_elastic_energy(ints, floats, q, result[2:3])
+        if law is not None:
+            result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+    elif which == ALL_MOMENTUM:
+        add_momentum(ints, floats, law, v, work, world, result[3:9])
+    else:
+        add_mass(ints, floats, law, world, result[9:13])
     return status_of(result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.algebra import put_six, rotate, six, transport
+from titop.solvers.kernels.algebra import cross, put_six, rotate, rotate_back, six, transport
 from titop.solvers.kernels.general import port_column
 from titop.solvers.kernels.inverse import accelerate
 from titop.solvers.kernels.joints import axis, coordinates_of, place
@@ -12,6 +12,7 @@ from titop.solvers.kernels.kinematics import place_and_move, start
 from titop.solvers.kernels.layout import (
     ACC,
     ELEMENTS,
+    GRAVITY,
     KIND,
     LAW,
     OK,
@@ -109,6 +110,22 @@ def write_port_motion(ints, law, work, i, port, pose, result):
         i = ints[i, PARENT]
     for k in range(12):
         result[0, k] = pose[0, k]
+
+
+@helper
+def acceleration_of(floats, motion, in_world, classical):
+    """Return the acceleration, gravity's with it, of a port whose motion `write_port_motion` wrote."""
+    x = six(motion, 0, 18)
+    gx, gy, gz = rotate_back(motion, 0, 0, floats[0, GRAVITY], floats[0, GRAVITY + 1], floats[0, GRAVITY + 2])
+    linear = x[0] + gx, x[1] + gy, x[2] + gz
+    if classical:
+        cx, cy, cz = cross(motion[0, 15], motion[0, 16], motion[0, 17], motion[0, 12], motion[0, 13], motion[0, 14])
+        linear = linear[0] + cx, linear[1] + cy, linear[2] + cz
+    angular = x[3], x[4], x[5]
+    if in_world:
+        linear = rotate(motion, 0, 0, linear[0], linear[1], linear[2])
+        angular = rotate(motion, 0, 0, x[3], x[4], x[5])
+    return linear[0], linear[1], linear[2], angular[0], angular[1], angular[2]
 
 
 @helper
