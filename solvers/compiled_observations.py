@@ -157,7 +157,7 @@ class CompiledObservations(CompiledSlopes):
         if not acted_on:
             return efforts
         q, v = real(q, "q"), real(v, "v")
-        _, work, world = self._observe(layout.ALL_MASS, q, v)
+        _, work, world = self._observe(q, v)
         for general in acted_on:
             at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
             own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
@@ -262,8 +262,8 @@ class CompiledObservations(CompiledSlopes):
         return np.concatenate([force, rotation.T @ (wrench[3:] - np.cross(position, wrench[:3]))])
 
     def energy(self, q: Any, v: Any) -> Energy:
-        observed, _, world = self._observe(layout.ENERGY, q, v)
-        kinetic, gravity, elastic = observed[:3].tolist()
+        observed, _, world = self._observe(q, v)
+        kinetic, gravity, elastic = observed.tolist()
         if self._tables.general:
             q = self._read_q(q)
         for general in self._tables.general:
@@ -275,29 +275,52 @@ class CompiledObservations(CompiledSlopes):
                 gravity += float(weight_energy(block, *place, self.gravity) - inertial)
         return Energy(kinetic, gravity, elastic)
 
+    @cached_property
+    def _momentum(self) -> Any:
+        return self._bound(observation_entries.momentum)
+
     def momentum(self, q: Any, v: Any) -> Array:
-        return self._observe(layout.ALL_MOMENTUM, q, v)[0][3:9]
+        momentum = np.empty(6)
+        try:
+            if self._momentum(q, v, momentum) == layout.OK:
+                return momentum
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        self.raise_for(self._momentum(real(self._read_q(q), "q"), real(self._read_v("v", v), "v"), momentum))
+        return momentum
+
+    @cached_property
+    def _moment(self) -> Any:
+        return self._bound(observation_entries.moment_and_mass)
 
     def center_of_mass(self, q: Any) -> Array:
-        moment = self._observe(layout.ALL_MASS, q, self._still)[0][9:]
+        moment = np.empty(4)
+        try:
+            if self._moment(q, moment) == layout.OK:
+                return self._center(moment[:3], moment[3])
+        except (TypeError, ValueError):
+            pass
+        raise_pending()
+        self.raise_for(self._moment(real(self._read_q(q), "q"), moment))
         return self._center(moment[:3], moment[3])
 
     @cached_property
-    def _observables(self) -> Any:
-        return self._bound(observation_entries.observables)
+    def _energies(self) -> Any:
+        return self._bound(observation_entries.energies)
 
-    def _observe(self, which: int, q: Any, v: Any) -> tuple[Array, Array, Array]:
-        """Return energies (3), momentum (6), first moment and mass (4), `which` of these; work rows with twists; all poses."""
+    def _observe(self, q: Any, v: Any) -> tuple[Array, Array, Array]:
+        """Return kinetic, gravity's and elastic energy (3); work rows with twists; the poses of all elements."""
         elements = len(self._tables.constants)
-        work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(13)
+        work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(3)
         try:
-            if self._observables(which, q, v, work, world, result) == layout.OK:
+            if self._energies(q, v, work, world, result) == layout.OK:
                 return result, work, world
         except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
             pass
         raise_pending()
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        self.raise_for(self._observables(which, q, v, work, world, result))
+        self.raise_for(self._energies(q, v, work, world, result))
         return result, work, world
 
 

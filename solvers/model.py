@@ -346,7 +346,7 @@ class Model(Differentiable):
 
     @staticmethod
     def _center(moment: Array, mass: Any) -> Array:
-        if not np.real(mass) > 0:
+        if not mass.real > 0:
             raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
         return moment / mass
 

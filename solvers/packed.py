@@ -50,7 +50,9 @@ BOUND = (
     "_inverse_slopes",
     "_linearised",
     "_regressor",
-    "_observables",
+    "_energies",
+    "_momentum",
+    "_moment",
     "_momentum_of",
     "_inverse_mass",
 )

@@ -219,11 +219,6 @@ ACT_SLOPES = 1  # its derivatives
 STORED = 2  # and their energy
 STAGE_COLUMNS = 6
 
-# -- what is read of a whole state
-ENERGY = 0
-ALL_MOMENTUM = 1
-ALL_MASS = 2
-
 # -- whether what a pass begins with is known
 UNKNOWN = np.int64(0)
 KNOWN = np.int64(1)

@@ -12,9 +12,7 @@ from titop.solvers.kernels.inverse import outward_motions
 from titop.solvers.kernels.joints import element_of
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import (
-    ALL_MOMENTUM,
     ELEMENTS,
-    ENERGY,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
     KNOWN,
@@ -161,13 +159,10 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     return status_of_rows(inverse)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
-def observables(ints, floats, numbers, stages, which, q, v, work, world, result):
-    """Energies: kinetic, of gravity and elastic (3); momentum (6); first moment and mass (4): `which` of these (see `layout`).
-
-    `work` and `world` receive twists and poses of all elements.
-    """
-    if not sizes_fit(ints, q, v, v, v) or result.size != 13:
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
+def energies(ints, floats, numbers, stages, q, v, work, world, result):
+    """Kinetic, gravity's and elastic energy (3); `work` and `world` receive twists and poses of all elements."""
+    if not sizes_fit(ints, q, v, v, v) or result.size != 3:
         return WRONG_SIZE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
@@ -175,13 +170,40 @@ def observables(ints, floats, numbers, stages, which, q, v, work, world, result)
         return status
     result[:] = 0.0
     world_poses(ints, law, work, world)
-    if which == ENERGY:
-        add_energy(ints, floats, law, v, work, world, result)
-        add_elastic_energy(ints, floats, q, result[2:3])
-        if law is not None:
-            result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
-    elif which == ALL_MOMENTUM:
-        add_momentum(ints, floats, law, v, work, world, result[3:9])
-    else:
-        add_mass(ints, floats, law, world, result[9:13])
+    add_energy(ints, floats, law, v, work, world, result)
+    add_elastic_energy(ints, floats, q, result[2:3])
+    if law is not None:
+        result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+    return status_of(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
+def momentum(ints, floats, numbers, stages, q, v, result):
+    """Linear momentum, and angular momentum about the inertial origin (6)."""
+    if not sizes_fit(ints, q, v, v, v) or result.size != 6:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    if status != OK:
+        return status
+    result[:] = 0.0
+    world_poses(ints, law, work, world)
+    add_momentum(ints, floats, law, v, work, world, result)
+    return status_of(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
+def moment_and_mass(ints, floats, numbers, stages, q, result):
+    """First moment in the inertial frame (3), and mass."""
+    if q.size != ints[0, NQ] or result.size != 4:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work)
+    if status != OK:
+        return status
+    result[:] = 0.0
+    world_poses(ints, law, work, world)
+    add_mass(ints, floats, law, world, result)
     return status_of(result)
