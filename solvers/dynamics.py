@@ -63,11 +63,11 @@ class Dynamics(ClosedLoops, ABC):
         q, v, tau : array_like (nq,), (nv,), (nv,)
             Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
         wrenches : mapping of port name to (6,), optional
-            External wrenches on bodies, in the port's frame.
+            External wrenches on bodies, in the port's frame; of stacked states also (batch, 6), each state its own.
         out : (nv,) float array, optional
             Where to put the result, for callers in a loop.
         u : array_like (nu,) or mapping of input name to number, optional
-            Inputs of actuators and blocks, beside `tau`; zero by default.
+            Inputs of actuators and blocks, beside `tau`; zero by default. Of stacked states also (batch, nu).
 
         Raises
         ------

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +40,7 @@ from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.stacked_loads import are_stacked, by_row
 from titop.solvers.stepped_slopes import SteppedSlopes
 
 
@@ -290,6 +291,8 @@ class ReferenceModel(SteppedSlopes):
         out: Array | None = None,
         u: Any = None,
     ) -> Array:
+        if are_stacked(q, wrenches, u):
+            return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
         tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
         pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
@@ -308,6 +311,9 @@ class ReferenceModel(SteppedSlopes):
         u: Any = None,
         actuated: Sequence[str] | None = None,
     ) -> Array:
+        if are_stacked(q, wrenches, u):
+            one = partial(self.inverse_dynamics, actuated=actuated)
+            return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
         pushes, motors, mask = self.external_pushes(wrenches, u), self.motor_efforts(u), self._actuated(actuated)
         if mask is not None:

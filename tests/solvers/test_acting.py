@@ -92,3 +92,22 @@ def test_complex_numbers_are_refused(models, given):
         with pytest.raises(tt.ModelError, match="real numbers"):
             function(q, v, tau, **given)
     assert np.imag(models[1].forward_dynamics(q, v, tau, **given)).any()
+
+
+@pytest.mark.parametrize("engine", [0, 1])
+def test_stacked_states_with_loads_of_their_own(models, engine):
+    model, rng = models[engine], np.random.default_rng(10)
+    q, v, x = (np.array(part) for part in zip(*(random_state(model, rng)[:3] for _ in range(3)), strict=True))
+    tips, u, both = rng.normal(size=(3, 6)), rng.normal(size=(3, model.nu)), rng.normal(size=6)
+    for function in (model.forward_dynamics, model.inverse_dynamics):
+        found = function(q, v, x, {"arm.tip": tips, "hub": both}, u=u)
+        for row in range(3):
+            expected = function(q[row], v[row], x[row], {"arm.tip": tips[row], "hub": both}, u=u[row])
+            np.testing.assert_allclose(found[row], expected, **ROUNDING)
+        assert not np.allclose(found[0], function(q, v, x, {"arm.tip": tips[::-1], "hub": both}, u=u)[0])
+        np.testing.assert_allclose(function(q, v, x, u=u.tolist())[1], function(q[1], v[1], x[1], u=u[1]), **ROUNDING)
+        for wrong in ({"u": u[:2]}, {"wrenches": {"hub": tips[:2]}}, {"wrenches": {"hub": tips[:, :5]}}):
+            with pytest.raises(tt.ModelError):
+                function(q, v, x, **wrong)
+        with pytest.raises(tt.ModelError, match="u: got shape"):
+            function(q[0], v[0], x[0], u=u)
