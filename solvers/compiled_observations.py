@@ -25,7 +25,7 @@ _IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
 
 class PortFunctions:
-    """The kernels for one port of a model, bound to the model's tables: `pose`, `jacobian`, `motion` and `acceleration`."""
+    """The kernels for one port of a model, bound to the model's tables when they are first asked for."""
 
     def __init__(self, model: PackedModel, port: str) -> None:
         element, place, frame = model._port_place(port)
@@ -37,15 +37,21 @@ class PortFunctions:
 
     @cached_property
     def jacobian(self) -> Any:
-        return self._bind(observation_entries.port_jacobian)
+        return partial(self._bind(observation_entries.port_jacobian), False)
+
+    @cached_property
+    def jacobian_in_world(self) -> Any:
+        return partial(self._bind(observation_entries.port_jacobian), True)
 
     @cached_property
     def motion(self) -> Any:
         return self._bind(observation_entries.port_motion)
 
     @cached_property
-    def acceleration(self) -> Any:
-        return self._bind(observation_entries.port_acceleration)
+    def acceleration(self) -> dict[tuple[bool, bool], Any]:
+        """By whether in inertial axes, and whether classical."""
+        kernel = self._bind(observation_entries.port_acceleration)
+        return {(axes, kind): partial(kernel, axes, kind) for axes in (False, True) for kind in (False, True)}
 
 
 class PortKernels(dict[str, PortFunctions]):
@@ -72,49 +78,50 @@ class CompiledObservations(CompiledSlopes):
         return self._bound(entries.whole_mass_matrix)
 
     def mass_matrix(self, q: Any) -> Array:
-        matrix = np.empty((self.nv, self.nv))
-        try:
-            if self._mass(q, matrix) == layout.OK:
-                return matrix
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        self.raise_for(self._mass(real(self._read_q(q), "q"), matrix))
-        return matrix
+        return self._ask(self._mass, (q,), np.empty((self.nv, self.nv)))
 
     def nonlinear_effects(self, q: Any, v: Any) -> Array:
-        tau = np.empty(self.nv)
-        try:
-            if self._bare._inverse(q, v, self._still, tau) == layout.OK:
-                return tau
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        return super().nonlinear_effects(q, v)
+        return self._ask(self._bare_inverse, (q, v), np.empty(self.nv))
 
     def gravity_effects(self, q: Any) -> Array:
-        tau = np.empty(self.nv)
-        try:
-            if self._bare._inverse(q, self._still, self._still, tau) == layout.OK:
-                return tau
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        return super().gravity_effects(q)
+        return self._ask(self._resting_inverse, (q,), np.empty(self.nv))
+
+    @cached_property
+    def _bare_inverse(self) -> Any:
+        inverse, still = self._bare._inverse, self._still
+        return lambda q, v, tau: inverse(q, v, still, tau)
+
+    @cached_property
+    def _resting_inverse(self) -> Any:
+        inverse, still = self._bare._inverse, self._still
+        return lambda q, tau: inverse(q, still, still, tau)
 
     def coriolis_matrix(self, q: Any, v: Any) -> Array:
-        slopes = np.empty((3, self.nv, self.nv))
-        try:
-            status = self._bare._inverse_slopes(self._tables.paths, q, v, self._still, slopes)
-        except (TypeError, ValueError):
-            status = layout.WRONG_SIZE
-        if status != layout.OK:
-            raise_pending()
-            q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-            self.raise_for(self._bare._inverse_slopes(self._tables.paths, q, v, self._still, slopes))
-        coriolis = slopes[1] + slopes[2] @ self._bracket(v) if self._turning else slopes[1]
+        slopes = self._ask(self._bare_slopes, (q, v), np.empty((3, self.nv, self.nv)))
+        coriolis = slopes[1] + slopes[2] @ self._bracket(self._read_v("v", v)) if self._turning else slopes[1]
         coriolis *= 0.5
         return coriolis
+
+    @cached_property
+    def _bare_slopes(self) -> Any:
+        slopes, paths, still = self._bare._inverse_slopes, self._tables.paths, self._still
+        return lambda q, v, result: slopes(paths, q, v, still, result)
+
+    def _ask(self, kernel: Any, state: tuple[Any, ...], *results: Array) -> Array:
+        """Let a kernel of a state (q; q and v; q, v and a) write its results; return the last one.
+
+        It gets the arguments as they are or, where these are not of its types, as they are read.
+        """
+        try:
+            if kernel(*state, *results) == layout.OK:
+                return results[-1]
+        except (TypeError, ValueError):  # lists, integers, ...
+            pass
+        raise_pending()
+        q, *rates = state
+        read = [self._read_q(q), *(self._read_v(name, rate) for name, rate in zip("va", rates, strict=False))]
+        self.raise_for(kernel(*(real(each, name) for name, each in zip("qva", read, strict=False)), *results))
+        return results[-1]
 
     @cached_property
     def _regressor(self) -> Any:
@@ -137,9 +144,7 @@ class CompiledObservations(CompiledSlopes):
         return result.transpose(0, 2, 1)
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
-        tau = np.empty(self.nv)
-        self.raise_for(self._bare._inverse(real(q, "q"), real(v, "v"), self._still, tau))
-        return tau
+        return self._ask(self._bare_inverse, (q, v), np.empty(self.nv))
 
     def _own_passive_efforts(self, q: Array, v: Array) -> Array:
         q, v = real(q, "q"), real(v, "v")
@@ -172,30 +177,14 @@ class CompiledObservations(CompiledSlopes):
         return self._bound(observation_entries.momentum_matrix)
 
     def momentum_matrix(self, q: Any) -> Array:
-        matrix = np.empty((6, self.nv))
-        try:
-            if self._momentum_of(q, matrix) == layout.OK:
-                return matrix
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        self.raise_for(self._momentum_of(real(self._read_q(q), "q"), matrix))
-        return matrix
+        return self._ask(self._momentum_of, (q,), np.empty((6, self.nv)))
 
     @cached_property
     def _inverse_mass(self) -> Any:
         return partial(self._bound(observation_entries.inverse_mass_matrix), self._tables.tree)
 
     def inverse_mass_matrix(self, q: Any) -> Array:
-        inverse = np.empty((self.nv, self.nv))
-        try:
-            if self._inverse_mass(q, inverse) == layout.OK:
-                return inverse
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        self.raise_for(self._inverse_mass(real(self._read_q(q), "q"), inverse))
-        return inverse
+        return self._ask(self._inverse_mass, (q,), np.empty((self.nv, self.nv)))
 
     # -- ports ---------------------------------------------------------------------------------------------------------
 
@@ -203,54 +192,31 @@ class CompiledObservations(CompiledSlopes):
     def _at_ports(self) -> PortKernels:
         return PortKernels(self)
 
-    def pose(self, port: str, q: Any) -> tuple[Array, Array]:
-        pose = np.empty((1, 12))
+    def _at_port(self, port: str) -> PortFunctions:
         try:
-            if self._at_ports[port].pose(q, pose) == layout.OK:
-                return pose[0, :9].reshape(3, 3), pose[0, 9:]
-        except (TypeError, ValueError, KeyError):
-            pass
-        raise_pending()
-        port, q = self._read_port(port), real(self._read_q(q), "q")
-        self.raise_for(self._at_ports[port].pose(q, pose))
+            return self._at_ports[port]
+        except (KeyError, TypeError):
+            return self._at_ports[self._read_port(port)]
+
+    def pose(self, port: str, q: Any) -> tuple[Array, Array]:
+        pose = self._ask(self._at_port(port).pose, (q,), np.empty((1, 12)))
         return pose[0, :9].reshape(3, 3), pose[0, 9:]
 
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
-        jacobian, in_world = np.empty((6, self.nv)), frame == "world"
-        try:
-            if (in_world or frame == "port") and self._at_ports[port].jacobian(in_world, q, jacobian) == layout.OK:
-                return jacobian
-        except (TypeError, ValueError, KeyError):
-            pass
-        raise_pending()
-        port, q, in_world = self._read_port(port), real(self._read_q(q), "q"), is_world(frame)
-        self.raise_for(self._at_ports[port].jacobian(in_world, q, jacobian))
-        return jacobian
+        functions = self._at_port(port)
+        kernel = functions.jacobian_in_world if frame == "world" or is_world(frame) else functions.jacobian
+        return self._ask(kernel, (q,), np.empty((6, self.nv)))
 
     def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
-        acceleration, in_world = np.empty((1, 6)), is_world(frame)
-        try:
-            if self._at_ports[port].acceleration(in_world, classical, q, v, a, acceleration) == layout.OK:
-                return acceleration[0]
-        except (TypeError, ValueError, KeyError):
-            pass
-        raise_pending()
-        return super().acceleration(port, q, v, a, frame, classical)
+        kernel = self._at_port(port).acceleration[is_world(frame), bool(classical)]
+        return self._ask(kernel, (q, v, a), np.empty((1, 6)))[0]
 
     def _motion_at(self, port: str, q: Any, v: Any, a: Any) -> PortMotion:
-        motion = np.empty((1, 24))
-        try:
-            if self._at_ports[port].motion(q, v, a, motion) == layout.OK:
-                return _port_motion(motion)
-        except (TypeError, ValueError, KeyError):
-            pass
-        raise_pending()
-        return super()._motion_at(port, q, v, a)
+        motion = self._ask(self._at_port(port).motion, (q, v, a), np.empty((1, 24)))[0]
+        return PortMotion(motion[:9].reshape(3, 3), motion[9:12], motion[12:18], motion[18:])
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
-        motion = np.empty((1, 24))
-        self.raise_for(self._at_ports[port].motion(real(q, "q"), real(v, "v"), real(a, "a"), motion))
-        return _port_motion(motion)
+        return self._motion_at(port, q, v, a)
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
@@ -280,29 +246,14 @@ class CompiledObservations(CompiledSlopes):
         return self._bound(observation_entries.momentum)
 
     def momentum(self, q: Any, v: Any) -> Array:
-        momentum = np.empty(6)
-        try:
-            if self._momentum(q, v, momentum) == layout.OK:
-                return momentum
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        self.raise_for(self._momentum(real(self._read_q(q), "q"), real(self._read_v("v", v), "v"), momentum))
-        return momentum
+        return self._ask(self._momentum, (q, v), np.empty(6))
 
     @cached_property
     def _moment(self) -> Any:
         return self._bound(observation_entries.moment_and_mass)
 
     def center_of_mass(self, q: Any) -> Array:
-        moment = np.empty(4)
-        try:
-            if self._moment(q, moment) == layout.OK:
-                return self._center(moment[:3], moment[3])
-        except (TypeError, ValueError):
-            pass
-        raise_pending()
-        self.raise_for(self._moment(real(self._read_q(q), "q"), moment))
+        moment = self._ask(self._moment, (q,), np.empty(4))
         return self._center(moment[:3], moment[3])
 
     @cached_property
@@ -312,17 +263,5 @@ class CompiledObservations(CompiledSlopes):
     def _observe(self, q: Any, v: Any) -> tuple[Array, Array, Array]:
         """Return kinetic, gravity's and elastic energy (3); work rows with twists; the poses of all elements."""
         elements = len(self._tables.constants)
-        work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(3)
-        try:
-            if self._energies(q, v, work, world, result) == layout.OK:
-                return result, work, world
-        except (TypeError, ValueError):  # not the kernel's types: lists, integers, ...
-            pass
-        raise_pending()
-        q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
-        self.raise_for(self._energies(q, v, work, world, result))
-        return result, work, world
-
-
-def _port_motion(motion: Array) -> PortMotion:
-    return PortMotion(motion[0, :9].reshape(3, 3), motion[0, 9:12], motion[0, 12:18], motion[0, 18:])
+        work, world = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12))
+        return self._ask(self._energies, (q, v), work, world, np.empty(3)), work, world

@@ -53,6 +53,9 @@ BOUND = (
     "_energies",
     "_momentum",
     "_moment",
+    "_bare_inverse",
+    "_resting_inverse",
+    "_bare_slopes",
     "_momentum_of",
     "_inverse_mass",
 )
