@@ -13,12 +13,12 @@ from titop.blocks.spatial import Array
 from titop.blocks.surroundings import mass_and_moment
 from titop.solvers.arguments import is_world
 from titop.solvers.compiled_slopes import CompiledSlopes
-from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, observation_entries
 from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
+from titop.solvers.port_kinematics import PortMotion
 
 #: The pose of a frame in itself.
 _IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])

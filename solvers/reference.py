@@ -34,12 +34,12 @@ from titop.graph.check import massless_joint
 from titop.graph.connections import Connection, Loop
 from titop.solvers.arguments import check_stacks, is_world, overflow, store
 from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
-from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.port_kinematics import PortMotion
 from titop.solvers.stacked_loads import are_stacked, by_row
 from titop.solvers.stepped_slopes import SteppedSlopes
 

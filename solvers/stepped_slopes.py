@@ -11,12 +11,12 @@ import numpy as np
 from titop.blocks.block import complex_step
 from titop.blocks.spatial import Array
 from titop.solvers.derivatives import HybridDerivatives
-from titop.solvers.dynamics import PortMotion
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.branch import rank_near
 from titop.solvers.loops.closed_dynamics import rank_of_free
 from titop.solvers.model import Model
+from titop.solvers.port_kinematics import PortMotion
 
 
 class SteppedSlopes(Model):
