@@ -26,7 +26,11 @@ class PortMotion(NamedTuple):
 
 
 class PortKinematics(ClosedLoops, ABC):
-    """How the ports of a model stand and move."""
+    """How the ports of a model stand and move.
+
+    Arguments of the methods: `port` ``"body.port"``, or ``"body"`` for the reference frame; `q` a configuration (nq); `v` and
+    `a` vectors (nv); `frame` ``"port"`` or ``"world"``, the axes in which dual vectors come.
+    """
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
         """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
