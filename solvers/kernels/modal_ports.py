@@ -10,12 +10,11 @@ import numpy as np
 from titop.solvers.kernels.algebra import cross, matrix_of, minus, plus, twist_cross
 from titop.solvers.kernels.layout import PORT_P
 from titop.solvers.kernels.pack import times, transposed
+from titop.solvers.kernels.rotation_series import coefficient_slopes, rotation_coefficients
 from titop.solvers.native.kernel import helper
 
 #: Numbers of a port before its shape.
 SHAPE = np.int64(12)
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
-_SMALL = 0.1
 
 
 @helper
@@ -130,27 +129,11 @@ def write_subspace(modes, o, n, at, law, s):
 
 
 @helper
-def rotation_coefficients(s):
-    """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
-    if s.real < _SMALL:
-        a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
-        b = 1 / 2 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
-        c = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * (1 / 39916800 - s / 6227020800))))
-        return a, b, c
-    t = np.sqrt(s)
-    return np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
-
-
-@helper
 def _jacobian_rate(phi, rate):
     """Return ``(dJ/dt) rate`` of SO(3)'s right Jacobian; see `titop.blocks.spatial.right_jacobian_rate`."""
     s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     _, b, c = rotation_coefficients(s)
-    if s.real < _SMALL:
-        db = -1 / 24 + s * (1 / 360 - s * (1 / 13440 - s * (1 / 907200 - s * (1 / 95800320 - s / 14529715200))))
-        dc = -1 / 120 + s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s * (1 / 1245404160 - s / 217945728000))))
-    else:
-        db, dc = (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
+    db, dc = coefficient_slopes(s, b, c)
     change = 2.0 * (phi[0] * rate[0] + phi[1] * rate[1] + phi[2] * rate[2])
     w, ww = _crossed(phi, rate)
     z = cross(rate[0], rate[1], rate[2], w[0], w[1], w[2])

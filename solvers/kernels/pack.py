@@ -40,6 +40,7 @@ from titop.solvers.kernels.layout import (
     TURNING,
 )
 from titop.solvers.kernels.observe import product
+from titop.solvers.kernels.rotation_series import rotation_coefficients
 from titop.solvers.native.kernel import helper
 
 # -- sources: rows of elements
@@ -68,9 +69,6 @@ FIXED_LINEAR = 3
 FIXED_ANGULAR = 4
 ROTORS = 5  # reflected inertias of motors (6)
 CONSTANT_COLUMNS = 11
-
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
-_SMALL = 0.1
 
 
 @helper
@@ -118,12 +116,7 @@ def _identity(t, i):
 def rotation_of(x, y, z):
     """Return the matrix of a rotation vector."""
     s = x * x + y * y + z * z
-    if s < _SMALL:
-        a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
-        b = 0.5 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
-    else:
-        t = math.sqrt(s)
-        a, b = math.sin(t) / t, (1.0 - math.cos(t)) / s
+    a, b, _ = rotation_coefficients(s)
     return (
         1.0 - b * (y * y + z * z),
         b * x * y - a * z,

@@ -7,10 +7,8 @@ import math
 import numpy as np
 
 from titop.solvers.kernels.algebra import cross
+from titop.solvers.kernels.rotation_series import half_cotangent, half_cotangent_slope
 from titop.solvers.native.kernel import helper
-
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
-_SMALL = 0.1
 
 
 @helper
@@ -52,25 +50,6 @@ def _angle(y, x):
 
 
 @helper
-def half_cotangent(s):
-    """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
-    if s.real < _SMALL:
-        return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
-    t = np.sqrt(s)
-    return 1.0 / s - np.cos(0.5 * t) / (2.0 * t * np.sin(0.5 * t))
-
-
-@helper
-def _half_cotangent_slope(s):
-    """Return the derivative of `half_cotangent` by s."""
-    if s < _SMALL:
-        return 1 / 720 + s * (2 / 30240 + s * (3 / 1209600 + s * (4 / 47900160 + s * 5 * 691 / 1307674368000)))
-    t = math.sqrt(s)
-    sine = math.sin(0.5 * t)
-    return -1.0 / (s * s) + math.cos(0.5 * t) / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine)
-
-
-@helper
 def log_rate(phi, w):
     """Return the rate of the rotation vector phi at the angular velocity w, in the turned frame: ``J^-1 w``."""
     a = cross3(phi, w)
@@ -93,7 +72,7 @@ def log_rate_bias(phi, w):
     """Return the part of the second derivative of phi that comes with the rate of ``J^-1``, times w."""
     rate, s = log_rate(phi, w), dot3(phi, phi)
     h = half_cotangent(s)
-    along = 2.0 * dot3(phi, rate) * _half_cotangent_slope(s)
+    along = 2.0 * dot3(phi, rate) * half_cotangent_slope(s)
     a, x = cross3(phi, w), cross3(rate, w)
     ra, px, pa = cross3(rate, a), cross3(phi, x), cross3(phi, a)
     return (

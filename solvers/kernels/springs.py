@@ -28,13 +28,11 @@ from titop.solvers.kernels.layout import (
     Q,
     V,
 )
-from titop.solvers.kernels.rotations import cross3, half_cotangent, log_rate_transposed
+from titop.solvers.kernels.rotation_series import coupling_coefficients, half_cotangent, rotation_coefficients
+from titop.solvers.kernels.rotations import cross3, log_rate_transposed
 from titop.solvers.kernels.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.stops import stop_energy, stop_load, stop_slopes
 from titop.solvers.native.kernel import feature, helper
-
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
-_SMALL = 0.1
 
 
 @helper
@@ -231,15 +229,8 @@ def _pull_back_pose(delta, f):
 def _coupling_transposed(rho, phi, f):
     """Return ``c^T f`` for the coupling c of `titop.blocks.spatial`: words in the cross products with phi and rho."""
     s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
-    if s < _SMALL:
-        c1 = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800)))
-        c2 = 1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600)))
-        c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
-    else:
-        t = math.sqrt(s)
-        c1 = (t - math.sin(t)) / (s * t)
-        c2 = (s + 2 * math.cos(t) - 2) / (2 * s * s)
-        c3 = (2 * t - 3 * math.sin(t) + t * math.cos(t)) / (2 * s * s * t)
+    _, _, c1 = rotation_coefficients(s)
+    c2, c3 = coupling_coefficients(s)
     x, p = cross3(rho, f), cross3(phi, f)
     xp, px, pp = cross3(rho, p), cross3(phi, x), cross3(phi, p)
     pxp, xpp, ppx = cross3(phi, xp), cross3(rho, pp), cross3(phi, px)
