@@ -6,8 +6,8 @@ Read in this order:
   `resolve` makes it;
 - `inputs`: of actuators, blocks and interactions; `outputs`: sensors;
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
-- `compiled` (with `packed`, `constraint_tables`, `compiled_slopes`), `laws`, `python_law`, `kernels`: the same in compiled
-  code, for users; `native`: how Python functions become machine code;
+- `compiled` (with `packed`, `constraint_tables`, `compiled_slopes`, `compiled_closed_slopes`), `laws`, `python_law`,
+  `kernels`: the same in compiled code, for users; `native`: how Python functions become machine code;
 - `loops`: rigid closures and gears; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;
 - `conditioning` (with `element_parts`, `inertial_changes`): what elimination loses to rounding;
 - `arguments`, `parameters`: reading states and names; numbers by dotted name; `extras`: optional libraries; `workers`: several

@@ -41,11 +41,6 @@ class CompiledModel(CompiledObservations):
             return self._constrained(self._expected_rank)
         return self._bound(entries.forward_dynamics)
 
-    @cached_property
-    def _expected_rank(self) -> int:
-        """How many constraints acted last: what the kernel is asked to expect at first."""
-        return min(len(self.constraint_names), self.nv)
-
     def _constrained(self, rank: int, held: bool = False) -> Any:
         """Return compiled forward dynamics in which `rank` constraints act."""
         kernel = self._kernel(closure_entries.constrained_forward).compiled
@@ -87,13 +82,14 @@ class CompiledModel(CompiledObservations):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         tau = np.empty(self.nv) if out is None else out
-        if actuated is None and not self.is_constrained:
+        if actuated is None and (u is None or not self.is_constrained):
+            inverse = self._least_inverse if self.is_constrained else self._inverse
             try:
                 if wrenches is None and u is None:
-                    status, driven = self._inverse(q, v, a, tau), None
+                    status, driven = inverse(q, v, a, tau), None
                 else:
                     tables, driven = self._acted_on(wrenches, u, q)
-                    status = self._inverse.func(*tables, q, v, a, tau)
+                    status = inverse.func(*inverse.args[: -len(tables)], *tables, q, v, a, tau)
                 if status == layout.OK:
                     return tau if driven is None else np.subtract(tau, driven, out=tau)
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -103,6 +99,11 @@ class CompiledModel(CompiledObservations):
         if mask is None:
             return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
+
+    @cached_property
+    def _least_inverse(self) -> Any:
+        """Compiled inverse dynamics with constraints, the least efforts."""
+        return partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(0), *self._arrays)
 
     @cached_property
     def _acting(self) -> dict[tuple[tuple[str, ...], bool], Acting]:
@@ -171,8 +172,8 @@ class CompiledModel(CompiledObservations):
         """Write forward dynamics with constraints into `a`: with as many as acted last, or else as many as act here."""
         status = self._constrained_stage(model, self._expected_rank, False, q, v, tau, a)
         if status == layout.SINGULAR:
-            rank = self._expected_rank = self.closure_rank(q)
-            self.__dict__.pop("_forward", None)
+            rank = self.closure_rank(q)
+            self._expect(rank)
             opened = is_open(self, self.constraints(q, v).error)
             status = self._constrained_stage(model, rank, opened, q, v, tau, a)
         if status == layout.INCONSISTENT:

@@ -48,6 +48,8 @@ BOUND = (
     "_mass",
     "_forward_slopes",
     "_inverse_slopes",
+    "_least_inverse",
+    "_closed_forward_slopes",
     "_linearised",
     "_regressor",
     "_observables",

@@ -14,32 +14,38 @@ from titop.solvers.kernels.constrained import (
     constrained_accelerations,
     contradicted,
     longest_row,
+    opening,
+    orthonormal_rows,
     rows_to_choose,
+    take_out,
 )
 from titop.solvers.kernels.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FOLLOWERS,
     FORWARD_COLUMNS,
+    GEARS,
     HELD,
     INCONSISTENT,
+    INVERSE_COLUMNS,
     KNOWN,
     LAW_SIZE,
     OK,
     RANK,
     ROWS,
     SINGULAR,
+    UNKNOWN,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, status_of
+from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, start_inverse, status_of
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import FLOATS, INTS, NOTHING, VECTOR
 
 
 @helper
-def _constrained(
+def constrained(
     tree,
     loops,
     ints,
@@ -122,7 +128,7 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     chosen = np.empty(rows_to_choose(loops, n), np.int64)
     columns, gram = np.empty((n, max(r, 0) + 1)), np.empty((max(r, 0), max(r, 0) + 1))
     result = space[k + 2 * m + n]
-    status = _constrained(
+    status = constrained(
         tree,
         loops,
         ints,
@@ -147,6 +153,41 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     for j in range(n):  # last: `a` may share memory with an argument
         a[j] = result[j]
     return status
+
+
+@pair(INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def constrained_inverse(loops, ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics of a system with rigid closures into `tau`: the least efforts, all coordinates being actuated.
+
+    Accelerations that contradict the constraints, and open loops, are left to callers that look closer.
+    """
+    if not sizes_fit(ints, q, v, a, tau):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    n, k = a.size, loops[0, ROWS]
+    m = k - loops[0, FOLLOWERS]
+    space, sides, lengths, efforts = np.empty((2 * k + 2 * m, n)), np.empty((3, k)), np.empty(n), np.empty(n)
+    error, bias, jacobian, folded = sides[0], sides[1], space[:k], space[k : k + m]
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    if status == OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, UNKNOWN)
+    if status != OK:
+        return status
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)  # what moves the ports includes `a`
+    if opening(error, jacobian, bias, v, a, k - loops[0, GEARS]):
+        return INCONSISTENT
+    fold_rows(loops, floats, jacobian, folded)
+    leaders_lengths(loops, floats, lengths)
+    chosen = np.empty(min(m, n), np.int64)
+    r = choose_rows(folded, lengths, longest_row(jacobian), space[k + m : k + 2 * m], sides[2], chosen)
+    basis = space[k + 2 * m :]
+    count = orthonormal_rows(loops, jacobian, chosen[:r], basis)
+    take_out(basis[:count], efforts)
+    for j in range(n):  # last: `tau` may share memory with an argument
+        tau[j] = efforts[j]
+    return status_of(tau)
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)

@@ -63,11 +63,11 @@ def half_cotangent(s):
 @helper
 def _half_cotangent_slope(s):
     """Return the derivative of `half_cotangent` by s."""
-    if s < _SMALL:
+    if s.real < _SMALL:
         return 1 / 720 + s * (2 / 30240 + s * (3 / 1209600 + s * (4 / 47900160 + s * 5 * 691 / 1307674368000)))
-    t = math.sqrt(s)
-    sine = math.sin(0.5 * t)
-    return -1.0 / (s * s) + math.cos(0.5 * t) / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine)
+    t = np.sqrt(s)
+    sine = np.sin(0.5 * t)
+    return -1.0 / (s * s) + np.cos(0.5 * t) / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine)
 
 
 @helper
