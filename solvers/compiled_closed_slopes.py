@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -29,7 +29,7 @@ class CompiledClosedSlopes(PackedModel):
     def _expect(self, rank: int) -> None:
         """Let the kernels expect that `rank` constraints act."""
         self._expected_rank = rank
-        for name in ("_forward", "_closed_forward_slopes"):
+        for name in ("_forward", "_closed_forward_slopes", "_least_slopes"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -71,15 +71,61 @@ class CompiledClosedSlopes(PackedModel):
         if self.is_constrained and not self._group_springs:
             q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
             driven, result = tau + own_efforts(pushes, q, self.nv), np.empty((3, self.nv, self.nv))
-            status = self._constrained_slopes(pushes)(q, v, driven, result)
-            if status == layout.SINGULAR and not is_open(self, self.constraints(q, v).error):
-                self._expect(self.closure_rank(q))
-                status = self._constrained_slopes(pushes)(q, v, driven, result)
-            raise_pending()
-            if status == layout.OK:
+            if self._settled(q, lambda: self._constrained_slopes(pushes)(q, v, driven, result)) == layout.OK:
                 result[0] += result[2] @ own_effort_slopes(pushes, q, self.nv) if own_pushes(pushes) else 0.0
                 return result
         return super()._forward_derivatives(q, v, tau, pushes)
+
+    @cached_property
+    def _least_slopes(self) -> Any:
+        return self._least_slopes_with([])
+
+    def _least_slopes_with(self, pushes: list[Push]) -> Any:
+        """Return compiled derivatives of inverse dynamics, of the least efforts where as many constraints act as last."""
+        kernel = self._kernel(closed_derivative_entries.least_inverse_derivatives).compiled
+        tables = self._pushed([*pushes, *self._closing])._arrays
+        return partial(kernel, self._tables.paths, self._loops(self._expected_rank), *tables)
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+        actuated: Sequence[str] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        simple = wrenches is None and u is None and actuated is None
+        if simple and self.is_constrained and not self._group_springs:
+            result = np.empty((3, self.nv, self.nv)) if out is None else out
+            try:
+                if self._least_slopes(q, v, a, np.zeros(self.nv), result) == layout.OK:
+                    return result[0], result[1], result[2]
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+                pass
+            raise_pending()
+        return super().inverse_dynamics_derivatives(q, v, a, wrenches, out, u, actuated)
+
+    def _inverse_derivatives(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> Array:
+        every = self.is_constrained and actuated is not None and actuated.all()
+        if every and not self._group_springs and not own_pushes(pushes):
+            q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
+            result, driven = np.empty((3, self.nv, self.nv)), np.zeros(self.nv) + motors
+            if self._settled(q, lambda: self._least_slopes_with(pushes)(q, v, a, driven, result)) == layout.OK:
+                return result
+        return super()._inverse_derivatives(q, v, a, pushes, motors, actuated)
+
+    def _settled(self, q: Array, run: Callable[[], int]) -> int:
+        """Return the status of a kernel that is run again where other constraints act than it expected."""
+        status = run()
+        if status == layout.SINGULAR and not is_open(self, self.constraints(q, np.zeros(self.nv)).error):
+            self._expect(self.closure_rank(q))
+            status = run()
+        raise_pending()
+        return status
 
     def slopes_with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
         q, v, a, weights = real(q, "q"), real(v, "v"), real(a, "a"), self.closure_weights

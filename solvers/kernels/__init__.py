@@ -20,8 +20,8 @@ Read in this order:
 - `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts
   (`rotations`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`, `interactions`: what acts on
   several ports and coordinates; `port_wrenches`: loads and interactions on general blocks in inverse dynamics;
-- `factor`, `closures`, `following`, `constrained`: the mass matrix along the tree; loop closures; what gears take out; forward
-  dynamics with rigid closures;
+- `factor`, `closures`, `following`, `constrained`, `sharing`: the mass matrix along the tree; loop closures; what gears take
+  out; forward dynamics with rigid closures; the least efforts and nearest rates that these leave;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`,
   `closure_derivatives`: derivatives;
 - `observe`: poses, energy, momentum, Jacobians;

@@ -13,8 +13,9 @@ from titop.solvers.kernels.closure_derivatives import (
     closure_slopes,
     write_closure_wrenches,
 )
-from titop.solvers.kernels.closure_entries import constrained
-from titop.solvers.kernels.constrained import rows_to_choose
+from titop.solvers.kernels.closure_entries import constrained, independent_rows
+from titop.solvers.kernels.closures import constraints
+from titop.solvers.kernels.constrained import longest_row, opening, rows_to_choose
 from titop.solvers.kernels.derivative_entries import linearise, motions_and_slopes, sum_rows
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.following import fold_mass_matrix, fold_vectors, remaining, unfold_vectors
@@ -25,6 +26,8 @@ from titop.solvers.kernels.layout import (
     FOLLOWERS,
     FORWARD_COLUMNS,
     FULL_COLUMNS,
+    GEARS,
+    INCONSISTENT,
     KNOWN,
     LAW_SIZE,
     NV,
@@ -38,7 +41,8 @@ from titop.solvers.kernels.layout import (
 )
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.whole import outward_whole, sizes_fit, status_of_slopes
+from titop.solvers.kernels.sharing import add_least, make_orthogonal, multipliers_of, take_out
+from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, status_of_slopes
 from titop.solvers.native.kernel import AllocatingHelper, helper
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, VECTOR
 
@@ -57,7 +61,7 @@ def _rooms(ints, paths, loops, law):
         np.empty((2, 36)),
         np.empty((n, MOVED_COLUMNS)),
         np.empty((1, 36)),
-        np.zeros((2, n), np.int64),
+        np.empty((2, n), np.int64),
     )
     sums = np.empty((sum_rows(ints), SUM_COLUMNS if law is None else FULL_COLUMNS))
     return slopes, sums, np.empty((paths.shape[1], COLUMN_COLUMNS)), np.empty(n), of_closures
@@ -207,3 +211,85 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
         return status
     status = _accelerations_slopes(ints, tree, loops, loaded, room[k : k + m], chosen[:r], changes, rows, result)
     return status if status != OK else status_of_slopes(result)
+
+
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, CUBE)
+def least_inverse_derivatives(paths, loops, ints, floats, numbers, stages, q, v, a, driven, result):
+    """Derivatives (3, nv, nv) of the least efforts beside constant ones, `driven`, by q, v and a.
+
+    With P the projection on what the constraints leave, ``w = P (ID - driven)``: ``P (dID - d(J^T lambda)) - J^+ dJ w``.
+    """
+    n = ints[0, NV]
+    if not sizes_fit(ints, q, v, a, driven) or result.shape[0] != 3 or result.shape[1] != n or result.shape[2] != n:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    loaded, rooms = floats.copy(), _rooms(ints, paths, loops, law)
+    k, m = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS]
+    jacobian, room, rows, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((k, n)), np.empty((3, k))
+    least, chosen, which = np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
+    status = outward_whole(ints, loaded, numbers, stages, law, q, v, work, world)
+    if status == OK:
+        status = inverse_from(ints, loaded, numbers, stages, law, q, v, a, work, world, least, KNOWN)
+    if status != OK:
+        return status
+    world_poses(ints, law, work, world)
+    constraints(ints, loaded, law, loops, q, v, work, world, sides[0], jacobian, sides[1])  # what moves ports includes `a`
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
+        return INCONSISTENT
+    count = independent_rows(loops, loaded, jacobian, room, np.empty(n), sides[2], chosen, which, rows)
+    if count != loops[0, RANK]:
+        return SINGULAR
+    rows, every = rows[:count], np.ones(n, np.bool_)
+    shares, order, squares = np.empty((count, count)), np.arange(count), np.empty(count)
+    if make_orthogonal(rows, every, True, shares, order, squares, 0, longest_row(jacobian)) < count:
+        return SINGULAR
+    for j in range(n):
+        least[j] -= driven[j]
+    own, multipliers, nothing = np.empty(count), np.zeros(k), np.zeros(n)
+    multipliers_of(shares, order, squares, rows, every, least, own)
+    take_out(rows, every, True, order, squares, 0, count, least)
+    turning, slopes, changes = np.empty((4, k, n)), np.empty((4, k, n)), np.empty((3, n, n))
+    status = outward_whole(ints, loaded, numbers, stages, law, q, least, work, world)
+    if status == OK:
+        status = _slopes_with_closures(
+            ints,
+            loaded,
+            numbers,
+            stages,
+            law,
+            loops,
+            paths,
+            q,
+            least,
+            nothing,
+            multipliers,
+            work,
+            world,
+            rooms,
+            changes,
+            turning,
+        )
+    if status == OK:
+        status = outward_whole(ints, loaded, numbers, stages, law, q, v, work, world)
+    if status != OK:
+        return status
+    for c in range(count):
+        multipliers[which[c]] = own[c]
+    status = _slopes_with_closures(
+        ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, work, world, rooms, changes, slopes
+    )
+    if status != OK:
+        return status
+    for j in range(n):
+        for d in range(3):
+            for i in range(n):
+                least[i] = changes[d, i, j]
+            take_out(rows, every, True, order, squares, 0, count, least)
+            if d == 0:
+                for c in range(count):
+                    own[c] = -turning[3, which[c], j]
+                add_least(rows, shares, order, squares, count, own, least)
+            for i in range(n):
+                result[d, i, j] = least[i]
+    return status_of_slopes(result)

@@ -99,10 +99,11 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
     `rows` (4, k, nv) receives J and the derivatives of ``J a + bias`` by q and v and of ``J v`` by q; `rooms` are room for
     answers (k x `ANSWER_COLUMNS`), the wrenches' derivatives by D (2 x 36), columns in the ports' frames
     (nv x `MOVED_COLUMNS`), the poses of both ports and of the second in the first (1 x 36), and the coordinates that move the
-    ports (2 x nv, zero before).
+    ports (2 x nv).
     """
     answers, wrenches, moved, frames, moving = rooms
     rows[:] = 0.0
+    moving[:] = 0
     row, k = loops[0, FIRST_RIGID], 0
     for _ in range(loops[0, RIGIDS]):
         n = ints[row, CONSTRAINTS]

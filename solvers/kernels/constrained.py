@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 
 from titop.solvers.kernels.factor import factor, solve_rows
-from titop.solvers.kernels.following import remaining
 from titop.solvers.kernels.joints import element_of
-from titop.solvers.kernels.layout import CONSTRAINT, FOLLOWERS, HELD, NV, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.layout import FOLLOWERS, HELD, NV, OK, RANK, ROWS, SINGULAR
 from titop.solvers.native.kernel import helper
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
@@ -122,15 +121,24 @@ def contradicted(jacobian, error, bias, v, a, alone):
 
 
 @helper
+def opened(error):
+    """Return whether loops are open by more than rounding and an integrator leave."""
+    worst = 0.0
+    for i in range(error.size):
+        worst = max(worst, abs(error[i]))
+    return worst > _OPEN
+
+
+@helper
 def opening(error, jacobian, second, v, a, first_gear):
     """Return whether accelerations, or the configuration, open the loops by more than a simulation does.
 
     `second` are the second derivatives ``J a + bias`` of the rigid closures, the constraints before `first_gear`.
     """
+    if opened(error):
+        return True
     rest, terms, rate = 0.0, 0.0, 0.0
     for i in range(error.size):
-        if abs(error[i]) > _OPEN:
-            return True
         along, scale, speed = 0.0, 0.0, 0.0
         for j in range(a.size):
             along += jacobian[i, j] * a[j]
@@ -139,38 +147,6 @@ def opening(error, jacobian, second, v, a, first_gear):
         left = second[i] if i < first_gear else along
         rest, terms, rate = max(rest, abs(left)), max(terms, scale + abs(left - along)), max(rate, speed)
     return rest > _CONSISTENT * (terms + rate * rate)
-
-
-@helper
-def orthonormal_rows(loops, jacobian, chosen, basis):
-    """Write orthonormal rows that span those of all gears with followers, and of the `chosen` ones of the others.
-
-    `basis` has room for all constraints; returns how many rows there are.
-    """
-    followers = loops[0, FOLLOWERS]
-    for c in range(followers + chosen.size):
-        row = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
-        for j in range(jacobian.shape[1]):
-            basis[c, j] = jacobian[row, j]
-        take_out(basis[:c], basis[c])
-        square = 0.0
-        for j in range(jacobian.shape[1]):
-            square += basis[c, j] * basis[c, j]
-        for j in range(jacobian.shape[1]):
-            basis[c, j] /= math.sqrt(square)
-    return followers + chosen.size
-
-
-@helper
-def take_out(basis, x):
-    """Subtract from a vector its part in the span of orthonormal rows."""
-    for _ in range(2):  # the second time for rounding
-        for c in range(basis.shape[0]):
-            share = 0.0
-            for j in range(x.size):
-                share += basis[c, j] * x[j]
-            for j in range(x.size):
-                x[j] -= share * basis[c, j]
 
 
 @helper
