@@ -219,7 +219,7 @@ class _Flattening:
         ):
             header[column] = value
         port_rows, port_table = self._port_table()
-        paths = self._paths(count)
+        paths = self._paths(count, next(iter(constraint_rows.values()), first_interaction))
         return Tables(
             ints=self.ints.array(),
             sources=self.sources.array(),
@@ -349,8 +349,11 @@ class _Flattening:
             last[row] = at
         return np.array([order, before], dtype=np.int64)
 
-    def _paths(self, count: int) -> Ints:
-        """Return the rows of `columns` and their order; number the ports' rows of `sums` behind the elements'."""
+    def _paths(self, count: int, first_port: int) -> Ints:
+        """Return the rows of `columns` and their order; number the ports' rows of `sums` behind the elements'.
+
+        From the row `first_port` on, ports of closures, interactions and loads are told where these are.
+        """
         layout = self.layout
         sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
         nv = len(self.assembly.coordinate_names)
@@ -375,7 +378,7 @@ class _Flattening:
                         before.append(near)
                         near = len(coordinate) - 1
                     at_port[offset] = entries[layout.PORTS] + p, near
-        for entries in self.ints.rows[self.ints.rows[WORLD][layout.FIRST_INTERACTION] :]:
+        for entries in self.ints.rows[first_port:]:
             if entries[layout.PORT] >= 0:
                 entries[layout.ROW], entries[layout.LAST] = at_port[entries[layout.PORT]]
             elif entries[layout.ELEMENT] > WORLD:

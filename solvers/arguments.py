@@ -200,7 +200,6 @@ def coordinate_mask(
         If a name is unknown or a coordinate is chosen twice.
     """
     mask = np.zeros(len(names), dtype=bool)
-    position = {name: k for k, name in enumerate(names)}
     if isinstance(chosen, str):
         chosen = [chosen]
     if not isinstance(chosen, Iterable):
@@ -210,8 +209,8 @@ def coordinate_mask(
             raise ModelError(Finding("unknown-coordinate", argument, name, "a joint or coordinate", "give its name"))
         if name in v_slices:
             entries = range(v_slices[name].start, v_slices[name].stop)
-        elif name in position:
-            entries = range(position[name], position[name] + 1)
+        elif name in names:
+            entries = range(names.index(name), names.index(name) + 1)
         else:
             raise ModelError(
                 Finding("unknown-coordinate", argument, name, "a joint or coordinate", did_you_mean(name, [*v_slices, *names]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -41,11 +41,6 @@ class CompiledModel(CompiledObservations):
         if self.is_constrained:
             return self._constrained(self._expected_rank)
         return self._bound(entries.forward_dynamics)
-
-    @cached_property
-    def _expected_rank(self) -> int:
-        """How many constraints acted last: what the kernel is asked to expect at first."""
-        return min(len(self.constraint_names), self.nv)
 
     def _constrained(self, rank: int, held: bool = False) -> Any:
         """Return compiled forward dynamics in which `rank` constraints act."""
@@ -90,13 +85,14 @@ class CompiledModel(CompiledObservations):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         tau = np.empty(self.nv) if out is None else out
-        if actuated is None and not self.is_constrained:
+        if (actuated is None and not self.is_constrained) or (self.is_constrained and u is None):
             try:
+                inverse = self._least_inverse(actuated) if self.is_constrained else self._inverse
                 if wrenches is None and u is None:
-                    status, driven = self._inverse(q, v, a, tau), None
+                    status, driven = inverse(q, v, a, tau), None
                 else:
                     tables, driven = self._acted_on(wrenches, u, q)
-                    status = self._inverse.func(*tables, q, v, a, tau)
+                    status = inverse.func(*inverse.args[: -len(tables)], *tables, q, v, a, tau)
                 if status == layout.OK:
                     return tau if driven is None else np.subtract(tau, driven, out=tau)
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -109,6 +105,30 @@ class CompiledModel(CompiledObservations):
         if mask is None:
             return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
+
+    def _least_inverse(self, actuated: Sequence[str] | None) -> Any:
+        """Return compiled inverse dynamics with constraints: the least efforts on the `actuated` coordinates.
+
+        Raises
+        ------
+        TypeError
+            Where these names have to be read with more care.
+        """
+        if not isinstance(actuated, list | tuple | None):
+            raise TypeError
+        key = None if actuated is None else tuple(actuated)
+        bound = self._least_inverses.get(key)
+        if bound is None:
+            if len(self._least_inverses) == MOST_VARIANTS:
+                self._least_inverses.clear()
+            kernel, mask = self._kernel(closure_entries.constrained_inverse).compiled, self._actuated(actuated)
+            bound = self._least_inverses[key] = partial(kernel, self._loops(0), mask, *self._arrays)
+        return bound
+
+    @cached_property
+    def _least_inverses(self) -> dict[Any, Any]:
+        """Compiled inverse dynamics by the names of the actuated coordinates."""
+        return {}
 
     @cached_property
     def _acting(self) -> dict[tuple[tuple[str, ...], bool], Acting]:
@@ -137,9 +157,13 @@ class CompiledModel(CompiledObservations):
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
         motors, pushes = self.motor_efforts(u), self.external_pushes(None, u)
+        least = partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(0), actuated)
 
         def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
             driven = motors + own_efforts(pushes, q, self.nv)
+            if self.is_constrained and not np.any(driven) and least(*model._arrays, q, v, a, tau) == layout.OK:
+                return
+            raise_pending()
             tau[:] = closed_dynamics.inverse(model, q, v, a, [], driven, actuated) + driven
 
         return one
@@ -177,8 +201,8 @@ class CompiledModel(CompiledObservations):
         """Write forward dynamics with constraints into `a`: with as many as acted last, or else as many as act here."""
         status = self._constrained_stage(model, self._expected_rank, False, q, v, tau, a)
         if status == layout.SINGULAR:
-            rank = self._expected_rank = self.closure_rank(q)
-            self.__dict__.pop("_forward", None)
+            rank = self.closure_rank(q)
+            self._expect(rank)
             opened = is_open(self, self.constraints(q, v).error)
             status = self._constrained_stage(model, rank, opened, q, v, tau, a)
         if status == layout.INCONSISTENT:
@@ -257,6 +281,34 @@ class CompiledModel(CompiledObservations):
         closure_entries.closure_rows(self._loops(0), self._ints, self._floats, law, q, v, work, error, jacobian, bias)
         weights = self.closure_weights
         return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
+
+    @cached_property
+    def _nearest_velocity(self) -> Any:
+        return self._nearest_motion(False)
+
+    @cached_property
+    def _nearest_acceleration(self) -> Any:
+        return self._nearest_motion(True)
+
+    def _nearest_motion(self, second: bool) -> Any:
+        """Return the compiled function that finds velocities, or `second` rates, which keep loops closed."""
+        kernel = self._kernel(closure_entries.nearest_motion).compiled
+        return partial(kernel, self._loops(0), second, self.coordinate_weights, *self._bare._arrays)
+
+    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
+        nearest = self._nearest_to(v, lambda x: self._nearest_velocity(real(q, "q"), v, ~fixed, x))
+        return super().closed_velocity(q, v, fixed) if nearest is None else nearest
+
+    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
+        nearest = self._nearest_to(a, lambda x: self._nearest_acceleration(real(q, "q"), real(v, "v"), ~fixed, x))
+        return super().closed_acceleration(q, v, a, fixed) if nearest is None else nearest
+
+    def _nearest_to(self, rates: Array, replace: Callable[[Array], int]) -> Array | None:
+        """Return rates that a kernel replaces by nearest ones; None where that has to be looked at more closely."""
+        nearest = real(rates, "rates").copy()
+        status = replace(nearest) if self.is_constrained else layout.SINGULAR
+        raise_pending()
+        return nearest if status == layout.OK else None
 
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = real(q, "q"), real(v, "v"), real(tau, "tau"), real(a, "a")

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.joint import Joint
-from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array, twist_transport
+from titop.solvers.compiled_closed_slopes import CompiledClosedSlopes
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, layout
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import PackedModel, real
+from titop.solvers.packed import real
 
 
-class CompiledSlopes(PackedModel):
+class CompiledSlopes(CompiledClosedSlopes):
     """The derivatives of a compiled model; see `titop.solvers.differentiable` for its functions."""
 
     @cached_property
@@ -90,10 +89,7 @@ class CompiledSlopes(PackedModel):
         q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
         model, result = self._pushed(pushes), np.empty((3, self.nv, self.nv))
         self.raise_for(model._inverse_slopes(self._tables.paths, q, v, a, result))
-        for block in self._group_springs:
-            where = self._v(block)
-            result[0][where, where] -= block.elastic_slopes(q[self._q(block)])
-        result[0] -= own_effort_slopes(pushes, q, self.nv)
+        self._add_uncompiled_slopes(q, pushes, result)
         return result
 
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
@@ -141,13 +137,6 @@ class CompiledSlopes(PackedModel):
             result[0] += result[2] @ own_effort_slopes(pushes, q, self.nv) if own_pushes(pushes) else 0.0
             return result
         return super()._forward_derivatives(q, v, tau, pushes)
-
-    @cached_property
-    def _group_springs(self) -> list[Joint]:
-        """Spherical and free joints with a stiffness, whose efforts the kernels do not differentiate."""
-        names = [c.joint.name for c in self._assembly.connections if isinstance(c.joint, Spherical | Free)]
-        joints = [self.assembly.blocks[name] for name in names if name not in self._tables.general_names]
-        return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
 
     @cached_property
     def _all_compiled_slopes(self) -> bool:

@@ -236,6 +236,17 @@ class Differentiable(Identification):
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
         """Return for each of the `ports` S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
 
+    def slopes_with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
+        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a, the closures acting with constant `multipliers` (k).
+
+        Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by q and v, of ``J v`` by q.
+        """
+        return loop_derivatives.slopes_with_closures(self, q, v, a, pushes, multipliers)
+
+    def closure_rate_slopes(self, q: Array, v: Array) -> Array:
+        """Return the derivative (k, nv) of ``J v`` by q, J the Jacobian of the constraints."""
+        return loop_derivatives.rate_derivatives(self, q, v)
+
     def _inverse_derivatives(
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
     ) -> Array:

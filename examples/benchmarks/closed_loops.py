@@ -1,9 +1,14 @@
-"""Forward dynamics of a closed four-bar linkage, one call from Python, beside Pinocchio's ``constraintDynamics``.
+"""Closed systems, one call from Python: a four-bar linkage beside Pinocchio, and what gears and loops cost beside open trees.
 
-The loop is closed by a hinge in space in titop (five constraints, two of them independent) and by a point in Pinocchio
-(``CONTACT_3D``), which cannot take redundant ones without regularising them. Both must find the same accelerations.
+The linkage's forward dynamics stand beside Pinocchio's ``constraintDynamics``. Its loop is closed by a hinge in space in titop
+(five constraints, two of them independent) and by a point in Pinocchio (``CONTACT_3D``), which cannot take redundant ones
+without regularising them. Both must find the same accelerations.
 
-Run it: ``python examples/benchmarks/closed_loops.py``
+Chains of ten bars, with a gear between the first two hinges or closed to a loop, stand beside the open chain in dynamics and
+their derivatives. A platform on six legs shows what a controller asks in a step: velocities and accelerations that keep the
+loops closed, and the legs' forces.
+
+Run it: ``python examples/benchmarks/closed_loops.py`` (``--ours`` leaves Pinocchio out)
 """
 
 from __future__ import annotations
@@ -12,7 +17,9 @@ import argparse
 import statistics
 import subprocess
 import sys
+import time
 import warnings
+from collections.abc import Callable
 from timeit import Timer
 
 import numpy as np
@@ -22,6 +29,11 @@ import titop as tt
 #: Lengths (m) of crank, coupler and rocker, and of the ground between the fixed hinges.
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.9, 0.7, 1.0
 GOAL = 2.0
+#: Bars of a chain, and the goals for its dynamics and their derivatives, in times of the open one.
+BARS = 10
+GOALS = {"gear": {"FD": 3.0, "ID": 3.0, "dFD": 5.0}, "loop": {"FD": 4.0, "ID": 6.0, "dFD": 10.0}}
+#: Time (s) that a controller's step may take.
+STEP_GOAL = 100e-6
 #: Time (s) given to one engine before it is the other's turn.
 TURN = 0.01
 
@@ -89,14 +101,115 @@ def times(repeats: int = 60) -> tuple[float, float]:
     return best["titop"], best["Pinocchio"]
 
 
+def chain(kind: str) -> tt.Model:
+    """Return a chain of bars: open, with a ``gear`` between its first hinges, or closed to a ``loop``."""
+    s, before = tt.System(kind, gravity=[0, -9.81, 0]), "world"
+    s.world.add_port("ground", [0.2 * BARS, 0, 0])
+    for k in range(BARS):
+        link = bar(f"bar{k}", 0.3, 1.0)
+        s.connect(before, link, tt.Revolute(f"hinge{k}"))
+        before = link.port("end")
+    if kind == "gear":
+        s.add_gear(tt.Gear("mesh", driver="hinge0", driven="hinge1", ratio=2.0))
+    if kind == "loop":
+        s.close_loop(s.world.port("ground"), before, tt.RigidClosure("pin", "revolute", axis=[0, 0, 1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # of redundant constraints
+        return s.resolve()
+
+
+def platform() -> tt.Model:
+    """Return a platform on six legs, each a universal joint, a slide and a ball."""
+    s = tt.System("platform")
+    feet, balls = np.deg2rad([10, 110, 130, 230, 250, 350]), np.deg2rad([50, 70, 170, 190, 290, 310])
+    ports = {f"ball{k}": [0.3 * np.cos(angle), 0.3 * np.sin(angle), 0.0] for k, angle in enumerate(balls)}
+    top = tt.RigidBody("top", mass=5.0, inertia=[0.3, 0.3, 0.5], ports=ports)
+    s.connect("world", top, tt.Free("pose"))
+    for k, angle in enumerate(feet):
+        s.world.add_port(f"foot{k}", [0.6 * np.cos(angle), 0.6 * np.sin(angle), 0.0])
+        yoke = tt.RigidBody(f"yoke{k}", mass=0.1, inertia=[1e-3] * 3)
+        cylinder = tt.RigidBody(f"cylinder{k}", 1.0, [0, 0, 0.2], [0.02, 0.02, 0.002], ports={"end": [0, 0, 0.3]})
+        rod = tt.RigidBody(f"rod{k}", 0.5, [0, 0, 0.1], [0.01, 0.01, 0.001], ports={"tip": [0, 0, 0.2]})
+        s.connect(s.world.port(f"foot{k}"), yoke, tt.Revolute(f"roll{k}", axis=[1, 0, 0]))
+        s.connect(yoke, cylinder, tt.Revolute(f"tilt{k}", axis=[0, 1, 0]))
+        s.connect(cylinder.port("end"), rod, tt.Prismatic(f"leg{k}", axis=[0, 0, 1]))
+        s.close_loop(top.port(f"ball{k}"), rod.port("tip"), tt.RigidClosure(f"joint{k}", "spherical"))
+    return s.resolve()
+
+
+def best_time(call: Callable[[], object]) -> float:
+    """Return the CPU time (s) of a call, the best of some turns."""
+    timer = Timer(call, timer=time.process_time)
+    call()
+    number = max(1, round(TURN / max(timer.timeit(1), 1e-6)))
+    return min(timer.repeat(20, number)) / number
+
+
+def chain_times() -> dict[str, dict[str, float]]:
+    """Return the times (s) of dynamics and derivatives of the chains, by kind and function."""
+    found: dict[str, dict[str, float]] = {}
+    for kind in ("open", *GOALS):
+        model, rng = chain(kind), np.random.default_rng(0)
+        q, v, tau = 0.3 * rng.normal(size=BARS), rng.normal(size=BARS), rng.normal(size=BARS)
+        if kind != "open":
+            q = model.assemble(q)
+            v = model.assemble_velocity(q, v)
+        a = model.forward_dynamics(q, v, tau)
+        found[kind] = {
+            "FD": best_time(lambda m=model, x=(q, v, tau): m.forward_dynamics(*x)),
+            "ID": best_time(lambda m=model, x=(q, v, a): m.inverse_dynamics(*x)),
+            "dFD": best_time(lambda m=model, x=(q, v, tau): m.forward_dynamics_derivatives(*x)),
+            "dID": best_time(lambda m=model, x=(q, v, a): m.inverse_dynamics_derivatives(*x)),
+        }
+    return found
+
+
+def step_times() -> dict[str, float]:
+    """Return the times (s) of what a controller of the platform asks in a step."""
+    model, rng = platform(), np.random.default_rng(0)
+    guess = model.neutral()
+    guess[2] = 0.7
+    q, wanted = model.assemble(guess), rng.normal(size=(2, model.nv))
+    legs = [f"leg{k}" for k in range(6)]
+    v = model.assemble_velocity(q, wanted[0], fixed=legs)
+    a = model.assemble_acceleration(q, v, wanted[1], fixed=legs)
+    return {
+        "assemble_velocity": best_time(lambda: model.assemble_velocity(q, wanted[0], fixed=legs)),
+        "assemble_acceleration": best_time(lambda: model.assemble_acceleration(q, v, wanted[1], fixed=legs)),
+        "inverse_dynamics of the legs": best_time(lambda: model.inverse_dynamics(q, v, a, actuated=legs)),
+    }
+
+
+def print_ours() -> None:
+    """Print what gears and loops cost beside an open chain, and a controller's step."""
+    found = chain_times()
+    print(f"{'us a call':10}" + "".join(f"{name:>9}" for name in found["open"]))
+    for kind, times_of in found.items():
+        print(f"{kind:10}" + "".join(f"{1e6 * taken:9.1f}" for taken in times_of.values()))
+    for kind, goals in GOALS.items():
+        for name, goal in goals.items():
+            ratio = found[kind][name] / found["open"][name]
+            print(f"{kind} {name}: {ratio:.1f} x the open chain (goal {goal:g}{'' if ratio <= goal else ', missed'})")
+    steps = step_times()
+    for name, taken in steps.items():
+        print(f"platform, {name}: {1e6 * taken:.1f} us")
+    whole = sum(steps.values())
+    missed = "" if whole <= STEP_GOAL else ", missed"
+    print(f"platform, a controller's step: {1e6 * whole:.0f} us (goal {1e6 * STEP_GOAL:.0f}{missed})")
+
+
 def main() -> None:
-    """Print the median ratio over fresh processes."""
+    """Print our own times, then the median ratio to Pinocchio's over fresh processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--ours", action="store_true", help="leave Pinocchio out")
     arguments = parser.parse_args()
     if arguments.child:
         print(*times())
+        return
+    print_ours()
+    if arguments.ours:
         return
     rows = []
     for _ in range(arguments.processes):

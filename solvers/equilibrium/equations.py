@@ -15,7 +15,6 @@ from titop.blocks.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.loops.loop_derivatives import rate_derivatives
 from titop.solvers.model import Model
 
 #: Step of central differences, in the unknowns' scale.
@@ -146,4 +145,4 @@ def _closure_slopes(point: OperatingPoint) -> tuple[Array, Array]:
     model = point.model
     if not model.is_constrained:
         return np.zeros((0, model.nv)), np.zeros((0, model.nv))
-    return model.constraints(point.q, point.v).jacobian, rate_derivatives(model, point.q, point.v)
+    return model.constraints(point.q, point.v).jacobian, model.closure_rate_slopes(point.q, point.v)

@@ -14,32 +14,46 @@ from titop.solvers.kernels.constrained import (
     constrained_accelerations,
     contradicted,
     longest_row,
+    opened,
+    opening,
     rows_to_choose,
 )
-from titop.solvers.kernels.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
+from titop.solvers.kernels.following import (
+    fold_mass_matrix,
+    fold_rows,
+    fold_vector,
+    leaders_lengths,
+    remaining,
+    unfold_vector,
+)
 from titop.solvers.kernels.layout import (
+    CONSTRAINT,
     ELEMENTS,
     FOLLOWERS,
     FORWARD_COLUMNS,
+    GEARS,
     HELD,
     INCONSISTENT,
+    INVERSE_COLUMNS,
     KNOWN,
     LAW_SIZE,
     OK,
     RANK,
     ROWS,
     SINGULAR,
+    UNKNOWN,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, status_of
+from titop.solvers.kernels.sharing import share_efforts, to_nearest
+from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, start_inverse, status_of
 from titop.solvers.native.kernel import entry, helper
-from titop.solvers.native.signatures import FLOATS, INTS, NOTHING, VECTOR
+from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
 
 
 @helper
-def _constrained(
+def constrained(
     tree,
     loops,
     ints,
@@ -122,7 +136,7 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     chosen = np.empty(rows_to_choose(loops, n), np.int64)
     columns, gram = np.empty((n, max(r, 0) + 1)), np.empty((max(r, 0), max(r, 0) + 1))
     result = space[k + 2 * m + n]
-    status = _constrained(
+    status = constrained(
         tree,
         loops,
         ints,
@@ -147,6 +161,87 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     for j in range(n):  # last: `a` may share memory with an argument
         a[j] = result[j]
     return status
+
+
+@helper
+def independent_rows(loops, floats, jacobian, room, lengths, squares, chosen, which, independent):
+    """Write the independent rows of a Jacobian, those of gears with followers first, and their numbers; return how many."""
+    k, followers = loops[0, ROWS], loops[0, FOLLOWERS]
+    m = k - followers
+    folded = room[:m]
+    fold_rows(loops, floats, jacobian, folded)
+    leaders_lengths(loops, floats, lengths)
+    r = choose_rows(folded, lengths, longest_row(jacobian), room[m:], squares, chosen)
+    for c in range(followers + r):
+        row = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+        which[c] = row
+        for j in range(jacobian.shape[1]):
+            independent[c, j] = jacobian[row, j]
+    return followers + r
+
+
+@pair(INTS, MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def constrained_inverse(loops, unknown, ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics of a system with rigid closures into `tau`: the least efforts on the coordinates `unknown`.
+
+    Accelerations that contradict the constraints, open loops, and efforts that cannot be balanced or nearly so, are left to
+    callers that look closer.
+    """
+    if not sizes_fit(ints, q, v, a, tau):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    n, k, m = a.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS]
+    jacobian, room, rows, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((k, n)), np.empty((3, k))
+    lengths, efforts, chosen, which = np.empty(n), np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    if status == OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, UNKNOWN)
+    if status != OK:
+        return status
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])  # what moves ports includes `a`
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
+        return INCONSISTENT
+    count = independent_rows(loops, floats, jacobian, room, lengths, sides[2], chosen, which, rows)
+    shares, order, squares = np.empty((count, count)), np.empty(count, np.int64), np.empty(count)
+    status = share_efforts(rows[:count], unknown, shares, order, squares, longest_row(jacobian), efforts)
+    for j in range(n):  # last: `tau` may share memory with an argument
+        tau[j] = efforts[j]
+    return status if status != OK else status_of(tau)
+
+
+@pair(INTS, FLAG, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, MASK, VECTOR)
+def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, free, x):
+    """Replace rates x by the nearest ones that keep loops closed and gears in mesh: velocities, or `second` ones at v.
+
+    Those that are not `free` are held; distances are over the coordinates' `sizes`. Open loops and contradictions, or what is
+    nearly one, are left to callers that look closer.
+    """
+    if not sizes_fit(ints, q, v, x, x):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    n, k, m = x.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS]
+    jacobian, room, rows, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((k, n)), np.empty((3, k))
+    lengths, nearest, chosen, which = np.empty(n), np.zeros(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    if status == OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, nearest, work, world, lengths, UNKNOWN)
+    if status != OK:
+        return status
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
+    if opened(sides[0]):
+        return SINGULAR
+    count = independent_rows(loops, floats, jacobian, room, lengths, sides[2], chosen, which, rows)
+    for j in range(n):
+        nearest[j] = x[j]
+    status = to_nearest(jacobian, rows[:count], which, sides[1], second, sizes, free, v, nearest)
+    if status == OK:
+        for j in range(n):
+            x[j] = nearest[j]
+    return status if status != OK else status_of(x)
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)

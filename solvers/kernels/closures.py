@@ -42,7 +42,7 @@ from titop.solvers.native.kernel import helper
 
 
 @helper
-def _port_acceleration(ints, floats, law, work, row):
+def port_acceleration(ints, floats, law, work, row):
     """Return the acceleration of the port at `row` where the coordinates are not accelerated."""
     i = ints[row, ELEMENT]
     if law is not None:
@@ -62,12 +62,12 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         turn, r = relative_pose(ints, floats, law, world, row)
         phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
-        A1, A2 = _port_acceleration(ints, floats, law, work, row), _port_acceleration(ints, floats, law, work, row + 1)
+        A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
         n = ints[row, CONSTRAINTS]
         for c in range(n):
-            E1, E2 = _gradients(floats, row + c, turn, r, phi)
+            E1, E2 = gradients(floats, row + c, turn, r, phi)
             error[k] = _value(floats, row + c, turn, r, phi)
-            bias[k] = _bias(floats, row + c, turn, r, phi, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
+            bias[k] = bias_of(floats, row + c, turn, r, phi, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
             for j in range(jacobian.shape[1]):
                 jacobian[k, j] = 0.0
             _write_efforts(ints, floats, law, work, row, E1, jacobian[k])
@@ -98,7 +98,7 @@ def _value(floats, row, turn, r, phi):
 
 
 @helper
-def _gradients(floats, row, turn, r, phi):
+def gradients(floats, row, turn, r, phi):
     """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``."""
     along, back = _three(floats, row, ALONG), transposed(turn)
     about = log_rate_transposed(phi, _three(floats, row, ABOUT))
@@ -112,7 +112,7 @@ def _gradients(floats, row, turn, r, phi):
 
 
 @helper
-def _bias(floats, row, turn, r, phi, V1, V2, E2):
+def bias_of(floats, row, turn, r, phi, V1, V2, E2):
     """Return the part of the constraint's second derivative that is not ``E1 A1 + E2 A2``."""
     w1, back = (V1[3], V1[4], V1[5]), transposed(turn)
     spin = times(back, w1)  # in the frame of port 2

@@ -121,6 +121,35 @@ def contradicted(jacobian, error, bias, v, a, alone):
 
 
 @helper
+def opened(error):
+    """Return whether loops are open by more than rounding and an integrator leave."""
+    worst = 0.0
+    for i in range(error.size):
+        worst = max(worst, abs(error[i]))
+    return worst > _OPEN
+
+
+@helper
+def opening(error, jacobian, second, v, a, first_gear):
+    """Return whether accelerations, or the configuration, open the loops by more than a simulation does.
+
+    `second` are the second derivatives ``J a + bias`` of the rigid closures, the constraints before `first_gear`.
+    """
+    if opened(error):
+        return True
+    rest, terms, rate = 0.0, 0.0, 0.0
+    for i in range(error.size):
+        along, scale, speed = 0.0, 0.0, 0.0
+        for j in range(a.size):
+            along += jacobian[i, j] * a[j]
+            scale += abs(jacobian[i, j] * a[j])
+            speed += abs(jacobian[i, j] * v[j])
+        left = second[i] if i < first_gear else along
+        rest, terms, rate = max(rest, abs(left)), max(terms, scale + abs(left - along)), max(rate, speed)
+    return rest > _CONSISTENT * (terms + rate * rate)
+
+
+@helper
 def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, columns, gram, a):
     """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
 

@@ -65,13 +65,13 @@ LAWS = True
 
 
 @helper
-def _sum_rows(ints):
+def sum_rows(ints):
     """Return the number of rows of `sums`."""
     return ints[0, ELEMENTS] + ints[0, ALL_PORTS]
 
 
 @helper
-def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, known):
+def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, known):
     """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status.
 
     These ask for the wrenches at all ports first: `sums` and `efforts` are room for an inward pass.
@@ -112,7 +112,7 @@ def _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, wor
 
 
 @helper
-def _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
+def linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
     """Derivatives of inverse dynamics by q, v and a, into `result`, from what `_block_slopes` wrote."""
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
@@ -157,17 +157,17 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     slopes = np.empty((1, ints[0, SLOPES_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     sums, columns = (
-        np.empty((_sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS)),
+        np.empty((sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS)),
         np.empty((paths.shape[1], COLUMN_COLUMNS)),
     )
     status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
     if status != OK:
         return status
     efforts = np.empty(a.size)
-    status = _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
+    status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
     if status != OK:
         return status
-    _linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result)
+    linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result)
     return status_of_slopes(result)
 
 
@@ -188,10 +188,10 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
     if status != OK:
         return status
     efforts = changes[0, 0]
-    status = _motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
+    status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
     if status != OK:
         return status
-    _linearise(ints, floats, spare, slopes, paths, q, v, a, work, world, sums, columns, changes)
+    linearise(ints, floats, spare, slopes, paths, q, v, a, work, world, sums, columns, changes)
     return _to_forward(ints, tree, changes, result)
 
 
@@ -208,7 +208,7 @@ def _forward_rooms(ints, paths, law):
         np.empty((count, FORWARD_COLUMNS)),
         np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
         np.empty((world_rows(ints), 12)),
-        np.empty((_sum_rows(ints), SUM_COLUMNS if law is None else FULL_COLUMNS)),
+        np.empty((sum_rows(ints), SUM_COLUMNS if law is None else FULL_COLUMNS)),
         np.empty((paths.shape[1], COLUMN_COLUMNS)),
         np.empty((3, n, n)),
     )
@@ -252,7 +252,7 @@ def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, co
     world, efforts = np.empty((world_rows(ints), 12)), np.empty(a.size)
     status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
     if status == OK:
-        status = _motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
+        status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
     if status == OK:
         outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     return status

@@ -51,6 +51,28 @@ def unfold_vector(loops, floats, x):
 
 
 @helper
+def fold_vectors(loops, floats, x):
+    """Replace the columns of x, forces, by ``G^T x``."""
+    for g in range(1, loops[0, FOLLOWERS] + 1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        share = share_of(loops, floats, g) if j >= 0 else 0.0
+        for c in range(x.shape[1]):
+            if j >= 0:
+                x[j, c] += share * x[i, c]
+            x[i, c] = 0.0
+
+
+@helper
+def unfold_vectors(loops, floats, x):
+    """Replace the columns of x, motions of the leaders, by ``G x``."""
+    for g in range(loops[0, FOLLOWERS], 0, -1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        share = share_of(loops, floats, g) if j >= 0 else 0.0
+        for c in range(x.shape[1]):
+            x[i, c] = share * x[j, c] if j >= 0 else 0.0
+
+
+@helper
 def fold_mass_matrix(loops, floats, matrix):
     """Replace a mass matrix by ``G^T M G``, ones on the followers' diagonal."""
     for g in range(1, loops[0, FOLLOWERS] + 1):

@@ -95,7 +95,7 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv):
         slopes[0, o] = 0.0
     for k in range(ports):
         port, frame = row + 1 + k, frames + 12 * k
-        _write_frame(ints, floats, sums, port, slopes, frame)
+        write_frame(ints, floats, sums, port, slopes, frame)
         j = ints[port, LAST]
         while j >= 0:
             s = transport(slopes, 0, frame, six(columns, j, COLUMN_S))
@@ -120,7 +120,7 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv):
 
 
 @helper
-def _write_frame(ints, floats, sums, port, slopes, o):
+def write_frame(ints, floats, sums, port, slopes, o):
     """Write the pose of a port where the columns stand."""
     i, at = ints[port, ELEMENT], ints[port, ROW]
     if i == 0:

@@ -14,7 +14,6 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
-from titop.solvers.loops.loop_derivatives import rate_derivatives
 
 if TYPE_CHECKING:
     from titop.solvers.model import Model
@@ -85,7 +84,7 @@ def closure_slopes(model: Model, q: Array, v: Array) -> tuple[Array, Array] | No
     if not model.is_constrained:
         return None
     weights = model.closure_weights[:, None]
-    return weights * model.closure_jacobian(q), weights * rate_derivatives(model, q, v)
+    return weights * model.closure_jacobian(q), weights * model.closure_rate_slopes(q, v)
 
 
 def independent_columns(jacobian: Array, free: Array) -> Array:

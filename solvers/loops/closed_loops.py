@@ -261,7 +261,11 @@ class ClosedLoops(Configurations):
             If the fixed velocities contradict the closures.
         """
         q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
-        return project_velocity(self, q, self._driven(v, chosen, GearConstraint.follow_rate), chosen, rank_near(self, q))
+        return self.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
+
+    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
+        """Return the velocity nearest to `v` with which the loops stay closed, entries where `fixed` held."""
+        return project_velocity(self, q, v, fixed, rank_near(self, q))
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
@@ -272,7 +276,11 @@ class ClosedLoops(Configurations):
             If the fixed accelerations contradict the closures.
         """
         q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
-        return project_acceleration(self, q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen, rank_near(self, q))
+        return self.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
+
+    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
+        """Return the acceleration nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
+        return project_acceleration(self, q, v, a, fixed, rank_near(self, q))
 
     def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
         """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""

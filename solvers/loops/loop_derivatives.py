@@ -93,20 +93,33 @@ def inverse_derivatives(
     `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
     those at the state act on their ports in place of these; they change with the state all the same.
     """
+    acting, change_q = list(pushes), np.zeros((model.nv, model.nv))
+    if forces is not None:
+        for pair, force in zip(port_pairs(model, compliant_loops(model), q, v, a), forces, strict=True):
+            closure, twists = pair.loop.closure, (pair.twists[:6], pair.twists[6:])
+            excess = force - closure.force(pair.rotation, pair.position, *twists)  # over what acts in the tree's derivatives
+            change_q += _let_act(_wrenches(excess), pair, acting)
+    if model.rigid_loops:
+        result, _ = model.slopes_with_closures(q, v, a, acting, multipliers)
+    else:
+        result = model.tree_inverse_derivatives(q, v, a, acting)
+    result[0] -= change_q
+    return result
+
+
+def slopes_with_closures(
+    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
+) -> tuple[Array, Array]:
+    """Return what `Differentiable.slopes_with_closures` does, from the motion of the ports."""
     acting = list(pushes)
     change_q, row = np.zeros((model.nv, model.nv)), 0
     for pair in port_pairs(model, model.rigid_loops, q, v, a):
         own = multipliers[row : row + len(pair.loop.closure.constraint_names)]
         row += len(own)
         change_q += _let_act(_rigid(pair.loop.closure, own), pair, acting)
-    if forces is not None:
-        for pair, force in zip(port_pairs(model, compliant_loops(model), q, v, a), forces, strict=True):
-            closure, twists = pair.loop.closure, (pair.twists[:6], pair.twists[6:])
-            excess = force - closure.force(pair.rotation, pair.position, *twists)  # over what acts in the tree's derivatives
-            change_q += _let_act(_wrenches(excess), pair, acting)
-    result = model.tree_inverse_derivatives(q, v, a, acting)
-    result[0] -= change_q
-    return result
+    changes = model.tree_inverse_derivatives(q, v, a, acting)
+    changes[0] -= change_q
+    return changes, np.array([*constraint_derivatives(model, q, v, a), rate_derivatives(model, q, v)])
 
 
 def compliant_loops(model: Differentiable) -> list[Loop]:
@@ -141,7 +154,7 @@ def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array]
 
 def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
     """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
-    parts = []
+    parts = [(np.zeros((0, model.nv)),) * 3]
     for pair in port_pairs(model, model.rigid_loops, q, v, a):
         closure = pair.loop.closure
 
@@ -193,14 +206,14 @@ def closed_slopes(
 
     Constraints are chosen, and their multipliers found, on the coordinates whose motion is not `imposed`.
     """
-    jacobian, by_q, by_v = constraint_derivatives(model, q, v, a)
+    jacobian = model.constraints(q, v).jacobian
     weighted = model.closure_weights[:, None] * jacobian
     rows = independent_rows(weighted[:, ~imposed], model.acting_rank(q, jacobian), model.gear_count)
     dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], rows, model.gear_count)]
     missing = model.tree_inverse(q, v, a, pushes) - efforts
     multipliers = np.zeros(len(jacobian))
     multipliers[rows] = np.linalg.lstsq(jacobian[np.ix_(rows, ~imposed)].T, missing[~imposed], rcond=None)[0]
-    changes = inverse_derivatives(model, q, v, a, pushes, multipliers)
+    changes, (_, by_q, by_v, _) = model.slopes_with_closures(q, v, a, pushes, multipliers)
     pivots = jacobian[np.ix_(rows, dependent)]
     jacobian, by_q, by_v = (np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v))
     return ClosedSlopes(changes, jacobian, by_q, by_v, rows, pivots)
@@ -219,7 +232,7 @@ def actuated_derivatives(
     matrix = np.block([[np.diag(actuated.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
     needed = model.tree_inverse(q, v, a, pushes) - motors
     w = np.linalg.lstsq(matrix, np.concatenate([needed, np.zeros(len(J))]), rcond=None)[0][:n]
-    turning = np.linalg.solve(slopes.pivots, rate_derivatives(model, q, w)[slopes.rows])
+    turning = np.linalg.solve(slopes.pivots, model.closure_rate_slopes(q, w)[slopes.rows])
     right = np.zeros((3, n + len(J), n))
     right[:, :n] = slopes.efforts
     right[0, n:] = -turning

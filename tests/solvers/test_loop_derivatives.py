@@ -102,17 +102,41 @@ def test_motions_that_depend_on_each_other_are_nothing_to_differentiate_by(name:
             model.hybrid_dynamics_derivatives(case.q, case.v, case.tau, case.a, model.coordinate_names)
 
 
-def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def slopes_with_closures(case: Case) -> tuple[list[Array], list[Array]]:
+    """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
     from titop.solvers.loops import loop_derivatives
 
-    case = Case("four-bar")
-    expected = case.reference.forward_dynamics_derivatives(case.q, case.v, case.tau)
+    model, pushes = case.model, case.model.external_pushes(case.wrenches)
+    state = case.q, case.v, case.a, pushes, np.random.default_rng(4).normal(size=len(model.constraint_names))
+    found, expected = model.slopes_with_closures(*state), loop_derivatives.slopes_with_closures(model, *state)
+    return [*found[0], *found[1]], [*expected[0], *expected[1]]
+
+
+def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None:
+    assert error(*slopes_with_closures(case)) < TOLERANCE
+    rates = case.reference.closure_rate_slopes(case.q, case.v)
+    assert error([case.model.closure_rate_slopes(case.q, case.v)], [rates]) < TOLERANCE
+
+
+def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from titop.solvers.loops import loop_derivatives
 
     def nothing(pair: Any, f: Any, step: Any = None) -> Any:
         return np.zeros((len(f(pair.rotation, pair.position)), 12))
 
     monkeypatch.setattr(loop_derivatives, "by_small_twists", nothing)
-    assert error(case.model.forward_dynamics_derivatives(case.q, case.v, case.tau), expected) > 1e-3
+    found, expected = slopes_with_closures(Case("four-bar"))
+    assert error(found[:1], expected[:1]) > 1e-3
+
+
+def test_compiled_efforts_are_the_least_ones(case: Case) -> None:
+    """The kernel's inverse dynamics against `share_efforts` in the reference resolver, a wrench acting."""
+    state = case.q, case.v, case.a, case.wrenches
+    found, expected = (m.inverse_dynamics(*state) for m in (case.model, case.reference))
+    assert error([found], [expected]) < TOLERANCE
+    jacobian = case.model.closure_jacobian(case.q)
+    largest = np.abs(jacobian).max(initial=1.0) * np.abs(found).max()
+    assert np.abs(jacobian @ found).max(initial=0.0) < TOLERANCE * largest
 
 
 def test_slider_crank_against_its_lagrangian() -> None:

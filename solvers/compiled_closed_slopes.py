@@ -1,0 +1,157 @@
+"""Derivatives of a compiled model with rigid closures and gears."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.joint import Joint
+from titop.blocks.quaternion_joints import Free, Spherical
+from titop.blocks.spatial import Array
+from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts, own_pushes
+from titop.solvers.kernels import closed_derivative_entries, layout
+from titop.solvers.loops.branch import is_open
+from titop.solvers.native.callbacks import raise_pending
+from titop.solvers.packed import PackedModel, real
+
+
+class CompiledClosedSlopes(PackedModel):
+    """The derivatives of a compiled model with constraints; see `titop.solvers.differentiable` for its functions."""
+
+    @cached_property
+    def _expected_rank(self) -> int:
+        """How many constraints acted last: what the kernels are asked to expect at first."""
+        return min(len(self.constraint_names), self.nv)
+
+    def _expect(self, rank: int) -> None:
+        """Let the kernels expect that `rank` constraints act."""
+        self._expected_rank = rank
+        for name in ("_forward", "_closed_forward_slopes", "_least_slopes"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _closing(self) -> list[PortPush]:
+        """Pushes of nothing on the ports of the rigid closures: room for what these do."""
+        names = [str(ref) for loop in self.rigid_loops for ref in (loop.first, loop.second)]
+        return [PortPush(name, False, np.zeros(6)) for name in names]
+
+    @cached_property
+    def _closed_forward_slopes(self) -> Any:
+        return self._constrained_slopes([])
+
+    def _constrained_slopes(self, pushes: list[Push]) -> Any:
+        """Return compiled derivatives of forward dynamics in which as many constraints act as last."""
+        kernel = self._kernel(closed_derivative_entries.constrained_derivatives).compiled
+        tables = self._pushed([*pushes, *self._closing])._arrays
+        return partial(kernel, self._constraint_tables[1], self._tables.paths, self._loops(self._expected_rank), *tables)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        if wrenches is None and u is None and self.is_constrained and not self._group_springs:
+            result = np.empty((3, self.nv, self.nv)) if out is None else out
+            try:
+                if self._closed_forward_slopes(q, v, tau, result) == layout.OK:
+                    return result[0], result[1], result[2]
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+                pass
+            raise_pending()
+        return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
+
+    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        if self.is_constrained and not self._group_springs:
+            q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
+            driven, result = tau + own_efforts(pushes, q, self.nv), np.empty((3, self.nv, self.nv))
+            if self._settled(q, lambda: self._constrained_slopes(pushes)(q, v, driven, result)) == layout.OK:
+                result[0] += result[2] @ own_effort_slopes(pushes, q, self.nv) if own_pushes(pushes) else 0.0
+                return result
+        return super()._forward_derivatives(q, v, tau, pushes)
+
+    @cached_property
+    def _least_slopes(self) -> Any:
+        return self._least_slopes_with([])
+
+    def _least_slopes_with(self, pushes: list[Push]) -> Any:
+        """Return compiled derivatives of inverse dynamics, of the least efforts where as many constraints act as last."""
+        kernel = self._kernel(closed_derivative_entries.least_inverse_derivatives).compiled
+        tables = self._pushed([*pushes, *self._closing])._arrays
+        return partial(kernel, self._tables.paths, self._loops(self._expected_rank), *tables)
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+        actuated: Sequence[str] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        simple = wrenches is None and u is None and actuated is None
+        if simple and self.is_constrained and not self._group_springs:
+            result = np.empty((3, self.nv, self.nv)) if out is None else out
+            try:
+                if self._least_slopes(q, v, a, np.zeros(self.nv), result) == layout.OK:
+                    return result[0], result[1], result[2]
+            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+                pass
+            raise_pending()
+        return super().inverse_dynamics_derivatives(q, v, a, wrenches, out, u, actuated)
+
+    def _inverse_derivatives(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> Array:
+        every = self.is_constrained and actuated is not None and actuated.all()
+        if every and not self._group_springs and not own_pushes(pushes):
+            q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
+            result, driven = np.empty((3, self.nv, self.nv)), np.zeros(self.nv) + motors
+            if self._settled(q, lambda: self._least_slopes_with(pushes)(q, v, a, driven, result)) == layout.OK:
+                return result
+        return super()._inverse_derivatives(q, v, a, pushes, motors, actuated)
+
+    def _settled(self, q: Array, run: Callable[[], int]) -> int:
+        """Return the status of a kernel that is run again where other constraints act than it expected."""
+        status = run()
+        if status == layout.SINGULAR and not is_open(self, self.constraints(q, np.zeros(self.nv)).error):
+            self._expect(self.closure_rank(q))
+            status = run()
+        raise_pending()
+        return status
+
+    def slopes_with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
+        q, v, a, weights = real(q, "q"), real(v, "v"), real(a, "a"), self.closure_weights
+        changes, rows = np.empty((3, self.nv, self.nv)), np.empty((4, len(weights), self.nv))
+        kernel = self._kernel(closed_derivative_entries.inverse_slopes_with_closures)
+        tables = self._pushed([*pushes, *self._closing])._arrays
+        held = real(multipliers, "multipliers") / weights
+        self.raise_for(kernel(self._tables.paths, self._loops(0), *tables, q, v, a, held, changes, rows))
+        self._add_uncompiled_slopes(q, pushes, changes)
+        return changes, rows / weights[:, None]
+
+    def closure_rate_slopes(self, q: Array, v: Array) -> Array:
+        nothing, held = np.zeros(self.nv), np.zeros(len(self.constraint_names))
+        rows: Array = self._bare.slopes_with_closures(q, v, nothing, [], held)[1]
+        return rows[3]
+
+    def _add_uncompiled_slopes(self, q: Array, pushes: list[Push], changes: Array) -> None:
+        """Add what the kernels leave out to derivatives of inverse dynamics: springs of groups, own efforts of interactions."""
+        for block in self._group_springs:
+            where = self._v(block)
+            changes[0][where, where] -= block.elastic_slopes(q[self._q(block)])
+        changes[0] -= own_effort_slopes(pushes, q, self.nv)
+
+    @cached_property
+    def _group_springs(self) -> list[Joint]:
+        """Spherical and free joints with a stiffness, whose efforts the kernels do not differentiate."""
+        names = [c.joint.name for c in self._assembly.connections if isinstance(c.joint, Spherical | Free)]
+        joints = [self.assembly.blocks[name] for name in names if name not in self._tables.general_names]
+        return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]

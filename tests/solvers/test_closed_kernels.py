@@ -1,0 +1,132 @@
+"""The compiled forms of what closed systems need beside forward dynamics, against the reference resolver's NumPy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import titop as tt
+from tests.closed_systems import bricard, four_bar, geared_hand, slider_crank
+from titop.solvers import compiled
+from titop.solvers.loops import closed_loops, loop_derivatives
+
+Array = NDArray[np.float64]
+
+#: Both sides are exact but for rounding, which few rows of like size hardly amplify.
+TOLERANCE = 1e-11
+
+
+def braced_hand() -> tt.System:
+    """Return a hand whose gears and a rod between its fingers' tips share coordinates."""
+    s = geared_hand()
+    rod = tt.RigidClosure("rod", directions=np.random.default_rng(3).normal(size=(6, 1)))
+    s.close_loop(s["tip_l"], s["finger_r"], rod)
+    return s
+
+
+SYSTEMS = {"four-bar": four_bar, "slider-crank": slider_crank, "bricard": bricard, "hand": geared_hand, "braced": braced_hand}
+
+
+class Case:
+    """A system with constraints in both engines, at a state that satisfies them."""
+
+    def __init__(self, name: str) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tt.ModelWarning)  # redundant constraints
+            self.model, self.reference = (SYSTEMS[name]().resolve(engine) for engine in ("compiled", "reference"))
+        rng, model = np.random.default_rng(2), self.model
+        self.q = model.assemble(model.integrate(model.neutral(), 0.3 * rng.normal(size=model.nv)))
+        self.free = model.independent_coordinates(self.q)
+        self.rates = rng.normal(size=(2, model.nv))
+        self.v = self.reference.assemble_velocity(self.q, self.rates[0])
+        self.a = self.reference.assemble_acceleration(self.q, self.v, self.rates[1])
+        self.wrenches = {model.port_names[-1]: rng.normal(size=6)}
+
+    def forbid_python(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the NumPy forms fail, to which the compiled model returns where something is not clear."""
+
+        def fail(*_: Any, **__: Any) -> Any:
+            raise AssertionError("not in compiled code")
+
+        monkeypatch.setattr(compiled.closed_dynamics, "inverse", fail)
+        monkeypatch.setattr(loop_derivatives, "closed_slopes", fail)
+        monkeypatch.setattr(closed_loops, "project_velocity", fail)
+        monkeypatch.setattr(closed_loops, "project_acceleration", fail)
+
+
+@pytest.fixture(params=SYSTEMS, scope="module")
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(request.param)
+
+
+def error(found: Any, expected: Any) -> float:
+    """Return the largest difference, over the largest entry (or one)."""
+    return float(np.abs(np.subtract(found, expected)).max() / max(np.abs(expected).max(), 1.0))
+
+
+def of_both(case: Case, function: str, *arguments: Any, **options: Any) -> tuple[Any, Any]:
+    """Return what a function of the compiled model says without NumPy forms, and that of the reference."""
+    expected = getattr(case.reference, function)(*arguments, **options)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        case.forbid_python(monkeypatch)
+        return getattr(case.model, function)(*arguments, **options), expected
+
+
+def test_least_efforts(case: Case) -> None:
+    assert error(*of_both(case, "inverse_dynamics", case.q, case.v, case.a)) < TOLERANCE
+    assert error(*of_both(case, "inverse_dynamics", case.q, case.v, case.a, case.wrenches)) < TOLERANCE
+
+
+def test_efforts_on_actuated_coordinates(case: Case) -> None:
+    """On as many as move independently, and on one more: then they are the least ones."""
+    more = next(name for name in case.model.coordinate_names if name not in case.free)
+    for actuated in (case.free, [*case.free, more]):
+        assert error(*of_both(case, "inverse_dynamics", case.q, case.v, case.a, actuated=actuated)) < TOLERANCE
+
+
+def test_derivatives_of_the_least_efforts(case: Case) -> None:
+    for wrenches in (None, case.wrenches):
+        found, expected = of_both(case, "inverse_dynamics_derivatives", case.q, case.v, case.a, wrenches)
+        assert max(error(x, y) for x, y in zip(found, expected, strict=True)) < TOLERANCE
+
+
+def test_derivatives_of_accelerations(case: Case) -> None:
+    tau = case.rates[0]
+    found, expected = of_both(case, "forward_dynamics_derivatives", case.q, case.v, tau)
+    assert max(error(x, y) for x, y in zip(found, expected, strict=True)) < TOLERANCE
+
+
+def test_nearest_rates(case: Case) -> None:
+    for fixed in ((), case.free):
+        assert error(*of_both(case, "assemble_velocity", case.q, case.rates[0], fixed)) < TOLERANCE
+        assert error(*of_both(case, "assemble_acceleration", case.q, case.v, case.rates[1], fixed)) < TOLERANCE
+
+
+def test_what_is_wrong_is_told_as_by_the_reference(case: Case) -> None:
+    """Contradictions are left to the NumPy forms, which name them."""
+    with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
+        case.model.inverse_dynamics_derivatives(case.q, case.v, case.rates[1])
+    for model in (case.model, case.reference):
+        with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
+            model.inverse_dynamics(case.q, case.v, case.rates[1])
+        with pytest.raises(tt.ConvergenceError, match="fixed velocities contradict"):
+            model.assemble_velocity(case.q, case.rates[0], model.coordinate_names)
+        with pytest.raises(tt.ModelError, match="under-actuated"):
+            model.inverse_dynamics(case.q, case.v, case.a, actuated=[])
+
+
+def test_a_changed_parameter_is_heard_of() -> None:
+    """Bound tables must not outlive the parameters that they hold."""
+    case = Case("four-bar")
+    name = next(name for name in case.model.parameters() if name.endswith(".mass"))
+    before = case.model.inverse_dynamics(case.q, case.v, case.a), case.model.forward_dynamics_derivatives(case.q, case.v)
+    model, reference = (m.with_parameters({name: 5.0}) for m in (case.model, case.reference))
+    assert error(before[0], reference.inverse_dynamics(case.q, case.v, case.a)) > 1e-3
+    assert error(model.inverse_dynamics(case.q, case.v, case.a), reference.inverse_dynamics(case.q, case.v, case.a)) < TOLERANCE
+    for function in ("forward_dynamics_derivatives", "inverse_dynamics_derivatives"):
+        found, expected = (getattr(m, function)(case.q, case.v, case.a) for m in (model, reference))
+        assert max(error(x, y) for x, y in zip(found, expected, strict=True)) < TOLERANCE
