@@ -41,13 +41,12 @@ from titop.solvers.kernels.layout import (
     RANK,
     ROWS,
     SINGULAR,
-    UNKNOWN,
     WRONG_SIZE,
 )
 from titop.solvers.kernels.observe import world_poses
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.sharing import share_efforts, to_nearest
-from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, start_inverse, status_of
+from titop.solvers.kernels.whole import inverse_from, outward_whole, sizes_fit, status_of
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
 
@@ -194,9 +193,9 @@ def constrained_inverse(loops, unknown, ints, floats, numbers, stages, q, v, a, 
     n, k, m = a.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS]
     jacobian, room, rows, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((k, n)), np.empty((3, k))
     lengths, efforts, chosen, which = np.empty(n), np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status == OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, UNKNOWN)
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, KNOWN)
     if status != OK:
         return status
     world_poses(ints, law, work, world)
@@ -225,9 +224,9 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, fr
     n, k, m = x.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS]
     jacobian, room, rows, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((k, n)), np.empty((3, k))
     lengths, nearest, chosen, which = np.empty(n), np.zeros(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status == OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, nearest, work, world, lengths, UNKNOWN)
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, nearest, work, world, lengths, KNOWN)
     if status != OK:
         return status
     world_poses(ints, law, work, world)

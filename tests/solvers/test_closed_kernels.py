@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.closed_systems import bricard, four_bar, geared_hand, slider_crank
+from tests.flexible import random_body
 from titop.solvers import compiled
 from titop.solvers.loops import closed_loops, loop_derivatives
 
@@ -28,7 +29,26 @@ def braced_hand() -> tt.System:
     return s
 
 
-SYSTEMS = {"four-bar": four_bar, "slider-crank": slider_crank, "bricard": bricard, "hand": geared_hand, "braced": braced_hand}
+def flexible_loop() -> tt.System:
+    """Return two flexible bodies in a loop: a closure at a port of one, whose own coordinates move it, and one at its frame."""
+    rng = np.random.default_rng(5)
+    one, two = random_body(rng, "one"), random_body(rng, "two")
+    s = tt.System("flexible")
+    s.connect("world", one, tt.Spherical("ball"))
+    s.connect(one.port(next(iter(one.ports))), two, tt.Revolute("hinge", axis=[0.3, 1, 0.2]))
+    s.close_loop("world", two.port(list(two.ports)[-1]), tt.RigidClosure("tip", directions=rng.normal(size=(6, 1))))
+    s.close_loop(one.port(list(one.ports)[-1]), two, tt.RigidClosure("frame", directions=rng.normal(size=(6, 1))))
+    return s
+
+
+SYSTEMS = {
+    "four-bar": four_bar,
+    "slider-crank": slider_crank,
+    "bricard": bricard,
+    "hand": geared_hand,
+    "braced": braced_hand,
+    "flexible": flexible_loop,
+}
 
 
 class Case:
