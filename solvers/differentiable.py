@@ -239,8 +239,8 @@ class Differentiable(Identification):
     def slopes_with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
         """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a, the closures acting with constant `multipliers` (k).
 
-        `pushes` act from outside. Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by q
-        and v, of ``J v`` by q.
+        `pushes` act from outside. Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by
+        q and v, of ``J v`` by q.
         """
         return loop_derivatives.slopes_with_closures(self, q, v, a, pushes, multipliers)
 
