@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.spatial import Array
 from titop.solvers.acting import Acting
-from titop.solvers.arguments import check_stacks, store
+from titop.solvers.arguments import check_stacks, is_ready, store
 from titop.solvers.compiled_observations import CompiledObservations
 from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.inputs import Place, Push, own_efforts
@@ -63,7 +63,11 @@ class CompiledModel(CompiledObservations):
             else:
                 tables, driven = self._acted_on(wrenches, u, q)
                 kernel, before = self._forward.func, self._forward.args[: -len(tables)]
-                status = kernel(*before, *tables, q, v, tau if driven is None else tau + driven, a)
+                if driven is not None:
+                    if type(tau) is not np.ndarray or tau.shape != driven.shape:  # a sum may hide what it is
+                        raise TypeError
+                    driven = tau + driven
+                status = kernel(*before, *tables, q, v, tau if driven is None else driven, a)
             if status == layout.OK:
                 return a
         except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -151,6 +155,8 @@ class CompiledModel(CompiledObservations):
             acting = self._acting[key] = Acting(self, *key)
         if u is None:
             return acting.tables(wrenches, None), None
+        if self.inputs.own and not is_ready(q, self.nq):
+            raise TypeError
         u = real(self.inputs.read(u), "u")
         return acting.tables(wrenches, u), self.inputs.efforts(u, q)
 

@@ -143,7 +143,7 @@ class CompiledClosedSlopes(PackedModel):
         return rows[3]
 
     def _add_uncompiled_slopes(self, q: Array, pushes: list[Push], changes: Array) -> None:
-        """Add what the kernels leave out to derivatives of inverse dynamics: springs of groups, own efforts of interactions."""
+        """Add what the kernels leave out to derivatives of inverse dynamics: springs of groups, inputs of blocks."""
         for block in self._group_springs:
             where = self._v(block)
             changes[0][where, where] -= block.elastic_slopes(q[self._q(block)])

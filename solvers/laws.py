@@ -107,10 +107,7 @@ class Stages:
 class FirstCall:
     """What is called for a stage that is not compiled yet: it compiles it, and puts it in its own place.
 
-    Raises, when it is called,
-    ------
-    ModelError
-        If numba cannot compile a law of a user's.
+    Where numba cannot compile a law of a user's, the call ends in a `ModelError`.
     """
 
     def __init__(self, stage: Stage, addresses: Array, block: Block) -> None:

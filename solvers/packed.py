@@ -231,8 +231,12 @@ class PackedModel(Model):
         return model
 
     def _variant(self) -> Self:
-        """Return a shallow copy whose tables may be replaced."""
-        attributes = self.__dict__.copy()
+        """Return a shallow copy whose tables may be replaced.
+
+        It shares the compiled functions: their addresses, which outlive it in bound kernels, are this model's to keep.
+        """
+        shared = {"_law_stages": self._law_stages, "_stages": self._stages} if self._has_laws else {}
+        attributes = {**self.__dict__, **shared}
         for derived in _DERIVED:
             attributes.pop(derived, None)
         model = object.__new__(type(self))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,6 +13,22 @@ from tests.solvers.test_inputs import ROUNDING, satellite
 from tests.systems import random_state
 
 PORTS = ("hub", "hub.nozzle", "arm.tip", "arm")
+
+
+class Pushed(tt.Block):
+    """A mass on a rail of its own, with an input."""
+
+    coordinates, inputs = ("shift",), ("push",)
+
+    def mass_matrix(self, q):
+        x, zero = q[0], 0.0 * q[0]
+        J = np.array([[1, 0, 0, 0, 0, zero, 1], [0, 1, 0, 0, 0, x, 0], [0, 0, 1, 0, -x, zero, 0]])
+        inertia = 2.0 * J.T @ J
+        inertia[3:6, 3:6] += 0.1 * np.eye(3)
+        return inertia
+
+    def input_matrix(self, q):
+        return np.array([[1.0 + 0.0 * q[0]]])
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +128,32 @@ def test_stacked_states_with_loads_of_their_own(models, engine):
                 function(q, v, x, **wrong)
         with pytest.raises(tt.ModelError, match="u: got shape"):
             function(q[0], v[0], x[0], u=u)
+
+
+@pytest.mark.parametrize("engine", [0, 1])
+def test_efforts_beside_inputs_have_all_their_entries(models, engine):
+    q, v, *_ = random_state(models[engine], np.random.default_rng(11))
+    for wrong in (1.0, [1.0], np.ones(1), np.ones((1, len(v)))):
+        with pytest.raises(tt.ModelError, match="tau"):
+            models[engine].forward_dynamics(q, v, wrong, u=np.ones(models[engine].nu))
+
+
+def test_a_model_from_another_process_keeps_the_functions_of_its_blocks():
+    """Bound kernels hold addresses of Python functions: here of a block that answers through Python, by ports and loops."""
+    s = tt.System("pushed rail")
+    bodies = [tt.RigidBody(name, 1.0, [0.1, 0, 0], [0.1, 0.2, 0.2]) for name in ("near", "far")]
+    s.connect("world", bodies[0], tt.Revolute("hinge", axis=[0, 0, 1]))
+    s.connect(bodies[0], Pushed("pushed"), tt.Revolute("elbow", axis=[0, 0, 1]))
+    s.connect("world", bodies[1], tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.add_gear(tt.Gear("pair", driver="hinge", driven="rail", ratio=0.5))
+    model = s.resolve()
+    rng = np.random.default_rng(12)
+    q, v, tau = random_state(model, rng)[0], np.zeros(model.nv), rng.normal(size=model.nv)
+    wrench = {"near": rng.normal(size=6)}
+    expected = model.forward_dynamics(q, v, tau, wrench, u=[0.3]), *model.forward_dynamics_derivatives(q, v, tau)
+    travelled = pickle.loads(pickle.dumps(model))
+    slopes = travelled.forward_dynamics_derivatives(q, v, tau)
+    found = travelled.forward_dynamics(q.tolist(), v, tau, wrench, u=[0.3]), *slopes
+    assert travelled._law_stages is travelled._loaded_variants[next(iter(travelled._loaded_variants))]._law_stages
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, **ROUNDING)
