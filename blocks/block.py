@@ -138,7 +138,9 @@ class Block(Surrounded):
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the stored elastic energy (J)."""
-        return 0.0 * q.sum()
+        if self.compiled_law is None or self.compiled_law.energy is None:
+            return 0.0 * q.sum()
+        return self.compiled_law.energy(self.law_numbers(), q)
 
     def damping_efforts(self, q: Array, v: Array) -> Array:
         """Return the damping's efforts on the own coordinates (n), opposed to the motion."""

@@ -52,8 +52,10 @@ class Law:
        `twist` (6) of its parent port;
     2. give it to the class: ``compiled_law = tt.Law(law)``;
     3. define ``law_numbers()``: the array that the function receives as `numbers`;
-    4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)``, if there are any;
-    5. if more than gravity acts on the block (`Block.applied_efforts`: drag, buoyancy, follower loads), write that as a second
+    4. if the block is elastic, write the energy that it stores as a function too, ``energy(numbers, q)``, which returns joules
+       and gives that method: ``compiled_law = tt.Law(law, energy=energy)``; or define ``elastic_energy(q)``, which is slower;
+       define ``damping_efforts(q, v)``, if there are any;
+    5. if more than gravity acts on the block (`Block.applied_efforts`: drag, buoyancy, follower loads), write that as a
        function, ``applied(numbers, q, v, twist, rotation, position, efforts)``: it fills in `efforts` (6 + n, zeros before)
        from the pose of the parent port too, and gives that method; ``compiled_law = tt.Law(law, applied)``.
 
@@ -72,11 +74,19 @@ class Law:
         ``function(numbers, motion, loads)``.
     applied : callable, optional
         ``applied(numbers, q, v, twist, rotation, position, efforts)``, likewise.
+    energy : callable, optional
+        ``energy(numbers, q)``, likewise, returns joules.
     """
 
-    def __init__(self, function: Callable[..., None], applied: Callable[..., None] | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., None],
+        applied: Callable[..., None] | None = None,
+        energy: Callable[..., Any] | None = None,
+    ) -> None:
         self.function: Callable[..., None] = getattr(function, "py_func", function)
         self.applied: Callable[..., None] | None = getattr(applied, "py_func", applied)
+        self.energy: Callable[..., Any] | None = getattr(energy, "py_func", energy)
 
     def terms(self, block: Block, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, evaluated in Python.

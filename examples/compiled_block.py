@@ -52,6 +52,11 @@ def telescope_law(numbers, q, v, twist, terms):
     terms.bias[0, 0], terms.bias[0, 1] = wy * v[0], -wx * v[0]
 
 
+def telescope_energy(numbers, q):
+    """Return what both springs store."""
+    return 0.5 * (numbers[4] * q[0] ** 2 + numbers[5] * q[1] ** 2)
+
+
 class Telescope(tt.Block):
     """A spring-loaded telescope with a slosh mass.
 
@@ -61,7 +66,7 @@ class Telescope(tt.Block):
 
     coordinates = ("extension", "slosh")
     ports = ("C",)
-    compiled_law = tt.Law(telescope_law)
+    compiled_law = tt.Law(telescope_law, energy=telescope_energy)
     parameter_units: ClassVar = {
         "length": "m",
         "outer": "kg",
@@ -82,9 +87,6 @@ class Telescope(tt.Block):
 
     def law_numbers(self):
         return np.array([getattr(self, name) for name in self.parameter_units])
-
-    def elastic_energy(self, q):
-        return 0.5 * (self.spring * q[0] ** 2 + self.slosh_spring * q[1] ** 2)
 
     def damping_efforts(self, q, v):
         return -np.array([self.damping * v[0], self.slosh_damping * v[1]])

@@ -11,6 +11,7 @@ from titop.blocks.applied import gravity_energy, has_weight, is_acted_on, weight
 from titop.blocks.inertial_parameters import NAMES
 from titop.blocks.spatial import Array
 from titop.blocks.surroundings import mass_and_moment
+from titop.graph.flatten import GeneralBlock
 from titop.solvers.arguments import is_world
 from titop.solvers.compiled_slopes import CompiledSlopes
 from titop.solvers.inputs import Push
@@ -230,16 +231,21 @@ class CompiledObservations(CompiledSlopes):
     def energy(self, q: Any, v: Any) -> Energy:
         observed, _, world = self._observe(q, v)
         kinetic, gravity, elastic = observed.tolist()
-        if self._tables.general:
+        if self._surrounded:
             q = self._read_q(q)
-        for general in self._tables.general:
+        for general in self._surrounded:
             block, at = general.block, world[general.element]
             place = q[general.q], at[:9].reshape(3, 3), at[9:]
-            elastic += float(block.elastic_energy(place[0]) + block.applied_energy(*place))
+            elastic += float(block.applied_energy(*place))
             if has_weight(block):
                 inertial = gravity_energy(*mass_and_moment(block.mass_matrix(place[0])), *place[1:], self.gravity)
                 gravity += float(weight_energy(block, *place, self.gravity) - inertial)
         return Energy(kinetic, gravity, elastic)
+
+    @cached_property
+    def _surrounded(self) -> list[GeneralBlock]:
+        """The blocks on which more than gravity on their inertia acts."""
+        return [general for general in self._tables.general if is_acted_on(general.block)]
 
     @cached_property
     def _momentum(self) -> Any:

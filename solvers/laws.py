@@ -77,10 +77,11 @@ class Stages:
         self._kept: list[Any] = []
         for row, general in enumerate(generals):
             block = general.block
-            law = compiled_law(block) or PythonLaw(block)
+            in_python = PythonLaw(block)
+            law = compiled_law(block) or in_python
             self._put(row, block, {layout.TERMS: law.terms, layout.OUTWARD: law.outward, layout.INWARD: law.inward})
-            derived = law if block.complex_safe else PythonLaw(block)
-            self._put(row, block, {layout.LINEARISED: derived.slopes})
+            self._put(row, block, {layout.LINEARISED: law.slopes if block.complex_safe else in_python.slopes})
+            self._put(row, block, {layout.ENERGY: law.energy or in_python.energy})
             if is_acted_on(block):
                 applied = compiled_surroundings(block) or PythonSurroundings(block)
                 slopes = (applied if block.complex_safe else PythonSurroundings(block)).apply_slopes

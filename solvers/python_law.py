@@ -26,7 +26,8 @@ class PythonLaw:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.terms, self.slopes = (Callback(stage, len(Call._fields)) for stage in (self._terms, self._slopes))
+        stages = self._terms, self._slopes, self._energy
+        self.terms, self.slopes, self.energy = (Callback(stage, len(Call._fields)) for stage in stages)
 
     def _terms(self, *words: int) -> None:
         call = Call(*words)
@@ -61,6 +62,10 @@ class PythonLaw:
             columns += port.columns(v, a, twist, acceleration, bends, rate_by_q, rate_by_v)
         result = _array(call.slopes, records.slopes_size(call.n, call.ports))
         result[:] = np.concatenate([np.ravel(part) for part in (by_q, by_v, by_twist, *columns)])
+
+    def _energy(self, *words: int) -> None:
+        call = Call(*words)
+        _array(call.law, 1)[0] = self.block.elastic_energy(_array(call.q, self.block.nq).copy())
 
 
 class PythonSurroundings:

@@ -22,7 +22,6 @@ from titop.solvers.native.kernel import Stage, helper
 
 #: The imaginary steps by which laws are differentiated.
 STEP = 1e-30
-_START = np.int64(0)
 
 
 class CompiledLaw:
@@ -38,16 +37,27 @@ class CompiledLaw:
         unless the kind has `slopes` of its own.
     outward, inward, slopes : callable, optional
         Functions of what `stages.Call` says, that return a status.
+    energy : helper, optional
+        ``energy(n, numbers, q)`` with arrays `numbers` (1, count) and `q` (n) returns the stored elastic energy.
     room : callable, optional
         How many numbers they need to keep, from n and the number of ports.
 
     Attributes
     ----------
     terms, outward, inward, slopes : Stage
+    energy : Stage or None
     """
 
     def __init__(
-        self, name: str, write: Any, outward: Any = None, inward: Any = None, slopes: Any = None, room: Any = None
+        self,
+        name: str,
+        write: Any,
+        *,
+        outward: Any = None,
+        inward: Any = None,
+        slopes: Any = None,
+        energy: Any = None,
+        room: Any = None,
     ) -> None:
         def stage(of: str, function: Any) -> Stage:
             return Stage(f"{name}_{of}", function, len(Call._fields))
@@ -56,6 +66,7 @@ class CompiledLaw:
         self.outward = stage("outward", outward) if outward else term_stages.OUTWARD
         self.inward = stage("inward", inward) if inward else term_stages.INWARD
         self.slopes = stage("slopes", slopes or _slopes_of(write))
+        self.energy = stage("energy", _energy_of(energy)) if energy else None
         self._room = room
 
     def room(self, n: int, ports: int) -> int:
@@ -72,6 +83,14 @@ def _terms_of(write: Any) -> Any:
     return terms
 
 
+def _energy_of(function: Any) -> Any:
+    def energy(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+        vector_at(law, 1)[0] = function(n, row_at(numbers, number_count), vector_at(q, n))
+        return OK
+
+    return energy
+
+
 def _slopes_of(write: Any) -> Any:
     def slopes(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
         moved, rates = np.empty(n, np.complex128), np.empty(n, np.complex128)
@@ -83,13 +102,13 @@ def _slopes_of(write: Any) -> Any:
         for j in range(6):
             carried[0, j] = at_parent[0, j]
         record, result = row_at(law, law_size(n, ports)), row_at(slopes, slopes_size(n, ports))
-        x, own_a = six(row_at(acceleration, 6), 0, _START), vector_at(a, n)
+        x, own_a = six(row_at(acceleration, 6), 0, 0), vector_at(a, n)
         for j in range(2 * n + 6):
             where, k = (moved, j) if j < n else ((rates, j - n) if j < 2 * n else (carried[0], j - 2 * n))
             where[k] += 1j * STEP
             write(n, ports, row_at(numbers, number_count), moved, rates, carried, passive, stepped)
             where[k] -= 1j * STEP
-            write_result(n, ports, stepped, x, own_a, record, column, _START)
+            write_result(n, ports, stepped, x, own_a, record, column, 0)
             begin, columns = (0, n) if j < n else ((by_rate_at(n), n) if j < 2 * n else (by_twist_at(n), 6))
             for r in range(6 + n):
                 result[0, begin + r * columns + k] = column[0, r].imag / STEP
@@ -103,7 +122,7 @@ def _slopes_of(write: Any) -> Any:
 @helper
 def write_port_columns(n, ports, j, acceleration, v, a, twist, law, slopes):
     """Write X and Y, or Z, of what step j, of q or v, which `law` has taken, changes of all ports."""
-    column, own, first = j % n, six(twist, 0, _START), _START
+    column, own, first = j % n, six(twist, 0, 0), 0
     for p in range(ports):
         target, at = port_at(n, p), columns_at(n, p)
         speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)

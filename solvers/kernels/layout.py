@@ -29,11 +29,7 @@ for the ports' poses (12 each).
 ``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other, each
 interaction's inputs last; ``stages`` a row for each of these with the addresses of the compiled functions that compute them
 (see `stages`).
-
-Offsets that helpers receive as arguments are `np.int64`: numba compiles a helper anew for each plain integer.
 """
-
-import numpy as np
 
 # -- ints: rows of elements
 PARENT = 0  # row of the parent element
@@ -120,85 +116,85 @@ SPHERICAL = 2
 FREE = 3
 
 # -- floats: rows of elements
-R_TREE = np.int64(0)  # rotation (9) and position (3) of the joint frame in the parent
-P_TREE = np.int64(9)
-MASS = np.int64(12)
-MOMENT = np.int64(13)  # mass times centre of mass (3)
-INERTIA = np.int64(16)  # about the element's origin (6)
-LINEAR = np.int64(22)  # motion along and about z a unit of an axial coordinate
-ANGULAR = np.int64(23)
-ARMATURE = np.int64(24)  # (6)
-ROUNDING = np.int64(30)  # pivots below this part of what the coordinates carry are rounding
-TURNING = np.int64(31)  # inertia of the body about all axes at the origin, from numbers without signs
-FLOAT_COLUMNS = np.int64(32)
+R_TREE = 0  # rotation (9) and position (3) of the joint frame in the parent
+P_TREE = 9
+MASS = 12
+MOMENT = 13  # mass times centre of mass (3)
+INERTIA = 16  # about the element's origin (6)
+LINEAR = 22  # motion along and about z a unit of an axial coordinate
+ANGULAR = 23
+ARMATURE = 24  # (6)
+ROUNDING = 30  # pivots below this part of what the coordinates carry are rounding
+TURNING = 31  # inertia of the body about all axes at the origin, from numbers without signs
+FLOAT_COLUMNS = 32
 
 # -- floats: row of the world
-GRAVITY = np.int64(0)  # (3)
+GRAVITY = 0  # (3)
 
 # -- floats: rows of springs and loads
-STIFFNESS = np.int64(0)  # row of K (6)
-DAMPING = np.int64(6)  # row of D (6)
-REST = np.int64(12)  # rest configuration (7), in the first row
-FRICTION = np.int64(19)  # Coulomb, breakaway, Stribeck velocity, smoothing (4)
-STOP = np.int64(23)  # lower, upper, stiffness, dissipation (4)
-FORCE = np.int64(12)  # of a load (3); its port's pose stands as an element's tree transform does
-TORQUE = np.int64(15)  # (3)
+STIFFNESS = 0  # row of K (6)
+DAMPING = 6  # row of D (6)
+REST = 12  # rest configuration (7), in the first row
+FRICTION = 19  # Coulomb, breakaway, Stribeck velocity, smoothing (4)
+STOP = 23  # lower, upper, stiffness, dissipation (4)
+FORCE = 12  # of a load (3); its port's pose stands as an element's tree transform does
+TORQUE = 15  # (3)
 
 # -- floats: rows of closures, beside the ports' poses
-ALONG = np.int64(12)  # coefficients of r in a constraint (3); see `titop.blocks.rigid_closure.Rows`
-ABOUT = np.int64(15)  # of log R (3)
-ALIGNED1 = np.int64(18)  # c (3)
-ALIGNED2 = np.int64(21)  # and n (3) of c . R n
-OFFSET = np.int64(24)
-DRIVEN = np.int64(12)  # coefficients of a gear's coordinates, whose sum less the offset vanishes
-DRIVER = np.int64(13)
+ALONG = 12  # coefficients of r in a constraint (3); see `titop.blocks.rigid_closure.Rows`
+ABOUT = 15  # of log R (3)
+ALIGNED1 = 18  # c (3)
+ALIGNED2 = 21  # and n (3) of c . R n
+OFFSET = 24
+DRIVEN = 12  # coefficients of a gear's coordinates, whose sum less the offset vanishes
+DRIVER = 13
 
 # -- work: rows of elements
-R = np.int64(0)  # rotation (9) and position (3) of the element in its parent
-P = np.int64(9)
-TWIST = np.int64(12)  # V (6)
-BIAS = np.int64(18)  # wrench at zero acceleration (6); the whole wrench in inverse dynamics
-ACC = np.int64(24)  # A - G (6)
-INVERSE_COLUMNS = np.int64(30)
-MA = np.int64(30)  # a (6), b (9), c (6) of the articulated inertia
-U = np.int64(51)  # column M S of an axial joint (6)
-PIVOT = np.int64(57)  # 1 / (S^T M S)
-REST_EFFORT = np.int64(58)  # effort less bias along an axial joint's axis
-CARRIED = np.int64(59)  # mass of the subtree with all its joints held, and its inertia about all axes at the origin
-FORWARD_COLUMNS = np.int64(61)
+R = 0  # rotation (9) and position (3) of the element in its parent
+P = 9
+TWIST = 12  # V (6)
+BIAS = 18  # wrench at zero acceleration (6); the whole wrench in inverse dynamics
+ACC = 24  # A - G (6)
+INVERSE_COLUMNS = 30
+MA = 30  # a (6), b (9), c (6) of the articulated inertia
+U = 51  # column M S of an axial joint (6)
+PIVOT = 57  # 1 / (S^T M S)
+REST_EFFORT = 58  # effort less bias along an axial joint's axis
+CARRIED = 59  # mass of the subtree with all its joints held, and its inertia about all axes at the origin
+FORWARD_COLUMNS = 61
 
 # -- multi: rows of spherical and free joints
-FULL = np.int64(0)  # the 6x6 inertia, reduced coordinate by coordinate
-FULL_P = np.int64(36)  # and bias
-U_MULTI = np.int64(42)  # a column M S for each coordinate (6 x 6)
-PIVOT_MULTI = np.int64(78)
-REST_MULTI = np.int64(84)
-MULTI_COLUMNS = np.int64(90)
+FULL = 0  # the 6x6 inertia, reduced coordinate by coordinate
+FULL_P = 36  # and bias
+U_MULTI = 42  # a column M S for each coordinate (6 x 6)
+PIVOT_MULTI = 78
+REST_MULTI = 84
+MULTI_COLUMNS = 90
 
 # -- sums: rows of elements, in the frame of their tree's first element
-BASE = np.int64(0)  # rotation (9) and position (3) of the element
-WRENCH = np.int64(12)  # of the subtree (6)
-SUM_MASS = np.int64(18)  # mass, first moment (3) and inertia (6) of the subtree
-MOMENTUM = np.int64(28)  # of the subtree (6)
-STIRRED = np.int64(34)  # the symmetric part C of the subtree's B (6)
-TURNED = np.int64(40)  # inertial loads on the subtree: force (3), ``[t] + [r][f]`` (9)
-SUM_COLUMNS = np.int64(52)
-FULL_D = np.int64(52)  # D and B of the general blocks of the subtree (6 x 6), beside those of its rigid bodies
-FULL_B = np.int64(88)
-FULL_TURNED = np.int64(124)  # change of the subtree's wrench with its displacement, by what surrounds its blocks (6 x 6)
-FULL_COLUMNS = np.int64(160)
+BASE = 0  # rotation (9) and position (3) of the element
+WRENCH = 12  # of the subtree (6)
+SUM_MASS = 18  # mass, first moment (3) and inertia (6) of the subtree
+MOMENTUM = 28  # of the subtree (6)
+STIRRED = 34  # the symmetric part C of the subtree's B (6)
+TURNED = 40  # inertial loads on the subtree: force (3), ``[t] + [r][f]`` (9)
+SUM_COLUMNS = 52
+FULL_D = 52  # D and B of the general blocks of the subtree (6 x 6), beside those of its rigid bodies
+FULL_B = 88
+FULL_TURNED = 124  # change of the subtree's wrench with its displacement, by what surrounds its blocks (6 x 6)
+FULL_COLUMNS = 160
 
 # -- columns: rows of coordinates, in the same frame (see `derivatives`)
-COLUMN_S = np.int64(0)
-COLUMN_X = np.int64(6)
-COLUMN_Y = np.int64(12)
-COLUMN_Z = np.int64(18)
-COLUMN_COLUMNS = np.int64(24)
+COLUMN_S = 0
+COLUMN_X = 6
+COLUMN_Y = 12
+COLUMN_Z = 18
+COLUMN_COLUMNS = 24
 
 # -- law: of a port
 PORT_P = 9
-PORT_TWIST = np.int64(12)
-PORT_ACC = np.int64(18)
+PORT_TWIST = 12
+PORT_ACC = 18
 PORT_WRENCH = 24
 PORT_GAMMA = 30
 PORT_S = 36
@@ -208,20 +204,21 @@ MOVING = 12  # its twist, behind its pose
 MOTION_SIZE = 18
 
 # -- stages: of blocks, see `stages`
-TERMS = np.int64(0)
-OUTWARD = np.int64(1)
-INWARD = np.int64(2)
-LINEARISED = np.int64(3)
-APPLY = np.int64(4)  # what surrounds a block and acts on it: see `surroundings`
-APPLY_SLOPES = np.int64(5)  # and its derivatives
+TERMS = 0
+OUTWARD = 1
+INWARD = 2
+LINEARISED = 3
+APPLY = 4  # what surrounds a block and acts on it: see `surroundings`
+APPLY_SLOPES = 5  # and its derivatives
+ENERGY = 6
 ACT = 0  # of interactions: what they do
 ACT_SLOPES = 1  # its derivatives
 STORED = 2  # and their energy
-STAGE_COLUMNS = 6
+STAGE_COLUMNS = 7
 
 # -- whether what a pass begins with is known
-UNKNOWN = np.int64(0)
-KNOWN = np.int64(1)
+UNKNOWN = 0
+KNOWN = 1
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

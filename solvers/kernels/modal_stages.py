@@ -47,10 +47,8 @@ from titop.solvers.kernels.records import (
 from titop.solvers.kernels.stages import row_at, vector_at
 from titop.solvers.native.kernel import helper
 
-_START = np.int64(0)
-_SIX = np.int64(6)
 #: Numbers of a 6x6 matrix.
-_FULL = np.int64(36)
+_FULL = 36
 
 
 @helper
@@ -62,7 +60,7 @@ def _room(n, ports):
 def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y = six(row_at(twist, 6), 0, _START), six(row_at(acceleration, 6), 0, _START)
+    x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
     wrench, along = body_of(
         modes,
         moved(modes, PARTICIPATION, n, own_q),
@@ -71,10 +69,10 @@ def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, tw
         x,
         y,
     )
-    put_six(alone, 0, _START, wrench)
+    put_six(alone, 0, 0, wrench)
     for j in range(n):
         alone[0, 6 + j] = 0.0
-    first = _START + 6
+    first = 6
     add_pulled(modes, PARTICIPATION, n, along, alone, first)
     add_times(modes, mass_at(n), n, own_a, alone, first)
     if passive:
@@ -120,7 +118,7 @@ def _port_motion(modes, o, at, rate, second, twist, acceleration):
 def _slopes(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y = six(row_at(twist, 6), 0, _START), six(row_at(acceleration, 6), 0, _START)
+    x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
     size = slopes_size(n, ports)
     result, small = row_at(slopes, size), np.empty((1, 5 * _FULL + 6 * n))
     for k in range(size):
@@ -146,11 +144,11 @@ def _add_body(modes, n, q, v, a, x, y, small, slopes):
         wrench, along = body_of(modes, stepped[0], stepped[1], second, stepped[2], y)
         begin = 2 * _FULL * (k // 6)
         if k < 12:
-            put_column(small, begin, _SIX, k % 6, imaginary(wrench))
-            put_column(small, begin + _FULL, _SIX, k % 6, imaginary(along))
+            put_column(small, begin, 6, k % 6, imaginary(wrench))
+            put_column(small, begin + _FULL, 6, k % 6, imaginary(along))
         else:
-            put_column(slopes, by_twist, _SIX, k % 6, imaginary(wrench))
-            put_column(small, begin, _SIX, k % 6, imaginary(along))
+            put_column(slopes, by_twist, 6, k % 6, imaginary(wrench))
+            put_column(small, begin, 6, k % 6, imaginary(along))
     for k in range(2):
         begin = k * by_rate_at(n)
         _add_through(small, 2 * k * _FULL, modes, PARTICIPATION, n, slopes, begin)
@@ -176,14 +174,14 @@ def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
         turned = imaginary(moved_speed)
         rest = minus(imaginary(moved_rate), twist_cross(turned, speed))
         if k < 6:
-            put_column(small, _START, _SIX, k, turned)
-            put_column(small, _FULL, _SIX, k, rest)
-            put_column(small, 3 * _FULL, _SIX, k, imaginary(carried_back(at, wrench)))
-            put_column(small, 4 * _FULL, _SIX, k, imaginary(pulled_back(modes, o, at, wrench)))
+            put_column(small, 0, 6, k, turned)
+            put_column(small, _FULL, 6, k, rest)
+            put_column(small, 3 * _FULL, 6, k, imaginary(carried_back(at, wrench)))
+            put_column(small, 4 * _FULL, 6, k, imaginary(pulled_back(modes, o, at, wrench)))
         else:
-            put_column(small, 2 * _FULL, _SIX, k - 6, rest)
+            put_column(small, 2 * _FULL, 6, k - 6, rest)
     for k in range(4):  # X, Y, Z and W_P by q
-        _add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else _START)
+        _add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
     _add_between(small, 4 * _FULL, modes, o + SHAPE, n, slopes, 6 * n)
 
 
@@ -224,4 +222,13 @@ def _stepped(x, k):
     )
 
 
-LAW = CompiledLaw("modal", write_law, _outward, _inward, _slopes, _room)
+@helper
+def _energy(n, modes, q):
+    energy = 0.0
+    for r in range(n):
+        for j in range(n):
+            energy += 0.5 * q[r] * modes[0, mass_at(n) + n * n + r * n + j] * q[j]
+    return energy
+
+
+LAW = CompiledLaw("modal", write_law, outward=_outward, inward=_inward, slopes=_slopes, energy=_energy, room=_room)

@@ -27,6 +27,7 @@ from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.port_motion import acceleration_of, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.springs import add_elastic_energy
+from titop.solvers.kernels.stages import elastic_energy
 from titop.solvers.kernels.whole import sizes_fit, status_of, status_of_rows, status_of_slopes
 from titop.solvers.native.kernel import AllocatingHelper
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
@@ -174,6 +175,7 @@ def energies(ints, floats, numbers, stages, q, v, work, world, result):
     add_elastic_energy(ints, floats, q, result[2:3])
     if law is not None:
         result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+        result[2] += elastic_energy(ints, numbers, stages, law, q, v, work)
     return status_of(result)
 
 

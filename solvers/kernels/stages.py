@@ -14,6 +14,8 @@ new kind, and kinds mix in one system. What they write and read stands in the re
 ``slopes``
     writes the derivatives of W_P and tau into `slopes`, accelerations and the ports' wrenches held, these in the ports' frames,
     and every port's X, Y and Z (see `derivatives`). M and every S stand in `law` then. ``inward`` has been called before.
+``energy``
+    writes the stored elastic energy into the first number of `law`, the rest of which is used up.
 
 All take the same integers (see `Call`) and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
 that has none of its own gets them from its ``terms`` (see `compiled_laws`).
@@ -40,15 +42,20 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from titop.solvers.kernels.layout import (
     ACC,
     ACT_COORDINATES,
     ACT_INPUTS,
     ACT_PORTS,
     BLOCK,
+    ELEMENTS,
+    ENERGY,
     LAW,
     NUMBER_COUNT,
     NUMBERS,
+    OK,
     OWN,
     OWN_Q,
     OWN_V,
@@ -58,6 +65,7 @@ from titop.solvers.kernels.layout import (
     SLOPES,
     TERMS,
     TWIST,
+    UNKNOWN,
 )
 from titop.solvers.native.kernel import helper
 
@@ -121,7 +129,22 @@ floats_at: Any = Intrinsic("floats_at")
 ints_at: Any = Intrinsic("ints_at")
 row_at: Any = Intrinsic("row_at")
 vector_at: Any = Intrinsic("vector_at")
+part_of: Any = Intrinsic("part_of")
 call_at: Any = Intrinsic("call_at")
+
+
+@helper
+def address_or_zero(array):
+    """Return the address of an array's first number, zero for None."""
+    if array is not None:
+        return address_of(array, 0)
+    return 0
+
+
+@helper
+def given(ints, law, work):
+    """Return what features begin with: addresses and sizes of tables, of which `law` may be None."""
+    return address_of(ints, 0), ints.shape[0], address_or_zero(law), address_of(work, 0), work.shape[1]
 
 
 @helper
@@ -151,6 +174,17 @@ def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stag
         derived,
     )
     return call_at(stages[row, stage], arguments)
+
+
+@helper
+def elastic_energy(ints, numbers, stages, law, q, v, work):
+    """Return the elastic energy of all general blocks (J), not a number where one fails; their laws are used up."""
+    energy = 0.0
+    for i in range(1, ints[0, ELEMENTS]):
+        if ints[i, LAW] >= 0:
+            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, ENERGY)
+            energy += law[0, ints[i, LAW]] if status == OK else np.nan
+    return energy
 
 
 @helper

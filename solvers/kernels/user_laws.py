@@ -16,13 +16,18 @@ from titop.solvers.kernels.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
 from titop.solvers.kernels.records import bias_at, port_at
+from titop.solvers.kernels.stages import part_of
 from titop.solvers.native.kernel import AllocatingHelper
 
 
 @functools.cache
 def stages_of(law: Law) -> CompiledLaw:
     """Return the stages of a block's law; their machine code is kept under a hash of the function and of all that it calls."""
-    return CompiledLaw(_unique_name(law.function), AllocatingHelper(_writing(AllocatingHelper(law.function))))
+    write = AllocatingHelper(_writing(AllocatingHelper(law.function)))
+    if law.energy is None:
+        return CompiledLaw(_unique_name(law.function), write)
+    name = _unique_name(law.function, law.energy)
+    return CompiledLaw(name, write, energy=AllocatingHelper(_storing(AllocatingHelper(law.energy))))
 
 
 @functools.cache
@@ -38,10 +43,11 @@ def interaction_stages_of(law: Law) -> CompiledInteraction:
     return CompiledInteraction(_unique_name(law.function), AllocatingHelper(_acting(AllocatingHelper(law.function))))
 
 
-def _unique_name(function: Any) -> str:
-    """Return a name for a function's stages, with a hash of it and of all that it calls."""
+def _unique_name(function: Any, *others: Any) -> str:
+    """Return a name for the stages of a function, and of others with it, with a hash of them and of all that they call."""
     digest = hashlib.sha256()
-    _feed(digest, function, set())
+    for part in (function, *others):
+        _feed(digest, part, set())
     return f"law_{function.__name__}_{digest.hexdigest()[:16]}"
 
 
@@ -86,21 +92,21 @@ def _writing(function: Any) -> Any:
     """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
 
     def write(n, ports, numbers, q, v, twist, passive, law):
-        kind, size, h = law.dtype, 6 + n, bias_at(n)
+        size, h = 6 + n, bias_at(n)
+        law[0, : h + size] = 0.0
+        rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)
+        position = n + 9 * ports
+        subspace = position + 3 * ports
         terms = LawTerms(
-            np.zeros((size, size), kind),
-            np.zeros(size, kind),
-            np.zeros(n, kind),
-            np.zeros((ports, 3, 3), kind),
-            np.zeros((ports, 3), kind),
-            np.zeros((ports, 6, n), kind),
-            np.zeros((ports, 6), kind),
+            part_of(law, 0, (size, size)),
+            part_of(law, h, (size,)),
+            part_of(rest, 0, (n,)),
+            part_of(rest, n, (ports, 3, 3)),
+            part_of(rest, position, (ports, 3)),
+            part_of(rest, subspace, (ports, 6, n)),
+            part_of(rest, subspace + 6 * n * ports, (ports, 6)),
         )
         function(numbers[0], q, v, twist[0], terms)
-        for r in range(size):
-            for c in range(size):
-                law[0, r * size + c] = terms.inertia[r, c]
-            law[0, h + r] = terms.gyroscopic[r]
         if passive:
             for r in range(n):
                 law[0, h + 6 + r] -= terms.passive[r]
@@ -116,6 +122,15 @@ def _writing(function: Any) -> Any:
                     law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
 
     return write
+
+
+def _storing(function: Any) -> Any:
+    """Return the ``energy`` of a `CompiledLaw` from that of a `titop.blocks.law.Law`."""
+
+    def energy(n, numbers, q):
+        return function(numbers[0], q)
+
+    return energy
 
 
 def _acting(function: Any) -> Any:

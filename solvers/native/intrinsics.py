@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
@@ -81,6 +82,27 @@ def _array_at(context: Any, builder: Any, kind: Any, address: Any, shape: list[A
     array.shape, array.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
     array.meminfo, array.parent = (ir.Constant(owner.type, None) for owner in (array.meminfo, array.parent))
     return array._getvalue()
+
+
+@intrinsic
+def part_of(typing_context: Any, array: Any, k: Any, shape: Any) -> Any:
+    """Return the array of this shape whose numbers are those of another from its k-th on; it keeps the other alive."""
+    kind = types.Array(array.dtype, len(shape), "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.make_array(signature.args[0])(context, builder, arguments[0])
+        part, size = context.make_array(kind)(context, builder), context.get_constant(types.intp, 1)
+        lengths = cgutils.unpack_tuple(builder, arguments[2])
+        strides: list[Any] = []
+        for length in reversed(lengths):
+            strides.insert(0, builder.mul(size, whole.itemsize))
+            size = builder.mul(size, length)
+        part.data, part.itemsize, part.nitems = builder.gep(whole.data, [arguments[1]]), whole.itemsize, size
+        part.shape, part.strides = cgutils.pack_array(builder, lengths), cgutils.pack_array(builder, strides)
+        part.meminfo, part.parent = whole.meminfo, whole.parent
+        return impl_ret_borrowed(context, builder, kind, part._getvalue())
+
+    return kind(array, types.int64, types.UniTuple(types.int64, len(shape))), generate
 
 
 @intrinsic

@@ -12,7 +12,7 @@ import pytest
 from numba import njit
 
 import titop as tt
-from examples.compiled_block import Telescope, telescope_law
+from examples.compiled_block import Telescope, telescope_energy, telescope_law
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.kernels.user_laws import stages_of
 
@@ -139,12 +139,26 @@ def test_a_term_left_out_is_seen(reference: tt.Model) -> None:
         telescope_law(numbers, q, 0 * v, twist, terms)
 
     class Lacking(Telescope):
-        compiled_law = tt.Law(without_coriolis)
+        compiled_law = tt.Law(without_coriolis, energy=telescope_energy)
 
     with pytest.warns(tt.ModelWarning, match=r"boom\.compiled_law\.gyroscopic"):
         model = mixed(Lacking).resolve()
     at = state(reference)
     assert {"inverse", "forward"} <= differences(functions(model, *at), functions(reference, *at)).keys()
+
+
+def test_an_energy_in_python_beside_a_compiled_law(reference: tt.Model) -> None:
+    class Stored(Telescope):
+        compiled_law = tt.Law(telescope_law)
+
+        def elastic_energy(self, q: Array) -> Any:
+            return telescope_energy(self.law_numbers(), q)
+
+    q, v, _ = state(reference)
+    for boom in (Stored, Telescope):
+        energy = mixed(boom).resolve().energy(q, v)
+        np.testing.assert_allclose(energy, reference.energy(q, v), rtol=1e-13)
+        assert energy.elastic > 0.0
 
 
 def test_with_rigid_closures_and_gears() -> None:
@@ -212,7 +226,7 @@ def test_check_block_compares_the_law_with_what_follows_from_it() -> None:
         terms.bias[0, 0] *= -1
 
     class Wrong(Telescope):
-        compiled_law = tt.Law(wrong)
+        compiled_law = tt.Law(wrong, energy=telescope_energy)
 
     with pytest.raises(tt.ModelError, match=r"boom\.compiled_law\.bias") as raised:
         tt.check_block(Wrong("boom"))
@@ -226,7 +240,7 @@ def real_only(numbers: Any, q: Any, v: Any, twist: Any, terms: Any) -> None:
 
 def test_a_law_that_takes_no_complex_numbers_is_differentiated_otherwise() -> None:
     class Real(Telescope):
-        compiled_law = tt.Law(real_only)
+        compiled_law = tt.Law(real_only, energy=telescope_energy)
 
     with pytest.warns(tt.ModelWarning, match="not-complex-safe"):
         model = mixed(Real).resolve()

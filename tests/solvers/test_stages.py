@@ -62,6 +62,10 @@ def test_inverse_dynamics_of_flexible_bodies_need_no_terms(bend: float, monkeypa
     monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, CompiledLaw("modal", modal.write_law))
     by_terms = system.resolve()
     assert error(found, by_terms.inverse_dynamics(*arguments)) < ACCURACY
+    energy = model.energy(*arguments[:2])
+    assert energy.elastic > 0.0
+    assert error(energy, reference.energy(*arguments[:2])) < ACCURACY
+    assert error(energy, by_terms.energy(*arguments[:2])) < ACCURACY  # which asks the body itself
     for joint in ("hinge", "ball", "glue"):
         assert error(model.reaction(joint, *arguments), by_terms.reaction(joint, *arguments)) < ACCURACY
 
@@ -81,7 +85,7 @@ def changed(stage: str, column: int, factor: float) -> Any:
         if stage != "outward":
             assert whole(*words) == layout.OK
 
-    stages = {name: getattr(law, name) for name in ("terms", "outward", "inward", "slopes")}
+    stages = {name: getattr(law, name) for name in ("terms", "outward", "inward", "slopes", "energy")}
     return SimpleNamespace(**stages | {stage: Callback(scaled, len(Call._fields))}, room=law.room)
 
 

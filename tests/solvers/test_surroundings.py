@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from examples.compiled_block import Telescope, telescope_law
+from examples.compiled_block import Telescope, telescope_energy, telescope_law
 from tests.flexible import UNIT
 from tests.solvers.test_laws import Slider, differences, functions, state, stepped
 from titop.blocks.applied import slopes_at
@@ -87,7 +87,7 @@ def telescope_in_water(numbers: Any, q: Any, v: Any, twist: Any, rotation: Any, 
 class WetTelescope(Telescope):
     """A compiled telescope in water."""
 
-    compiled_law = tt.Law(telescope_law, telescope_in_water)
+    compiled_law = tt.Law(telescope_law, telescope_in_water, telescope_energy)
 
 
 def wet() -> tt.System:
