@@ -11,9 +11,17 @@ from titop.solvers.kernels import (
     closure_entries,
     derivative_entries,
     entries,
+    held_loads,
+    interaction_derivatives,
+    interactions,
+    joints,
+    loads,
     multi_joints,
     observation_entries,
+    observe,
+    port_wrenches,
     springs,
+    surroundings,
     term_stages,
 )
 from titop.solvers.kernels.pair import Pair
@@ -21,6 +29,11 @@ from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.workers import spread
+
+_WITH_FEATURES = (
+    *(held_loads, interaction_derivatives, interactions, joints, loads, multi_joints),
+    *(observe, port_wrenches, springs, surroundings),
+)
 
 
 def units() -> dict[str, Unit]:
@@ -34,11 +47,11 @@ def _groups() -> list[list[Unit]]:
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
-    laws = [stage for law in KINDS.values() for stage in (law.terms, law.outward, law.inward, law.slopes)]
+    laws = [stage for law in KINDS.values() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
-    features = [thing for module in (springs, multi_joints) for thing in vars(module).values() if isinstance(thing, Feature)]
+    features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[*derivatives], [*rigid], [part for some in passes for part in some], [*laws, *acting, *features]]
 
 

@@ -10,8 +10,6 @@ E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^T lambd
 
 from __future__ import annotations
 
-import numpy as np
-
 from titop.solvers.kernels.algebra import (
     dot,
     entry_of,
@@ -57,18 +55,18 @@ from titop.solvers.native.kernel import helper
 _STEP = 1e-30
 
 # -- answers: rows of constraints
-E = np.int64(0)  # rates by both twists (12)
-BY_POSE = np.int64(12)  # derivatives of the second derivative by D (6)
-BY_TWIST = np.int64(18)  # and by both twists (12)
-RATE_BY_POSE = np.int64(30)  # derivatives of the rate by D (6)
+E = 0  # rates by both twists (12)
+BY_POSE = 12  # derivatives of the second derivative by D (6)
+BY_TWIST = 18  # and by both twists (12)
+RATE_BY_POSE = 30  # derivatives of the rate by D (6)
 ANSWER_COLUMNS = 36
 
 # -- moved: rows of coordinates; S, X, Y, Z of both ports (12 each), and D
-MOVED_S = np.int64(0)
-MOVED_X = np.int64(12)
-MOVED_Y = np.int64(24)
-MOVED_Z = np.int64(36)
-MOVED_D = np.int64(48)
+MOVED_S = 0
+MOVED_X = 12
+MOVED_Y = 24
+MOVED_Z = 36
+MOVED_D = 48
 MOVED_COLUMNS = 54
 
 

@@ -23,13 +23,11 @@ from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
     FULL_COLUMNS,
-    INERTIAL_LOADS,
     INVERSE_COLUMNS,
     KNOWN,
     LAW,
     LAW_SIZE,
     LINEARISED,
-    LOADS,
     MULTI_COLUMNS,
     MULTIS,
     NV,
@@ -115,8 +113,7 @@ def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work
 def linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
     """Derivatives of inverse dynamics by q, v and a, into `result`, from what `_block_slopes` wrote."""
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
-        hold_loads(ints, floats, law, world, sums)
+    hold_loads(ints, floats, world, sums)
     if law is not None:
         hold_interactions(ints, law, sums)
     dq, dv, da = result[0], result[1], result[2]

@@ -42,6 +42,9 @@ from titop.solvers.kernels.whole import (
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLOATS, INTS, MASK, NOTHING, REAL, VECTOR
 
+#: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
+PATIENCE = 0.3
+
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
 
@@ -189,7 +192,7 @@ def passive_efforts(ints, floats, q, v, tau):
     add_passive_efforts(ints, floats, q, v, tau)
 
 
-@entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS)
+@entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
 def pack(ints, sources, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
     return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)

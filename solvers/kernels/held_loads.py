@@ -1,6 +1,8 @@
-"""Loads fixed in the inertial frame: they do not turn along when a coordinate moves their block."""
+"""Loads fixed in the inertial frame: they do not turn along when a coordinate moves their block. A feature, as in `loads`."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from titop.solvers.kernels.algebra import add_six, cross, rotate, rotate_back, scaled, six
 from titop.solvers.kernels.layout import (
@@ -8,27 +10,52 @@ from titop.solvers.kernels.layout import (
     ELEMENT,
     ELEMENTS,
     FIRST_LOAD,
+    FLOAT_COLUMNS,
     FORCE,
     INERTIAL,
     INERTIAL_LOADS,
+    INT_COLUMNS,
     LAW,
     LOADS,
+    OK,
     ROW,
     SUM_COLUMNS,
     TURNED,
     WRENCH,
     P,
 )
+from titop.solvers.kernels.stages import address_of, floats_at, ints_at
 from titop.solvers.kernels.sums import clear
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import feature, helper
 
 
 @helper
-def hold_loads(ints, floats, law, world, sums):
+def hold_loads(ints, floats, world, sums):
     """Write what the inertial loads, already subtracted from the blocks' wrenches, lack of turning along.
 
     Loads on a general block's ports move from the block's row of `sums` to the port's.
     """
+    if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
+        if load_holding((address_of(ints, 0), ints.shape[0], *_given(floats, world, sums))) != OK:
+            sums[:] = np.nan
+
+
+@helper
+def _given(floats, world, sums):
+    return address_of(floats, 0), address_of(world, 0), address_of(sums, 0), sums.shape[0], sums.shape[1]
+
+
+@feature(7)
+def load_holding(ints, rows, floats, world, sums, sum_rows, columns):
+    """See `hold_loads`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    bodies, poses = floats_at(floats, rows, FLOAT_COLUMNS), floats_at(world, table[0, ELEMENTS], 12)
+    _hold_all(table, bodies, poses, floats_at(sums, sum_rows, columns))
+    return OK
+
+
+@helper
+def _hold_all(ints, floats, world, sums):
     if ints[0, INERTIAL_LOADS]:
         for i in range(1, ints[0, ELEMENTS]):
             clear(sums, i, TURNED, SUM_COLUMNS)
@@ -36,9 +63,8 @@ def hold_loads(ints, floats, law, world, sums):
         i, at = ints[row, ELEMENT], ints[row, ELEMENT]
         if i == 0:
             continue
-        if law is not None:
-            if ints[row, ROW] >= 0:
-                at = ints[row, ROW]
+        if ints[row, ROW] >= 0:
+            at = ints[row, ROW]
         ox, oy, oz = (
             (floats[row, P], floats[row, P + 1], floats[row, P + 2]) if at == i and ints[i, LAW] < 0 else (0.0, 0.0, 0.0)
         )
@@ -48,16 +74,15 @@ def hold_loads(ints, floats, law, world, sums):
         if ints[row, INERTIAL]:
             wrench = _turned(world, i, sums, wrench)
             _hold_load(sums, at, x, y, z, wrench)
-        if law is not None:
-            if at != i:
-                if not ints[row, INERTIAL]:
-                    fx, fy, fz = rotate(sums, at, BASE, wrench[0], wrench[1], wrench[2])
-                    tx, ty, tz = rotate(sums, at, BASE, wrench[3], wrench[4], wrench[5])
-                    wrench = (fx, fy, fz, tx, ty, tz)
-                cx, cy, cz = cross(x, y, z, wrench[0], wrench[1], wrench[2])
-                wrench = (wrench[0], wrench[1], wrench[2], wrench[3] + cx, wrench[4] + cy, wrench[5] + cz)
-                add_six(sums, i, WRENCH, wrench)
-                add_six(sums, at, WRENCH, scaled(-1.0, wrench))
+        if at != i:
+            if not ints[row, INERTIAL]:
+                fx, fy, fz = rotate(sums, at, BASE, wrench[0], wrench[1], wrench[2])
+                tx, ty, tz = rotate(sums, at, BASE, wrench[3], wrench[4], wrench[5])
+                wrench = (fx, fy, fz, tx, ty, tz)
+            cx, cy, cz = cross(x, y, z, wrench[0], wrench[1], wrench[2])
+            wrench = (wrench[0], wrench[1], wrench[2], wrench[3] + cx, wrench[4] + cy, wrench[5] + cz)
+            add_six(sums, i, WRENCH, wrench)
+            add_six(sums, at, WRENCH, scaled(-1.0, wrench))
 
 
 @helper

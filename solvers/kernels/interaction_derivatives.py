@@ -2,9 +2,13 @@
 
 Symbols: s and x are how a coordinate moves a port and changes its twist, in the port's frame (S and X of `derivatives`). The
 interaction answers to the displacement of each port against the first, ``s_k - Ad(g_k)^-1 s_1``, and to all twists.
+
+Features, as in `interactions`.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from titop.solvers.kernels.algebra import add_six, carry_wrench, dot, matrix_of, rotate, scaled, six, transport
 from titop.solvers.kernels.interactions import loads_of, next_interaction
@@ -13,60 +17,106 @@ from titop.solvers.kernels.layout import (
     ACT_PORTS,
     ACT_SLOPES,
     BASE,
+    COLUMN_COLUMNS,
     COLUMN_S,
     COLUMN_X,
     ELEMENT,
     FIRST_INTERACTION,
+    FLOAT_COLUMNS,
+    INT_COLUMNS,
     INTERACTIONS,
     LAST,
     LAW,
+    LAW_SIZE,
     MOTION_SIZE,
+    NV,
     OK,
     ROW,
     SLOPES,
+    SLOPES_SIZE,
+    STAGE_COLUMNS,
     WRENCH,
     R,
     V,
 )
 from titop.solvers.kernels.observe import product
-from titop.solvers.kernels.stages import address_of, call_interaction
-from titop.solvers.native.kernel import helper
+from titop.solvers.kernels.stages import address_of, call_interaction, floats_at, ints_at, row_at
+from titop.solvers.native.kernel import feature, helper
 
 
 @helper
 def write_interaction_slopes(ints, numbers, stages, law, slopes):
     """Let every interaction write its derivatives at the motion in `law`; return a status."""
-    row = ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        status = call_interaction(ints, numbers, stages, law, row, ACT_SLOPES, address_of(slopes, ints[row, SLOPES]))
+    if ints[0, INTERACTIONS] == 0:
+        return OK
+    laws = address_of(law, 0), address_of(slopes, 0), address_of(numbers, 0), numbers.shape[1]
+    return interaction_slopes((address_of(ints, 0), ints.shape[0], *laws, address_of(stages, 0), stages.shape[0]))
+
+
+@feature(8)
+def interaction_slopes(ints, rows, law, slopes, numbers, number_count, stages, kinds):
+    """See `write_interaction_slopes`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    record, of_laws = row_at(law, table[0, LAW_SIZE]), row_at(numbers, number_count)
+    result, addresses = row_at(slopes, table[0, SLOPES_SIZE]), ints_at(stages, kinds, STAGE_COLUMNS)
+    row = table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        answer = address_of(result, table[row, SLOPES])
+        status = call_interaction(table, of_laws, addresses, record, row, ACT_SLOPES, answer)
         if status != OK:
             return status
-        row = next_interaction(ints, row)
+        row = next_interaction(table, row)
     return OK
 
 
 @helper
 def hold_interactions(ints, law, sums):
     """Move what interactions do to ports of general blocks, subtracted from the blocks' wrenches, to the ports' rows."""
-    row = ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        for k in range(ints[row, ACT_PORTS]):
-            at = ints[row + 1 + k, ROW]
+    if ints[0, INTERACTIONS] > 0:
+        tables = address_of(ints, 0), ints.shape[0], address_of(law, 0)
+        if interaction_holding((*tables, address_of(sums, 0), sums.shape[0], sums.shape[1])) != OK:
+            sums[:] = np.nan
+
+
+@feature(6)
+def interaction_holding(ints, rows, law, sums, sum_rows, columns):
+    """See `hold_interactions`."""
+    table, held = ints_at(ints, rows, INT_COLUMNS), floats_at(sums, sum_rows, columns)
+    record, row = row_at(law, table[0, LAW_SIZE]), table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        for k in range(table[row, ACT_PORTS]):
+            at = table[row + 1 + k, ROW]
             if at >= 0:
-                wrench = carry_wrench(sums, at, BASE, six(law, 0, loads_of(ints, row) + 6 * k))
-                add_six(sums, ints[row + 1 + k, ELEMENT], WRENCH, wrench)
-                add_six(sums, at, WRENCH, scaled(-1.0, wrench))
-        row = next_interaction(ints, row)
+                wrench = carry_wrench(held, at, BASE, six(record, 0, loads_of(table, row) + 6 * k))
+                add_six(held, table[row + 1 + k, ELEMENT], WRENCH, wrench)
+                add_six(held, at, WRENCH, scaled(-1.0, wrench))
+        row = next_interaction(table, row)
+    return OK
 
 
 @helper
 def subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns, dq, dv):
     """Subtract what changes of all interactions with q and v from the derivatives of the efforts."""
-    row = ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        _write_changes(ints, floats, law, slopes, paths, sums, columns, row, dq.shape[0])
-        _subtract_changes(ints, slopes, paths, columns, row, dq, dv)
-        row = next_interaction(ints, row)
+    if ints[0, INTERACTIONS] > 0:
+        tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(law, 0), address_of(slopes, 0)
+        motions = address_of(paths, 0), paths.shape[0], paths.shape[1], address_of(sums, 0), sums.shape[0], sums.shape[1]
+        if interaction_changes((*tables, *motions, address_of(columns, 0), address_of(dq, 0), address_of(dv, 0))) != OK:
+            dq[:] = np.nan
+
+
+@feature(14)
+def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, sums, sum_rows, sum_columns, columns, dq, dv):
+    """See `subtract_interaction_slopes`."""
+    table, bodies = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    record, changes = row_at(law, table[0, LAW_SIZE]), row_at(slopes, table[0, SLOPES_SIZE])
+    ways, n = ints_at(paths, kinds, count), table[0, NV]
+    bases, moved = floats_at(sums, sum_rows, sum_columns), floats_at(columns, count, COLUMN_COLUMNS)
+    by_q, by_v, row = floats_at(dq, n, n), floats_at(dv, n, n), table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        _write_changes(table, bodies, record, changes, ways, bases, moved, row, n)
+        _subtract_changes(table, changes, ways, moved, row, by_q, by_v)
+        row = next_interaction(table, row)
+    return OK
 
 
 @helper

@@ -51,10 +51,10 @@ def _put_wrenches(motion, at, force, torque, loads):
     put_six(
         loads,
         0,
-        np.int64(0),
+        0,
         (-force[0], -force[1], -force[2], -arm[0] - torque[0], -arm[1] - torque[1], -arm[2] - torque[2]),
     )
-    put_six(loads, 0, np.int64(6), (f[0], f[1], f[2], t[0], t[1], t[2]))
+    put_six(loads, 0, 6, (f[0], f[1], f[2], t[0], t[1], t[2]))
 
 
 # -- stiffness and damping in all directions ---------------------------------------------------------------------------

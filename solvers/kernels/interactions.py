@@ -1,9 +1,12 @@
 """Interactions in the passes: the motion of their targets goes to their stages, what these answer acts on the blocks.
 
-Both stand in the interaction's part of ``law`` (see `layout`).
+Both stand in the interaction's part of ``law`` (see `layout`). Features, which systems without interactions do not wait for;
+entries that are NaN tell that one could not be compiled, for which the reason waits for `callbacks.raise_pending`.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from titop.solvers.kernels.algebra import carry_wrench, dot, put_six, six
 from titop.solvers.kernels.general import subspace_column
@@ -13,14 +16,21 @@ from titop.solvers.kernels.layout import (
     ACT_PORTS,
     BIAS,
     ELEMENT,
+    ELEMENTS,
     FIRST_INTERACTION,
+    FLOAT_COLUMNS,
+    INT_COLUMNS,
     INTERACTIONS,
     LAW,
+    LAW_SIZE,
     MOTION_SIZE,
     MOVING,
+    NQ,
+    NV,
     OK,
     OWN,
     PORT,
+    STAGE_COLUMNS,
     STORED,
     Q,
     R,
@@ -30,34 +40,53 @@ from titop.solvers.kernels.observe import product
 from titop.solvers.kernels.pack import times, transposed
 from titop.solvers.kernels.ports import port_pose, twist_of_port
 from titop.solvers.kernels.records import bias_at
-from titop.solvers.kernels.stages import address_of, call_interaction
-from titop.solvers.native.kernel import helper
+from titop.solvers.kernels.stages import address_of, call_interaction, floats_at, given, ints_at, row_at, vector_at
+from titop.solvers.native.kernel import feature, helper
 
 
 @helper
 def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
     """Let every interaction write what it does; return a status. `world` holds the poses of all elements."""
-    row = ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        _write_motion(ints, floats, law, q, v, work, world, row)
-        status = call_interaction(ints, numbers, stages, law, row, ACT, address_of(law, loads_of(ints, row)))
-        if status != OK:
-            return status
-        row = next_interaction(ints, row)
-    return OK
+    if ints[0, INTERACTIONS] == 0:
+        return OK
+    return interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), ACT))
 
 
 @helper
 def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
     """Return the energy stored in all interactions (J), not a number where one fails; what they do is used up."""
     row, energy = ints[0, FIRST_INTERACTION], 0.0
+    if ints[0, INTERACTIONS] > 0:
+        if interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), STORED)) != OK:
+            return np.nan
     for _ in range(ints[0, INTERACTIONS]):
-        _write_motion(ints, floats, law, q, v, work, world, row)
-        o = loads_of(ints, row)
-        status = call_interaction(ints, numbers, stages, law, row, STORED, address_of(law, o))
-        energy += law[0, o] if status == OK else float("nan")
+        energy += law[0, loads_of(ints, row)]
         row = next_interaction(ints, row)
     return energy
+
+
+@helper
+def _asked(ints, floats, numbers, stages, law, q, v, work, world):
+    laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
+    return (*given(ints, law, work), address_of(floats, 0), *laws, address_of(q, 0), address_of(v, 0), address_of(world, 0))
+
+
+@feature(14)
+def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
+    """Let a stage of every interaction write what it does, or its energy."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    count, record = table[0, ELEMENTS], row_at(law, table[0, LAW_SIZE])
+    state, rates = vector_at(q, table[0, NQ]), vector_at(v, table[0, NV])
+    bodies, moving, poses = floats_at(floats, rows, FLOAT_COLUMNS), floats_at(work, count, columns), floats_at(world, count, 12)
+    row = table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        _write_motion(table, bodies, record, state, rates, moving, poses, row)
+        addresses, answer = ints_at(stages, kinds, STAGE_COLUMNS), address_of(record, loads_of(table, row))
+        status = call_interaction(table, row_at(numbers, number_count), addresses, record, row, stage, answer)
+        if status != OK:
+            return status
+        row = next_interaction(table, row)
+    return OK
 
 
 @helper
@@ -95,12 +124,25 @@ def _write_motion(ints, floats, law, q, v, work, world, row):
 @helper
 def apply_interactions(ints, floats, law, work, general):
     """Subtract the interactions' wrenches from the laws of general blocks, or else from the biases of rigid bodies."""
-    row = ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        o = loads_of(ints, row)
-        for k in range(ints[row, ACT_PORTS]):
-            _subtract(ints, floats, law, work, row + 1 + k, six(law, 0, o + 6 * k), general)
-        row = next_interaction(ints, row)
+    if ints[0, INTERACTIONS] > 0:
+        if interaction_application((*given(ints, law, work), address_of(floats, 0), general)) != OK:
+            law[:] = np.nan
+            work[:] = np.nan
+
+
+@feature(7)
+def interaction_application(ints, rows, law, work, columns, floats, general):
+    """See `apply_interactions`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    record, moving = row_at(law, table[0, LAW_SIZE]), floats_at(work, table[0, ELEMENTS], columns)
+    row = table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        o = loads_of(table, row)
+        for k in range(table[row, ACT_PORTS]):
+            wrench = six(record, 0, o + 6 * k)
+            _subtract(table, floats_at(floats, rows, FLOAT_COLUMNS), record, moving, row + 1 + k, wrench, general != 0)
+        row = next_interaction(table, row)
+    return OK
 
 
 @helper
@@ -121,16 +163,15 @@ def _subtract(ints, floats, law, work, row, wrench, general):
     i = ints[row, ELEMENT]
     if i == 0 or (ints[i, LAW] >= 0) != general:
         return
-    if law is not None:
-        if general:
-            h = ints[i, LAW] + bias_at(ints[i, OWN])
-            if ints[row, PORT] >= 0:
-                for j in range(ints[i, OWN]):
-                    law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
-                wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
-            for k in range(6):
-                law[0, h + k] -= wrench[k]
-            return
+    if general:
+        h = ints[i, LAW] + bias_at(ints[i, OWN])
+        if ints[row, PORT] >= 0:
+            for j in range(ints[i, OWN]):
+                law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
+            wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
+        for k in range(6):
+            law[0, h + k] -= wrench[k]
+        return
     wrench = carry_wrench(floats, row, R, wrench)
     for k in range(6):
         work[i, BIAS + k] -= wrench[k]

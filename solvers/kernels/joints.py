@@ -12,11 +12,14 @@ from titop.solvers.kernels.layout import (
     ARMATURE,
     AXIAL,
     ELEMENTS,
+    FLOAT_COLUMNS,
     FREE,
+    INT_COLUMNS,
     KIND,
     LAW,
     LINEAR,
     NOT_UNIT,
+    NV,
     OK,
     OWN,
     OWN_V,
@@ -29,7 +32,8 @@ from titop.solvers.kernels.layout import (
     R,
     V,
 )
-from titop.solvers.native.kernel import helper
+from titop.solvers.kernels.stages import address_of, floats_at, ints_at, row_at, vector_at
+from titop.solvers.native.kernel import feature, helper
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
 _UNIT = 2e-6
@@ -41,11 +45,9 @@ def place(ints, floats, i, q, work):
     kind = ints[i, KIND]
     if kind == AXIAL:
         _place_axial(floats, i, q[ints[i, Q]], work)
-    elif kind == SPHERICAL:
-        return _place_quaternion(floats, i, q, ints[i, Q], 0.0, 0.0, 0.0, work)
-    elif kind == FREE:
-        k = ints[i, Q]
-        return _place_quaternion(floats, i, q, k + 3, q[k], q[k + 1], q[k + 2], work)
+    elif kind == SPHERICAL or kind == FREE:
+        at = address_of(floats, i * floats.shape[1]), address_of(work, i * work.shape[1])
+        return quaternion_placing((kind == FREE, address_of(q, ints[i, Q]), *at))
     else:
         for k in range(12):
             work[i, R + k] = floats[i, R_TREE + k]
@@ -65,9 +67,18 @@ def _place_axial(floats, i, x, work):
         work[i, P + k] = floats[i, P_TREE + k] + shift * rz
 
 
+@feature(4)
+def quaternion_placing(free, q, floats, work):
+    """Turn an element's tree transform by a quaternion, and shift it by the position before that if its joint is free."""
+    own, moved = row_at(floats, FLOAT_COLUMNS), row_at(work, P + 3)
+    if free:
+        given = vector_at(q, 7)
+        return _place_quaternion(own, given, 3, given[0], given[1], given[2], moved)
+    return _place_quaternion(own, vector_at(q, 4), 0, 0.0, 0.0, 0.0, moved)
+
+
 @helper
-def _place_quaternion(floats, i, q, k, px, py, pz, work):
-    """Turn the tree transform by the quaternion at ``q[k]`` and shift it by a position in the joint frame."""
+def _place_quaternion(floats, q, k, px, py, pz, work):
     x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
     norm = x * x + y * y + z * z + w * w
     if abs(norm - 1.0) > _UNIT:
@@ -76,11 +87,11 @@ def _place_quaternion(floats, i, q, k, px, py, pz, work):
     xx, yy, zz, xy, xz, yz = s * x * x, s * y * y, s * z * z, s * x * y, s * x * z, s * y * z
     wx, wy, wz = s * w * x, s * w * y, s * w * z
     for k in range(3):
-        rx, ry, rz = floats[i, R_TREE + 3 * k], floats[i, R_TREE + 3 * k + 1], floats[i, R_TREE + 3 * k + 2]
-        work[i, R + 3 * k] = rx * (1.0 - yy - zz) + ry * (xy + wz) + rz * (xz - wy)
-        work[i, R + 3 * k + 1] = rx * (xy - wz) + ry * (1.0 - xx - zz) + rz * (yz + wx)
-        work[i, R + 3 * k + 2] = rx * (xz + wy) + ry * (yz - wx) + rz * (1.0 - xx - yy)
-        work[i, P + k] = floats[i, P_TREE + k] + rx * px + ry * py + rz * pz
+        rx, ry, rz = floats[0, R_TREE + 3 * k], floats[0, R_TREE + 3 * k + 1], floats[0, R_TREE + 3 * k + 2]
+        work[0, R + 3 * k] = rx * (1.0 - yy - zz) + ry * (xy + wz) + rz * (xz - wy)
+        work[0, R + 3 * k + 1] = rx * (xy - wz) + ry * (1.0 - xx - zz) + rz * (yz + wx)
+        work[0, R + 3 * k + 2] = rx * (xz + wy) + ry * (yz - wx) + rz * (1.0 - xx - yy)
+        work[0, P + k] = floats[0, P_TREE + k] + rx * px + ry * py + rz * pz
     return OK
 
 
@@ -181,8 +192,25 @@ def armature_effort(ints, floats, i, a, tau, k):
 
 
 @helper
-def armature_gyroscopic(ints, floats, i, v, tau, k):
-    """Subtract ``-bracket(v)^T (armature v)``, which is non-zero on a group only, from the joint's entries of `tau`."""
+def add_armature_gyroscopic(ints, floats, v, tau):
+    """Subtract ``-bracket(v)^T (armature v)``, which is non-zero on a group only, of all joints from `tau`."""
+    tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0)
+    if armature_gyroscopic((*tables, address_of(v, 0), address_of(tau, 0))) != OK:
+        tau[0] = np.nan  # the reason waits for `callbacks.raise_pending`
+
+
+@feature(5)
+def armature_gyroscopic(ints, rows, floats, v, tau):
+    """See `add_armature_gyroscopic`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    n = table[0, NV]
+    for i in range(1, table[0, ELEMENTS]):
+        _add_gyroscopic(table, floats_at(floats, rows, FLOAT_COLUMNS), i, vector_at(v, n), vector_at(tau, n), table[i, V])
+    return OK
+
+
+@helper
+def _add_gyroscopic(ints, floats, i, v, tau, k):
     kind = ints[i, KIND]
     if kind == SPHERICAL:
         wx, wy, wz = v[k], v[k + 1], v[k + 2]

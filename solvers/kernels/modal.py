@@ -11,8 +11,6 @@ Written so that it compiles for complex states too: numpy's functions, compariso
 
 from __future__ import annotations
 
-import numpy as np
-
 from titop.solvers.kernels.algebra import cross, plus, put_six, rigid_momentum, six
 from titop.solvers.kernels.layout import PORT_GAMMA, PORT_S
 from titop.solvers.kernels.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
@@ -20,8 +18,7 @@ from titop.solvers.kernels.records import bias_at, port_at
 from titop.solvers.native.kernel import helper
 
 #: Where the participation begins, behind the rigid inertia: mass, first moment (3), inertia about P (6).
-PARTICIPATION = np.int64(10)
-_START = np.int64(0)
+PARTICIPATION = 10
 
 
 @helper
@@ -78,7 +75,7 @@ def add_times(modes, at, n, x, t, o):
 @helper
 def write_law(n, ports, modes, q, v, twist, passive, law):
     """Write the law of a body with n modes; see `stages`."""
-    x, h = six(twist, 0, _START), bias_at(n)
+    x, h = six(twist, 0, 0), bias_at(n)
     shift = shift_of(modes, moved(modes, PARTICIPATION, n, q))
     write_inertia(modes, n, shift, law)
     bias, along = bias_of(modes, shift, moved(modes, PARTICIPATION, n, v), x)
@@ -114,7 +111,7 @@ def bias_of(modes, d, rates, x):
     l0, l1, l2, m0, m1, m2 = rates
     v0, v1, v2, w0, w1, w2 = x
     a0, a1, a2 = cross(w0, w1, w2, d[0], d[1], d[2])
-    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, _START, (v0 + a0, v1 + a1, v2 + a2, w0, w1, w2))
+    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, 0, (v0 + a0, v1 + a1, v2 + a2, w0, w1, w2))
     f = f0 + l0, f1 + l1, f2 + l2
     a0, a1, a2 = cross(d[0], d[1], d[2], f[0], f[1], f[2])
     t = t0 + m0 + a0, t1 + m1 + a1, t2 + m2 + a2
@@ -135,7 +132,7 @@ def response_of(modes, d, own, x):
     """Return the wrench that an acceleration x and ``own = P a`` take, and what ``P^T`` turns into efforts beside ``M a``."""
     a0, a1, a2 = cross(x[3], x[4], x[5], d[0], d[1], d[2])
     y = x[0] + a0, x[1] + a1, x[2] + a2, x[3], x[4], x[5]
-    f0, f1, f2, t0, t1, t2 = plus(rigid_momentum(modes, 0, _START, y), own)
+    f0, f1, f2, t0, t1, t2 = plus(rigid_momentum(modes, 0, 0, y), own)
     a0, a1, a2 = cross(d[0], d[1], d[2], f0, f1, f2)
     return (f0, f1, f2, t0 + a0, t1 + a1, t2 + a2), y
 
@@ -177,14 +174,14 @@ def write_inertia(modes, n, d, law):
 @helper
 def _write_rigid(modes, d, law, size):
     mass, sx, sy, sz = modes[0, 0], modes[0, 1], modes[0, 2], modes[0, 3]
-    ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, _START + 4)
+    ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, 0 + 4)
     # added to J_P: m (|c + d|^2 - |c|^2) 1 - m ((c + d) (c + d)^T - c c^T)
     x, y, z = _first_moment(modes, d)
     xx, yy, zz = d[0] * (sx + x), d[1] * (sy + y), d[2] * (sz + z)
     ixy -= sx * d[1] + d[0] * y
     ixz -= sx * d[2] + d[0] * z
     iyz -= sy * d[2] + d[1] * z
-    put_six(law, 0, _START, (mass, 0.0, 0.0, 0.0, z, -y))
+    put_six(law, 0, 0, (mass, 0.0, 0.0, 0.0, z, -y))
     put_six(law, 0, size, (0.0, mass, 0.0, -z, 0.0, x))
     put_six(law, 0, 2 * size, (0.0, 0.0, mass, y, -x, 0.0))
     put_six(law, 0, 3 * size, (0.0, -z, y, ixx + yy + zz, ixy, ixz))

@@ -5,8 +5,6 @@ The numbers of a port stand from ``modes[0, o]``: rotation R0 (9) and position r
 
 from __future__ import annotations
 
-import numpy as np
-
 from titop.solvers.kernels.algebra import cross, matrix_of, minus, plus, twist_cross
 from titop.solvers.kernels.layout import PORT_P
 from titop.solvers.kernels.pack import times, transposed
@@ -14,7 +12,7 @@ from titop.solvers.kernels.rotation_series import coefficient_slopes, rotation_c
 from titop.solvers.native.kernel import helper
 
 #: Numbers of a port before its shape.
-SHAPE = np.int64(12)
+SHAPE = 12
 
 
 @helper

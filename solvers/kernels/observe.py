@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, rotate, six
 from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.layout import (
     ARMATURE,
     ELEMENTS,
     GRAVITY,
+    INT_COLUMNS,
     KIND,
     LAW,
+    LAW_SIZE,
     MASS,
     MOMENT,
+    OK,
     OWN,
     OWN_V,
     PARENT,
@@ -21,12 +26,28 @@ from titop.solvers.kernels.layout import (
     R,
     V,
 )
-from titop.solvers.native.kernel import helper
+from titop.solvers.kernels.stages import address_of, floats_at, given, ints_at, row_at
+from titop.solvers.native.kernel import feature, helper
 
 
 @helper
 def world_poses(ints, law, work, world):
     """Write rotation (9) and position (3) of every element in the inertial frame."""
+    if pose_chain((*given(ints, law, work), address_of(world, 0))) != OK:
+        world[:] = np.nan  # the reason waits for `callbacks.raise_pending`
+
+
+@feature(6)
+def pose_chain(ints, rows, law, work, columns, world):
+    """See `world_poses`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    count = table[0, ELEMENTS]
+    _write_poses(table, row_at(law, table[0, LAW_SIZE]), floats_at(work, count, columns), floats_at(world, count, 12))
+    return OK
+
+
+@helper
+def _write_poses(ints, law, work, world):
     for k in range(12):
         world[0, k] = 0.0
     world[0, 0] = world[0, 4] = world[0, 8] = 1.0
@@ -34,12 +55,11 @@ def world_poses(ints, law, work, world):
         p = ints[i, PARENT]
         base = matrix_of(world, p, 0)
         bx, by, bz = world[p, 9], world[p, 10], world[p, 11]
-        if law is not None:
-            if ints[i, PORT] >= 0:
-                o = ints[i, PORT]
-                sx, sy, sz = rotate(world, p, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
-                bx, by, bz = bx + sx, by + sy, bz + sz
-                base = product(base, matrix_of(law, 0, o))
+        if ints[i, PORT] >= 0:
+            o = ints[i, PORT]
+            sx, sy, sz = rotate(world, p, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
+            bx, by, bz = bx + sx, by + sy, bz + sz
+            base = product(base, matrix_of(law, 0, o))
         x, y, z = work[i, P], work[i, P + 1], work[i, P + 2]
         turned = product(base, matrix_of(work, i, R))
         for k in range(9):

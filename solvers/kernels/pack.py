@@ -74,6 +74,9 @@ CONSTANT_COLUMNS = 11
 @helper
 def pack_tables(ints, sources, constants, port_table, params, floats, frames, ports):
     """Fill `floats`, `frames` and `ports`; return 0, or 1 when a parameter is unusable."""
+    for k in range(params.shape[0]):
+        if not math.isfinite(params[k]):
+            return 1
     for k in range(3):
         floats[0, GRAVITY + k] = params[k]
     _identity(frames, 0)
@@ -99,9 +102,6 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
             floats[row, FORCE + k] = params[sources[row, LOAD_WRENCH] + k]
     for k in range(port_table.shape[0]):
         _pack_port(frames, port_table[k, 0], port_table[k, 1], params, ports, k, 0)
-    for k in range(params.shape[0]):
-        if not math.isfinite(params[k]):
-            bad += 1
     return 1 if bad else 0
 
 

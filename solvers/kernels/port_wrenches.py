@@ -1,6 +1,11 @@
-"""What acts on general blocks in inverse dynamics: loads and interactions join the wrenches at their ports."""
+"""What acts on general blocks in inverse dynamics: loads and interactions join the wrenches at their ports.
+
+A feature, as in `loads` and `interactions`.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from titop.solvers.kernels.algebra import carry_wrench, plus, put_six, rotate_back, scaled, six
 from titop.solvers.kernels.interactions import loads_of, next_interaction
@@ -8,20 +13,26 @@ from titop.solvers.kernels.layout import (
     ACT_PORTS,
     BIAS,
     ELEMENT,
+    ELEMENTS,
     FIRST_INTERACTION,
     FIRST_LOAD,
+    FLOAT_COLUMNS,
     FORCE,
     INERTIAL,
+    INT_COLUMNS,
     INTERACTIONS,
     LAW,
+    LAW_SIZE,
     LOADS,
+    OK,
     OWN,
     PORT,
     PORT_COUNT,
     PORT_WRENCH,
 )
 from titop.solvers.kernels.records import port_at
-from titop.solvers.native.kernel import helper
+from titop.solvers.kernels.stages import address_of, floats_at, given, ints_at, row_at
+from titop.solvers.native.kernel import feature, helper
 
 
 @helper
@@ -30,6 +41,24 @@ def apply_to_ports(ints, floats, law, work, world):
 
     `world` holds the poses of all elements if a load is given in the inertial frame.
     """
+    if ints[0, LOADS] > 0 or ints[0, INTERACTIONS] > 0:
+        if port_application((*given(ints, law, work), address_of(floats, 0), address_of(world, 0))) != OK:
+            law[:] = np.nan
+            work[:] = np.nan
+
+
+@feature(7)
+def port_application(ints, rows, law, work, columns, floats, world):
+    """See `apply_to_ports`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    count = table[0, ELEMENTS]
+    record, moving = row_at(law, table[0, LAW_SIZE]), floats_at(work, count, columns)
+    _subtract_all(table, floats_at(floats, rows, FLOAT_COLUMNS), record, moving, floats_at(world, count, 12))
+    return OK
+
+
+@helper
+def _subtract_all(ints, floats, law, work, world):
     for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
         i = ints[row, ELEMENT]
         if i > 0 and ints[i, LAW] >= 0:

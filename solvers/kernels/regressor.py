@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from titop.solvers.kernels.algebra import cross, dot, six, transport
 from titop.solvers.kernels.general import subspace_column
 from titop.solvers.kernels.joints import axis, coordinates_of
@@ -13,8 +11,6 @@ from titop.solvers.native.kernel import helper
 
 #: Numbers of a body.
 NUMBERS_OF_BODY = 10
-
-_START = np.int64(0)
 
 
 @helper
@@ -43,7 +39,7 @@ def write_body_regressor(ints, floats, law, work, i, frames, pose, wrenches, res
 def _project(x, wrenches, result, column):
     """Write the power of all wrenches at a twist into a column."""
     for k in range(NUMBERS_OF_BODY):
-        result[k, column] = dot(six(wrenches, k, _START), x)
+        result[k, column] = dot(six(wrenches, k, 0), x)
 
 
 @helper

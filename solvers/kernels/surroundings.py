@@ -16,32 +16,53 @@ from titop.solvers.kernels.layout import (
     BIAS,
     BLOCK,
     ELEMENTS,
+    FLOAT_COLUMNS,
     FULL_TURNED,
     GRAVITY,
+    INT_COLUMNS,
     LAW,
+    LAW_SIZE,
+    NQ,
     NUMBER_COUNT,
     NUMBERS,
+    NV,
     OK,
     OWN,
     OWN_Q,
     OWN_V,
     SLOPES,
+    STAGE_COLUMNS,
     TWIST,
 )
 from titop.solvers.kernels.records import bias_at
-from titop.solvers.kernels.stages import address_of, call_at
-from titop.solvers.native.kernel import helper
+from titop.solvers.kernels.stages import address_of, call_at, floats_at, given, ints_at, row_at, vector_at
+from titop.solvers.native.kernel import feature, helper
 
 
 @helper
 def write_surroundings(ints, floats, numbers, stages, law, q, v, work, world):
     """Let what acts on the general blocks write its efforts; return a status. `world` holds the poses of all elements."""
-    if ints[0, APPLYING] > 0:
-        for i in range(1, ints[0, ELEMENTS]):
-            if ints[i, APPLIED] >= 0:
-                status = _call(ints, floats, numbers, stages, i, q, v, work, world, APPLY, address_of(law, ints[i, APPLIED]))
-                if status != OK:
-                    return status
+    if ints[0, APPLYING] == 0:
+        return OK
+    laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
+    state = address_of(q, 0), address_of(v, 0), address_of(world, 0)
+    return surroundings_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state))
+
+
+@feature(13)
+def surroundings_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world):
+    """See `write_surroundings`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    count, record, of_laws = table[0, ELEMENTS], row_at(law, table[0, LAW_SIZE]), row_at(numbers, number_count)
+    state, rates = vector_at(q, table[0, NQ]), vector_at(v, table[0, NV])
+    bodies, moving, poses = floats_at(floats, rows, FLOAT_COLUMNS), floats_at(work, count, columns), floats_at(world, count, 12)
+    addresses = ints_at(stages, kinds, STAGE_COLUMNS)
+    for i in range(1, count):
+        if table[i, APPLIED] >= 0:
+            answer = address_of(record, table[i, APPLIED])
+            status = _call(table, bodies, of_laws, addresses, i, state, rates, moving, poses, APPLY, answer)
+            if status != OK:
+                return status
     return OK
 
 

@@ -6,16 +6,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from titop.solvers.kernels.algebra import add_six, carry_wrench, dot, entry_of, six
 from titop.solvers.kernels.general import write_port_accelerations, write_port_twists
 from titop.solvers.kernels.layout import OK, PORT_S, PORT_WRENCH, UNKNOWN
 from titop.solvers.kernels.records import bias_at, law_size, port_at, result_at
 from titop.solvers.kernels.stages import Call, call_at, row_at, vector_at
 from titop.solvers.native.kernel import Stage, helper
-
-_START = np.int64(0)
 
 
 @helper
@@ -44,13 +40,13 @@ def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, tw
         if status != OK:
             return status
     record = row_at(law, law_size(n, ports))
-    write_port_twists(n, ports, record, _START, six(row_at(twist, 6), 0, _START), vector_at(v, n), _START)
-    write_port_accelerations(n, ports, record, _START, six(row_at(acceleration, 6), 0, _START), vector_at(a, n), _START)
+    write_port_twists(n, ports, record, 0, six(row_at(twist, 6), 0, 0), vector_at(v, n), 0)
+    write_port_accelerations(n, ports, record, 0, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), 0)
     return OK
 
 
 def _inward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, _START)
+    record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
     write_result(n, ports, record, x, vector_at(a, n), record, record, result_at(n))
     return OK
 

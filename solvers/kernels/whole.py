@@ -14,15 +14,15 @@ from titop.solvers.kernels.layout import (
     ELEMENTS,
     INERTIAL_LOADS,
     INTERACTIONS,
-    LOADS,
     NOT_FINITE,
     NQ,
     NV,
     OK,
     UNKNOWN,
 )
+from titop.solvers.kernels.loads import apply_loads
 from titop.solvers.kernels.observe import world_poses
-from titop.solvers.kernels.passive import add_passive_efforts, apply_loads
+from titop.solvers.kernels.passive import add_passive_efforts
 from titop.solvers.kernels.port_wrenches import apply_to_ports
 from titop.solvers.kernels.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
 from titop.solvers.native.kernel import helper
@@ -43,8 +43,7 @@ def world_rows(ints):
 @helper
 def apply_wrenches(ints, floats, law, work, world, general):
     """Subtract loads and interactions from the laws of general blocks, or else from the biases of rigid bodies."""
-    if ints[0, LOADS] > 0:
-        apply_loads(ints, floats, law, work, world, general)
+    apply_loads(ints, floats, law, work, world, general)
     if law is not None:
         apply_interactions(ints, floats, law, work, general)
 

@@ -8,7 +8,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba import njit
+from numba import njit, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
@@ -41,8 +41,14 @@ _C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Return numba's form of a function that becomes part of the kernels that call it."""
-    return njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function)
+    """Return numba's form of a function that becomes part of the kernels that call it.
+
+    By itself numba compiles it anew for each plain number that it is called with.
+    """
+    dispatcher = njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function)
+    find = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda arguments, named: find(tuple(map(types.unliteral, arguments)), named)
+    return dispatcher
 
 
 def allocating(function: Callable[..., Any]) -> Any:

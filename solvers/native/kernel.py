@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from titop.blocks.garbage import collection_paused
 from titop.solvers.native import cache, calling
 from titop.solvers.native.callbacks import Callback
@@ -83,14 +85,24 @@ class Unit:
 
 
 class Kernel(Unit):
-    """An entry point into compiled code, for one signature: arguments of other types give a `TypeError`."""
+    """An entry point into compiled code, for one signature: arguments of other types give a `TypeError`.
+
+    Parameters
+    ----------
+    function : callable
+        Written for numba.
+    signature : Signature
+    patience : float
+        For how long (s) in a process the function runs as it is written, uncompiled, if no machine code of it is kept: for one
+        whose first calls take less than its compilation.
+    """
 
     _loaded: Callable[..., Any] | None = None
 
-    def __init__(self, function: Callable[..., Any], signature: Signature) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Signature, patience: float = 0.0) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
         super().__init__(function, signature, python_function, name, kept=function.__module__.startswith(_PACKAGE))
-        self.title = function.__name__
+        self.title, self.patience = function.__name__, patience
 
     @property
     def compiled(self) -> Callable[..., Any]:
@@ -107,7 +119,22 @@ class Kernel(Unit):
             return dispatched(self.function, self.signature)
 
     def __call__(self, *arguments: Any) -> Any:
+        if self._loaded is None and self._is_waiting():
+            return self._interpreted(*arguments)
         return (self._loaded or self.compiled)(*arguments)
+
+    def _is_waiting(self) -> bool:
+        """Tell whether the function is to run uncompiled."""
+        if self.patience > 0.0 and cache.read(self.name) is not None:
+            self.patience = 0.0
+        return self.patience > 0.0
+
+    def _interpreted(self, *arguments: Any) -> Any:
+        begin = time.perf_counter()
+        with np.errstate(all="ignore"):
+            result = self.function(*arguments)
+        self.patience -= time.perf_counter() - begin
+        return result
 
 
 class Stage(Unit):
@@ -172,9 +199,9 @@ def feature(count: int) -> Callable[[Callable[..., int]], Any]:
     return lambda function: Feature(function, count)
 
 
-def entry(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Kernel]:
+def entry(*arguments: Type, result: Type = INTEGER, patience: float = 0.0) -> Callable[[Callable[..., Any]], Kernel]:
     """Return a decorator that makes a function of such arguments a `Kernel`."""
-    return lambda function: Kernel(function, Signature(arguments, result))
+    return lambda function: Kernel(function, Signature(arguments, result), patience)
 
 
 class Helper:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import pickle
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -16,10 +18,13 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.kernels import layout, springs
+from tests.flexible import random_system
+from tests.solvers.test_surroundings import Wet
+from titop.solvers import kernels
+from titop.solvers.kernels import entries, layout
 from titop.solvers.native import cache, calling, kernel, loading
 from titop.solvers.native.compilation import machine_code
-from titop.solvers.native.kernel import entry
+from titop.solvers.native.kernel import Feature, entry
 from titop.solvers.native.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature
 
 ROOT = Path(__file__).parent.parent.parent
@@ -503,21 +508,109 @@ def test_code_without_the_function_is_refused():
         loading.load("titop_missing", code)
 
 
-def test_a_feature_that_cannot_be_compiled_is_said(monkeypatch):
-    """The kernel that calls a feature for the first time gives up, and the reason reaches Python: no result without springs."""
+def _all_features():
+    modules = [importlib.import_module(f"{kernels.__name__}.{info.name}") for info in pkgutil.iter_modules(kernels.__path__)]
+    found = {thing.name: thing for module in modules for thing in vars(module).values() if isinstance(thing, Feature)}
+    return sorted(found.items())
+
+
+@pytest.fixture(scope="module")
+def system_of_features():
+    """A system that has everything which only some systems have, and its functions at a state."""
+    s = random_system(np.random.default_rng(3))
+    wet = Wet("wet", 0.5, [0, 0.1, 0], [0.02, 0.03, 0.04])
+    s.connect(s["hub"], wet, tt.Spherical("socket", stiffness=2.0, armature=[0.1, 0.2, 0.3]))
+    s.add_load(tt.Load("shove", s["tip"], force=[1.0, 2.0, 3.0], frame="world"))
+    s.close_loop(s["near"].port("C0"), s["tip"], tt.SpringDamper("strut", stiffness=3.0, damping=0.1, length=0.2))
+    m, rng = s.resolve(), np.random.default_rng(1)
+    q, (v, a, tau) = m.random_configuration(rng), rng.normal(size=(3, m.nv))
+    return {
+        "forward": lambda: m.forward_dynamics(q, v, tau),
+        "inverse": lambda: m.inverse_dynamics(q, v, a),
+        "energy": lambda: m.energy(q, v),
+        "by forward": lambda: m.forward_dynamics_derivatives(q, v, tau),
+        "by inverse": lambda: m.inverse_dynamics_derivatives(q, v, a),
+        "hybrid": lambda: m.hybrid_dynamics(q, v, a, tau, ["socket"]),
+    }
+
+
+@pytest.mark.parametrize(("name", "feature"), _all_features())
+def test_a_feature_that_cannot_be_compiled_is_said(name, feature, system_of_features, monkeypatch):
+    """What calls a feature gives up, and the reason reaches Python: no result that lacks what the feature does."""
 
     def broken(_):
         raise RuntimeError("no compiler")
 
-    s = tt.System("oscillator")
-    s.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=4.0))
-    model, feature = s.resolve(), springs.spring_efforts
-    assert model.forward_dynamics([0.5], [0.0]) == pytest.approx(-2.0)
+    right = {function: np.concatenate([np.ravel(x) for x in call()]) for function, call in system_of_features.items()}
+    known, reasons = feature._called.value, []
     with monkeypatch.context() as patched:
-        known = feature._called.value
         feature._called.value = feature._first.address
         patched.setattr(type(feature), "address", property(broken))
-        with pytest.raises(RuntimeError, match="no compiler"):
-            model.forward_dynamics([0.5], [0.0])
+        for function, call in system_of_features.items():
+            try:
+                found = np.concatenate([np.ravel(x) for x in call()])
+            except RuntimeError as error:
+                reasons.append(str(error))
+            else:
+                assert np.array_equal(found, right[function]), function
         feature._called.value = known
-    assert model.forward_dynamics([0.5], [0.0]) == pytest.approx(-2.0)
+    assert set(reasons) == {"no compiler"}
+    for function, call in system_of_features.items():
+        assert np.array_equal(np.concatenate([np.ravel(x) for x in call()]), right[function])
+
+
+def _counted(calls):
+    def longer(numbers):
+        calls.append(None)
+        numbers[0] = 1.5 * numbers[0]
+        return 0
+
+    return longer
+
+
+def test_a_patient_kernel_runs_as_it_is_written_until_that_takes_too_long(monkeypatch):
+    calls, numbers = [], np.ones(1)
+    longer = entry(VECTOR, patience=60.0)(_counted(calls))
+    compiled = []
+    monkeypatch.setattr(type(longer), "compiled", property(lambda self: compiled.append))
+    assert longer(numbers) == 0
+    assert numbers[0] == 1.5
+    assert len(calls) == 1
+    longer.patience = 1e-9
+    longer(numbers)
+    longer(numbers)
+    assert len(calls) == 2
+    assert len(compiled) == 1
+
+
+def test_a_patient_kernel_of_which_machine_code_is_kept_uses_that(monkeypatch):
+    calls = []
+    longer = entry(VECTOR, patience=60.0)(_counted(calls))
+    monkeypatch.setattr(cache, "read", lambda name: b"code")
+    monkeypatch.setattr(type(longer), "compiled", property(lambda self: lambda numbers: 7))
+    assert longer(np.ones(1)) == 7
+    assert not calls
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_packing_gives_the_same_bits_uncompiled(seed):
+    model = random_system(np.random.default_rng(seed)).resolve()
+    tables, params = model._tables, model._params
+    filled = []
+    for pack in (entries.pack.compiled, entries.pack.function):
+        tables_of_floats = [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
+        assert pack(model._ints, tables.sources, tables.constants, tables.port_table, params, *tables_of_floats) == layout.OK
+        filled.append(tables_of_floats)
+    for ours, theirs in zip(*filled, strict=True):
+        assert np.array_equal(ours, theirs)
+        assert ours.any()
+
+
+def test_packing_refuses_what_is_not_finite_uncompiled_too():
+    model = random_system(np.random.default_rng(0)).resolve()
+    tables, filled = model._tables, [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
+    for wrong in (np.nan, np.inf):
+        for k in range(0, len(model._params), 7):
+            params = model._params.copy()
+            params[k] = wrong
+            assert entries.pack.function(model._ints, tables.sources, tables.constants, tables.port_table, params, *filled) == 1

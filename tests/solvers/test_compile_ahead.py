@@ -13,13 +13,13 @@ from titop.solvers.cli import main
 from titop.solvers.compile_ahead import compile_ahead, units
 from titop.solvers.kernels.pair import Pair
 from titop.solvers.native import cache
-from titop.solvers.native.kernel import Kernel
+from titop.solvers.native.kernel import Feature, Kernel
 
 
-def test_every_kernel_is_among_the_units() -> None:
+def test_every_kernel_and_feature_is_among_the_units() -> None:
     modules = [importlib.import_module(f"{kernels.__name__}.{info.name}") for info in pkgutil.iter_modules(kernels.__path__)]
     things = [thing for module in modules for thing in vars(module).values()]
-    found = [thing for thing in things if isinstance(thing, Kernel)]
+    found = [thing for thing in things if isinstance(thing, Kernel | Feature)]
     found += [kernel for thing in things if isinstance(thing, Pair) for kernel in (thing.rigid, thing.mixed)]
     assert len(found) > 20
     assert {kernel.name for kernel in found} < units().keys()  # and the stages of kinds
