@@ -30,7 +30,8 @@ class PortFunctions:
 
     def __init__(self, model: PackedModel, port: str) -> None:
         element, place, frame = model._port_place(port)
-        self._bind = lambda pair: partial(model._bound(pair), element, place, frame)
+        shown = model._with_all_ports if place >= 0 else model
+        self._bind = lambda pair: partial(shown._bound(pair), element, place, frame)
 
     @cached_property
     def pose(self) -> Any:

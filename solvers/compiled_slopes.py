@@ -98,7 +98,8 @@ class CompiledSlopes(CompiledClosedSlopes):
         rows = elements + int(self._ints[0, layout.ALL_PORTS])
         work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.FULL_COLUMNS))
         columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-        self.raise_for(derivative_entries.motion_columns(*self._bare._all_tables, paths, q, v, a, work, sums, columns))
+        tables = self._bare._with_all_ports._all_tables
+        self.raise_for(derivative_entries.motion_columns(*tables, paths, q, v, a, work, sums, columns))
         results = []
         for port in ports:
             result = np.zeros((4, 6, self.nv))

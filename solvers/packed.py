@@ -67,7 +67,7 @@ BOUND = (
 #: ... and what else is found from tables and parameters.
 _DERIVED = (
     *BOUND,
-    *("_bare", "_loaded_variants", "_acting", "_at_ports"),
+    *("_bare", "_with_all_ports", "_loaded_variants", "_acting", "_at_ports"),
     *("_group_springs", "_all_compiled_slopes", "_current_assembly", "_inertial_slopes", "interactions"),
 )
 
@@ -213,6 +213,7 @@ class PackedModel(Model):
     def _with_loads(self, places: tuple[Place, ...]) -> Self:
         model = self._variant()
         rows = np.full((len(places), layout.INT_COLUMNS), -1, dtype=np.int64)
+        used = self._ints[:, layout.USED].copy()
         floats = np.zeros((len(places), layout.FLOAT_COLUMNS))
         for k, (port, inertial) in enumerate(places):
             block, name = self.ports[port]
@@ -224,8 +225,11 @@ class PackedModel(Model):
                 ports = self._general_block(block).ports
                 if name in ports:
                     first = self._ints[self._tables.elements[block], layout.PORTS]
-                    rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + list(ports).index(name)
+                    index = list(ports).index(name)
+                    rows[k, layout.PORT], rows[k, layout.ROW] = ports[name], first + index
+                    used[self._tables.elements[block]] |= 1 << min(index, records.SPARED_PORTS)
         model._ints, model._floats = np.vstack([self._ints, rows]), np.vstack([self._floats, floats])
+        model._ints[: len(used), layout.USED] = used
         model._ints[0, layout.LOADS] += len(places)
         model._ints[0, layout.INERTIAL_LOADS] |= any(place.inertial for place in places)
         return model
@@ -241,6 +245,14 @@ class PackedModel(Model):
             attributes.pop(derived, None)
         model = object.__new__(type(self))
         model.__dict__ = attributes
+        return model
+
+    @cached_property
+    def _with_all_ports(self) -> Self:
+        """The model with all ports of its general blocks in use, for functions that read any of them."""
+        model = self._variant()
+        model._ints = self._ints.copy()
+        model._ints[: len(self._tables.constants), layout.USED] = -1
         return model
 
     @cached_property

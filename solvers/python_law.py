@@ -56,6 +56,9 @@ class PythonLaw:
             by_v[6:] += step(lambda y: self.block.passive_efforts(q, y), v)
         columns = []
         for p, name in enumerate(self.block.ports):
+            if not records.is_used(call.used, p):
+                columns.append(np.zeros((18, call.n)))
+                continue
             port = _Port(record[records.port_at(call.n, p) :], call.n)
             bends, rate_by_q, rate_by_v = self.block.subspace_slopes(name, q, v)
             by_q = by_q + port.pulled(bends)

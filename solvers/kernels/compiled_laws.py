@@ -15,7 +15,7 @@ from titop.solvers.kernels import term_stages
 from titop.solvers.kernels.algebra import minus, plus, six, twist_cross
 from titop.solvers.kernels.general import at_port
 from titop.solvers.kernels.layout import OK, PORT_GAMMA, PORT_S
-from titop.solvers.kernels.records import by_rate_at, by_twist_at, columns_at, law_size, port_at, slopes_size
+from titop.solvers.kernels.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.stages import Call, row_at, vector_at
 from titop.solvers.kernels.term_stages import write_result
 from titop.solvers.native.kernel import Stage, helper
@@ -32,7 +32,7 @@ class CompiledLaw:
     name : str
         Of the kind.
     write : helper
-        ``write(n, ports, numbers, q, v, twist, passive, law)`` with arrays `numbers` (1, count), `q` and `v` (n), `twist`
+        ``write(n, ports, used, numbers, q, v, twist, passive, law)`` with arrays `numbers` (1, count), `q` and `v` (n), `twist`
         (1, 6) and `law` (1, as many as the block's law); writes what ``terms`` does. The states and `law` may be complex,
         unless the kind has `slopes` of its own.
     outward, inward, slopes : callable, optional
@@ -75,16 +75,16 @@ class CompiledLaw:
 
 
 def _terms_of(write: Any) -> Any:
-    def terms(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    def terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
         rows = row_at(numbers, number_count), row_at(twist, 6), row_at(law, law_size(n, ports))
-        write(n, ports, rows[0], vector_at(q, n), vector_at(v, n), rows[1], passive, rows[2])
+        write(n, ports, used, rows[0], vector_at(q, n), vector_at(v, n), rows[1], passive, rows[2])
         return OK
 
     return terms
 
 
 def _energy_of(function: Any) -> Any:
-    def energy(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    def energy(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
         vector_at(law, 1)[0] = function(n, row_at(numbers, number_count), vector_at(q, n))
         return OK
 
@@ -92,7 +92,7 @@ def _energy_of(function: Any) -> Any:
 
 
 def _slopes_of(write: Any) -> Any:
-    def slopes(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    def slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
         moved, rates = np.empty(n, np.complex128), np.empty(n, np.complex128)
         carried, stepped = np.empty((1, 6), np.complex128), np.empty((1, law_size(n, ports)), np.complex128)
         column = np.empty((1, 6 + n), np.complex128)
@@ -106,24 +106,26 @@ def _slopes_of(write: Any) -> Any:
         for j in range(2 * n + 6):
             where, k = (moved, j) if j < n else ((rates, j - n) if j < 2 * n else (carried[0], j - 2 * n))
             where[k] += 1j * STEP
-            write(n, ports, row_at(numbers, number_count), moved, rates, carried, passive, stepped)
+            write(n, ports, used, row_at(numbers, number_count), moved, rates, carried, passive, stepped)
             where[k] -= 1j * STEP
-            write_result(n, ports, stepped, x, own_a, record, column, 0)
+            write_result(n, ports, used, stepped, x, own_a, record, column, 0)
             begin, columns = (0, n) if j < n else ((by_rate_at(n), n) if j < 2 * n else (by_twist_at(n), 6))
             for r in range(6 + n):
                 result[0, begin + r * columns + k] = column[0, r].imag / STEP
             if j < 2 * n:
-                write_port_columns(n, ports, j, x, rates, own_a, carried, stepped, result)
+                write_port_columns(n, ports, used, j, x, rates, own_a, carried, stepped, result)
         return OK
 
     return slopes
 
 
 @helper
-def write_port_columns(n, ports, j, acceleration, v, a, twist, law, slopes):
+def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes):
     """Write X and Y, or Z, of what step j, of q or v, which `law` has taken, changes of all ports."""
     column, own, first = j % n, six(twist, 0, 0), 0
     for p in range(ports):
+        if not is_used(used, p):
+            continue
         target, at = port_at(n, p), columns_at(n, p)
         speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)
         rate = plus(rate, six(law, 0, target + PORT_GAMMA))

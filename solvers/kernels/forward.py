@@ -70,6 +70,7 @@ from titop.solvers.kernels.layout import (
     SPHERICAL,
     TURNING,
     TWIST,
+    USED,
     R,
     U,
     V,
@@ -234,7 +235,8 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
         if law is not None:
             if ints[i, LAW] >= 0:
                 restore_own(ints, law, i, x, a, effort, imposed)
-                write_port_accelerations(ints[i, OWN], ints[i, PORT_COUNT], law, ints[i, LAW], x, a, ints[i, OWN_V])
+                ports = ints[i, PORT_COUNT], ints[i, USED]
+                write_port_accelerations(ints[i, OWN], *ports, law, ints[i, LAW], x, a, ints[i, OWN_V])
 
 
 @helper

@@ -20,7 +20,7 @@ from titop.solvers.kernels.layout import (
     PORT_TWIST,
     P,
 )
-from titop.solvers.kernels.records import bias_at, carried_at, port_at
+from titop.solvers.kernels.records import bias_at, carried_at, is_used, port_at
 from titop.solvers.native.kernel import helper
 
 
@@ -54,19 +54,21 @@ def at_port(n, law, o, x, rates, first):
 
 
 @helper
-def write_port_twists(n, ports, law, o, x, rates, first):
+def write_port_twists(n, ports, used, law, o, x, rates, first):
     """Write the twists of the ports of a block whose law begins at ``law[0, o]``, and whose own twist is x."""
     for p in range(ports):
-        at = o + port_at(n, p)
-        put_six(law, 0, at + PORT_TWIST, at_port(n, law, at, x, rates, first))
+        if is_used(used, p):
+            at = o + port_at(n, p)
+            put_six(law, 0, at + PORT_TWIST, at_port(n, law, at, x, rates, first))
 
 
 @helper
-def write_port_accelerations(n, ports, law, o, x, a, first):
+def write_port_accelerations(n, ports, used, law, o, x, a, first):
     """Write the accelerations of the ports of a block whose own acceleration is x."""
     for p in range(ports):
-        at = o + port_at(n, p)
-        put_six(law, 0, at + PORT_ACC, plus(at_port(n, law, at, x, a, first), six(law, 0, at + PORT_GAMMA)))
+        if is_used(used, p):
+            at = o + port_at(n, p)
+            put_six(law, 0, at + PORT_ACC, plus(at_port(n, law, at, x, a, first), six(law, 0, at + PORT_GAMMA)))
 
 
 @helper

@@ -34,9 +34,10 @@ from titop.solvers.kernels.layout import (
     PORT_S,
     PORTS,
     SLOPES,
+    USED,
     WRENCH,
 )
-from titop.solvers.kernels.records import by_rate_at, by_twist_at, columns_at, port_at
+from titop.solvers.kernels.records import by_rate_at, by_twist_at, columns_at, is_used, port_at
 from titop.solvers.kernels.sums import (
     add_sums,
     all_held,
@@ -71,6 +72,8 @@ def write_general(ints, law, slopes, i, twist, sums, columns):
         for r in range(6):
             sums[i, FULL_D + 6 * r + c], sums[i, FULL_B + 6 * r + c] = entry_of(d, r), entry_of(b, r)
     for p in range(ints[i, PORT_COUNT]):
+        if not is_used(ints[i, USED], p):
+            continue
         row, port = ints[i, PORTS] + p, o + port_at(n, p)
         compose(sums, i, law, 0, port, sums, row)
         clear(sums, row, WRENCH, full_end(ints))
@@ -109,6 +112,8 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
             dq[own + m, k] += slopes[0, by_q_at + (6 + m) * n + j]
             dv[own + m, k] += slopes[0, by_v_at + (6 + m) * n + j]
         for p in range(ints[i, PORT_COUNT]):
+            if not is_used(ints[i, USED], p):
+                continue
             port, first = ints[i, PORTS] + p, ints[i, COLUMN] + p * n
             c = first + j
             s, x, y, z = (
@@ -133,7 +138,8 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
             by_v = plus(by_v, v_wrench)
         pairs_before(paths, columns, ints[i, LAST], k, by_q, by_v, moved, stirring, turned, dq, dv, da)
     for p in range(ints[i, PORT_COUNT]):
-        add_sums(ints, law, ints[i, PORTS] + p, i, sums)
+        if is_used(ints[i, USED], p):
+            add_sums(ints, law, ints[i, PORTS] + p, i, sums)
 
 
 @helper

@@ -27,6 +27,7 @@ from titop.solvers.kernels.layout import (
     TERMS,
     TWIST,
     UNKNOWN,
+    USED,
     Q,
     R,
     V,
@@ -77,7 +78,8 @@ def outward_twists(ints, floats, numbers, stages, law, q, v, work):
                 status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
                 if status != OK:
                     return status
-                write_port_twists(ints[i, OWN], ints[i, PORT_COUNT], law, ints[i, LAW], six(work, i, TWIST), v, ints[i, OWN_V])
+                ports = ints[i, PORT_COUNT], ints[i, USED]
+                write_port_twists(ints[i, OWN], *ports, law, ints[i, LAW], six(work, i, TWIST), v, ints[i, OWN_V])
     return OK
 
 

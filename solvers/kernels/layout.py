@@ -54,7 +54,8 @@ BLOCK = 18  # its row of `stages`
 ROOM = 19  # offset of the room of its kind in `law`
 APPLIED = 20  # offset in `law` of what surrounds it, -1 for one on which nothing acts
 APPLIED_SLOPES = 21  # offset in `slopes` of its derivatives
-INT_COLUMNS = 22
+USED = 22  # a bit for each of a general block's ports that is in use (see `records.is_used`)
+INT_COLUMNS = 23
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows

@@ -14,7 +14,7 @@ from __future__ import annotations
 from titop.solvers.kernels.algebra import cross, plus, put_six, rigid_momentum, six
 from titop.solvers.kernels.layout import PORT_GAMMA, PORT_S
 from titop.solvers.kernels.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
-from titop.solvers.kernels.records import bias_at, port_at
+from titop.solvers.kernels.records import bias_at, is_used, port_at
 from titop.solvers.native.kernel import helper
 
 #: Where the participation begins, behind the rigid inertia: mass, first moment (3), inertia about P (6).
@@ -73,7 +73,7 @@ def add_times(modes, at, n, x, t, o):
 
 
 @helper
-def write_law(n, ports, modes, q, v, twist, passive, law):
+def write_law(n, ports, used, modes, q, v, twist, passive, law):
     """Write the law of a body with n modes; see `stages`."""
     x, h = six(twist, 0, 0), bias_at(n)
     shift = shift_of(modes, moved(modes, PARTICIPATION, n, q))
@@ -87,6 +87,8 @@ def write_law(n, ports, modes, q, v, twist, passive, law):
         add_times(modes, mass_at(n) + n * n, n, q, law, h + 6)
         add_times(modes, mass_at(n) + 2 * n * n, n, v, law, h + 6)
     for p in range(ports):
+        if not is_used(used, p):
+            continue
         o, target = numbers_at(n, p), port_at(n, p)
         at = pose_of(modes, o, moved(modes, o + SHAPE, n, q))
         _, _, gamma = motion_of(modes, o, at, moved(modes, o + SHAPE, n, v), x)

@@ -39,6 +39,7 @@ from titop.solvers.kernels.records import (
     by_rate_at,
     by_twist_at,
     columns_at,
+    is_used,
     law_size,
     port_at,
     result_at,
@@ -57,7 +58,7 @@ def _room(n, ports):
     return 6 + n + 5 * ports
 
 
-def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
@@ -79,6 +80,8 @@ def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, tw
         add_times(modes, mass_at(n) + n * n, n, own_q, alone, first)
         add_times(modes, mass_at(n) + 2 * n * n, n, own_v, alone, first)
     for p in range(ports):
+        if not is_used(used, p):
+            continue
         o, target = numbers_at(n, p), port_at(n, p)
         at = pose_of(modes, o, moved(modes, o + SHAPE, n, own_q))
         rate, second = moved(modes, o + SHAPE, n, own_v), moved(modes, o + SHAPE, n, own_a)
@@ -93,12 +96,14 @@ def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, tw
     return OK
 
 
-def _inward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
     result = result_at(n)
     for k in range(6 + n):
         record[0, result + k] = alone[0, k]
     for p in range(ports):
+        if not is_used(used, p):
+            continue
         o, target, k = numbers_at(n, p), port_at(n, p), 6 + n + 5 * p
         wrench = six(record, 0, target + PORT_WRENCH)
         add_six(record, 0, result, carry_wrench(record, 0, target, wrench))
@@ -115,7 +120,7 @@ def _port_motion(modes, o, at, rate, second, twist, acceleration):
     return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
 
 
-def _slopes(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
@@ -130,7 +135,8 @@ def _slopes(n, ports, number_count, passive, known, terms, numbers, q, v, a, twi
             result[0, by_rate_at(n) + 6 * n + k] += modes[0, mass_at(n) + 2 * n * n + k]
     write_inertia(modes, n, shift_of(modes, moved(modes, PARTICIPATION, n, own_q)), record)
     for p in range(ports):
-        _add_port(modes, n, p, own_q, own_v, own_a, x, y, record, small, result)
+        if is_used(used, p):
+            _add_port(modes, n, p, own_q, own_v, own_a, x, y, record, small, result)
     return OK
 
 

@@ -29,8 +29,9 @@ from titop.solvers.kernels.layout import (
     PORT,
     PORT_COUNT,
     PORT_WRENCH,
+    USED,
 )
-from titop.solvers.kernels.records import port_at
+from titop.solvers.kernels.records import is_used, port_at
 from titop.solvers.kernels.stages import address_of, floats_at, given, ints_at, row_at
 from titop.solvers.native.kernel import feature, helper
 
@@ -100,6 +101,7 @@ def at_parent_port(ints, law, i):
     """Return the sum of the wrenches at general block i's ports, at its parent port."""
     total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for p in range(ints[i, PORT_COUNT]):
-        port = ints[i, LAW] + port_at(ints[i, OWN], p)
-        total = plus(total, carry_wrench(law, 0, port, six(law, 0, port + PORT_WRENCH)))
+        if is_used(ints[i, USED], p):
+            port = ints[i, LAW] + port_at(ints[i, OWN], p)
+            total = plus(total, carry_wrench(law, 0, port, six(law, 0, port + PORT_WRENCH)))
     return total

@@ -8,6 +8,16 @@ from __future__ import annotations
 from titop.solvers.kernels.layout import PORT_S
 from titop.solvers.native.kernel import helper
 
+#: How many ports of a block can be out of use: one has a bit in an integer.
+SPARED_PORTS = 62
+
+
+@helper
+def is_used(used, p):
+    """Tell from their bits whether the p-th port is in use: nothing of the others is written or read."""
+    return p >= SPARED_PORTS or (used >> p) & 1 == 1
+
+
 # -- law
 
 

@@ -5,7 +5,7 @@ new kind, and kinds mix in one system. What they write and read stands in the re
 
 ``terms``
     writes M, h (less the efforts of elasticity and damping, if `passive`) and every port's pose, gamma and S, at the twist of
-    the parent port.
+    the parent port. Here and below, every port is every one in use.
 ``outward``
     writes every port's pose, twist and acceleration, and into the block's room what ``inward`` needs. If `known`, what
     ``terms`` writes at this state stands in `law` already.
@@ -66,6 +66,7 @@ from titop.solvers.kernels.layout import (
     TERMS,
     TWIST,
     UNKNOWN,
+    USED,
 )
 from titop.solvers.native.kernel import helper
 
@@ -89,8 +90,9 @@ class Call(NamedTuple):
 
     Attributes
     ----------
-    n, ports, number_count : int
-        How many own coordinates, child ports and `numbers` the block has.
+    n, ports, used, number_count : int
+        How many own coordinates and child ports the block has, bits for the ports in use (`records.is_used`), and how many
+        `numbers`.
     passive : int
         Whether elasticity and damping act.
     known : int
@@ -109,6 +111,7 @@ class Call(NamedTuple):
 
     n: int
     ports: int
+    used: int
     number_count: int
     passive: int
     known: int
@@ -159,6 +162,7 @@ def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stag
     arguments = (
         ints[i, OWN],
         ints[i, PORT_COUNT],
+        ints[i, USED],
         ints[i, NUMBER_COUNT],
         ints[0, PASSIVE],
         known,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from titop.solvers.kernels.algebra import add_six, carry_wrench, dot, entry_of, six
 from titop.solvers.kernels.general import write_port_accelerations, write_port_twists
 from titop.solvers.kernels.layout import OK, PORT_S, PORT_WRENCH, UNKNOWN
-from titop.solvers.kernels.records import bias_at, law_size, port_at, result_at
+from titop.solvers.kernels.records import bias_at, is_used, law_size, port_at, result_at
 from titop.solvers.kernels.stages import Call, call_at, row_at, vector_at
 from titop.solvers.native.kernel import Stage, helper
 
 
 @helper
-def write_result(n, ports, law, x, a, wrenches, result, o):
+def write_result(n, ports, used, law, x, a, wrenches, result, o):
     """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law` and the ports' wrenches in `wrenches`."""
     size = 6 + n
     for r in range(size):
@@ -24,6 +24,8 @@ def write_result(n, ports, law, x, a, wrenches, result, o):
             total += law[0, r * size + 6 + j] * a[j]
         result[0, o + r] = total
     for p in range(ports):
+        if not is_used(used, p):
+            continue
         at = port_at(n, p)
         wrench = six(wrenches, 0, at + PORT_WRENCH)
         add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
@@ -33,21 +35,21 @@ def write_result(n, ports, law, x, a, wrenches, result, o):
                 result[0, o + 6 + j] += law[0, s + j] * w
 
 
-def _outward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     if known == UNKNOWN:
-        arguments = n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes
-        status = call_at(terms, arguments)
+        sizes = n, ports, used, number_count, passive, known
+        status = call_at(terms, (*sizes, terms, numbers, q, v, a, twist, acceleration, law, room, slopes))
         if status != OK:
             return status
     record = row_at(law, law_size(n, ports))
-    write_port_twists(n, ports, record, 0, six(row_at(twist, 6), 0, 0), vector_at(v, n), 0)
-    write_port_accelerations(n, ports, record, 0, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), 0)
+    write_port_twists(n, ports, used, record, 0, six(row_at(twist, 6), 0, 0), vector_at(v, n), 0)
+    write_port_accelerations(n, ports, used, record, 0, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), 0)
     return OK
 
 
-def _inward(n, ports, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
-    write_result(n, ports, record, x, vector_at(a, n), record, record, result_at(n))
+    write_result(n, ports, used, record, x, vector_at(a, n), record, record, result_at(n))
     return OK
 
 

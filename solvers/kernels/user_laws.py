@@ -15,7 +15,7 @@ from titop.solvers.kernels.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.compiled_laws import CompiledLaw
 from titop.solvers.kernels.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
-from titop.solvers.kernels.records import bias_at, port_at
+from titop.solvers.kernels.records import bias_at, is_used, port_at
 from titop.solvers.kernels.stages import part_of
 from titop.solvers.native.kernel import AllocatingHelper
 
@@ -91,7 +91,7 @@ def _names(code: CodeType) -> set[str]:
 def _writing(function: Any) -> Any:
     """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
 
-    def write(n, ports, numbers, q, v, twist, passive, law):
+    def write(n, ports, used, numbers, q, v, twist, passive, law):
         size, h = 6 + n, bias_at(n)
         law[0, : h + size] = 0.0
         rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)
@@ -111,6 +111,8 @@ def _writing(function: Any) -> Any:
             for r in range(n):
                 law[0, h + 6 + r] -= terms.passive[r]
         for p in range(ports):
+            if not is_used(used, p):
+                continue
             o = port_at(n, p)
             for r in range(3):
                 for c in range(3):
