@@ -97,10 +97,18 @@ class CompiledObservations(CompiledSlopes):
         return lambda q, tau: inverse(q, still, still, tau)
 
     def coriolis_matrix(self, q: Any, v: Any) -> Array:
+        if not self._has_laws:
+            return self._ask(self._coriolis, (q, v), np.empty((self.nv, self.nv)))
         slopes = self._ask(self._bare_slopes, (q, v), np.empty((3, self.nv, self.nv)))
-        coriolis = slopes[1] + slopes[2] @ self._bracket(self._read_v("v", v)) if self._turning else slopes[1]
+        coriolis, v = slopes[1], self._read_v("v", v)
+        for block, at in self._turning:
+            coriolis[:, at] += slopes[2][:, at] @ block.bracket(v[at])
         coriolis *= 0.5
         return coriolis
+
+    @cached_property
+    def _coriolis(self) -> Any:
+        return partial(observation_entries.coriolis_matrix.compiled, self._ints, self._floats, self._tables.paths)
 
     @cached_property
     def _bare_slopes(self) -> Any:

@@ -61,6 +61,7 @@ BOUND = (
     "_bare_inverse",
     "_resting_inverse",
     "_bare_slopes",
+    "_coriolis",
     "_momentum_of",
     "_inverse_mass",
 )

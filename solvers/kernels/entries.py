@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.interactions import add_interaction_efforts
-from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
+from titop.solvers.kernels.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
     FORWARD_COLUMNS,
@@ -136,7 +136,7 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
         return NOT_FINITE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
     if status != OK:
         return status
     matrix[:] = 0.0

@@ -56,6 +56,20 @@ def subtract_spring_slopes(ints, floats, q, v, dq, dv):
 
 
 @helper
+def add_spring_changes(ints, floats, q, v, dq, dv, change):
+    """Add what the derivatives that `subtract_spring_slopes` knows make of changes dq and dv to `change`, as it is subtracted."""
+    if spring_changes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != OK:
+        change[0] = np.nan
+
+
+@helper
+def add_spring_pulls(ints, floats, q, v, dual, by_q, by_v):
+    """Add these derivatives, transposed, times `dual` to `by_q` and `by_v`."""
+    if spring_pulls((*_given(ints, floats, q, v), address_of(dual, 0), address_of(by_q, 0), address_of(by_v, 0))) != OK:
+        by_q[0] = np.nan
+
+
+@helper
 def add_elastic_energy(ints, floats, q, energy):
     """Add the energy of all springs and stops (J) to ``energy[0]``."""
     if ints[0, SPRINGS] > 0:
@@ -74,6 +88,22 @@ def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
 def spring_slopes(ints, rows, floats, q, nq, v, nv, dq, dv):
     tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
     _subtract_slopes(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), floats_at(dq, nv, nv), floats_at(dv, nv, nv))
+    return OK
+
+
+@feature(10)
+def spring_changes(ints, rows, floats, q, nq, v, nv, dq, dv, change):
+    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    states, changes = (vector_at(q, nq), vector_at(v, nv)), (vector_at(dq, nv), vector_at(dv, nv))
+    _add_changes(tables[0], tables[1], states[0], states[1], changes[0], changes[1], vector_at(change, nv))
+    return OK
+
+
+@feature(10)
+def spring_pulls(ints, rows, floats, q, nq, v, nv, dual, by_q, by_v):
+    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    states, pulls = (vector_at(q, nq), vector_at(v, nv)), (vector_at(by_q, nv), vector_at(by_v, nv))
+    _add_pulls(tables[0], tables[1], states[0], states[1], vector_at(dual, nv), pulls[0], pulls[1])
     return OK
 
 
@@ -247,13 +277,47 @@ def _subtract_slopes(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs with plain coordinates, dampers, friction and stops."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
+        n, k = ints[row, SIZE], ints[row, V]
         for i in range(n):
             for j in range(n):
-                dv[k + i, k + j] += floats[row + i, DAMPING + j]
-                if kind == AXIAL:
-                    dq[k + i, k + j] += floats[row + i, STIFFNESS + j]
-            by_position, by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[k + i])
-            dq[k + i, k + i] += by_position
-            dv[k + i, k + i] += _friction_slope(floats, row + i, v[k + i]) + by_rate
+                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+                dq[k + i, k + j] += by_position
+                dv[k + i, k + j] += by_rate
+        row += n
+
+
+@helper
+def _slope(ints, floats, row, i, j, q, v):
+    """Return minus the derivatives of effort i of the spring at `row` by coordinate j and its rate."""
+    by_position = floats[row + i, STIFFNESS + j] if ints[row, KIND] == AXIAL else 0.0
+    by_rate = floats[row + i, DAMPING + j]
+    if i == j:
+        stop_by_position, stop_by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[ints[row, V] + i])
+        by_position += stop_by_position
+        by_rate += _friction_slope(floats, row + i, v[ints[row, V] + i]) + stop_by_rate
+    return by_position, by_rate
+
+
+@helper
+def _add_changes(ints, floats, q, v, dq, dv, change):
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k = ints[row, SIZE], ints[row, V]
+        for i in range(n):
+            for j in range(n):
+                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+                change[k + i] += by_position * dq[k + j] + by_rate * dv[k + j]
+        row += n
+
+
+@helper
+def _add_pulls(ints, floats, q, v, dual, by_q, by_v):
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k = ints[row, SIZE], ints[row, V]
+        for i in range(n):
+            for j in range(n):
+                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+                by_q[k + j] += by_position * dual[k + i]
+                by_v[k + j] += by_rate * dual[k + i]
         row += n
