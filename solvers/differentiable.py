@@ -15,6 +15,7 @@ from titop.solvers.identification import Identification
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics, loop_derivatives
 from titop.solvers.sensitivities import Sensitivities
+from titop.solvers.stacked_loads import are_stacked, each_row, rowwise
 
 
 class MotionDerivatives(NamedTuple):
@@ -72,6 +73,9 @@ class Differentiable(Identification):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
+        if are_stacked(q, wrenches, u):
+            given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "actuated": actuated}
+            return self._stored(each_row(type(self).inverse_dynamics_derivatives, self, given), out)
         motors, mask = self.motor_efforts(u), self._actuated(actuated)
 
         def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
@@ -97,6 +101,9 @@ class Differentiable(Identification):
         da_dq, da_dv, da_dtau : (nv, nv) arrays
             The last is the inverse of the mass matrix.
         """
+        if are_stacked(q, wrenches, u):
+            given = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "u": u}
+            return self._stored(each_row(type(self).forward_dynamics_derivatives, self, given), out)
         tau = np.zeros(np.shape(v)) if tau is None else tau
         motors = self.motor_efforts(u)
         return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
@@ -135,6 +142,7 @@ class Differentiable(Identification):
             closed_dynamics.refuse_overdriven(self, q, mask)
         return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
 
+    @rowwise
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
         """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
 
@@ -223,7 +231,12 @@ class Differentiable(Identification):
         else:
             rows = [function(*row, pushes) for row in zip(q, v, x, strict=True)]
             result = np.moveaxis(np.array(rows).reshape(len(q), 3, self.nv, self.nv), 1, 0)
-        by_q, by_v, by_x = store(result, out)
+        return self._stored(result, out)
+
+    @staticmethod
+    def _stored(slopes: Any, out: Array | None) -> tuple[Array, Array, Array]:
+        """Return three derivatives, put into `out` if there is one."""
+        by_q, by_v, by_x = store(np.asarray(slopes), out)
         return by_q, by_v, by_x
 
     # -- what an engine provides, and what follows ---------------------------------------------------------------------

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -40,7 +40,7 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.port_kinematics import PortMotion
-from titop.solvers.stacked_loads import are_stacked, by_row
+from titop.solvers.stacked_loads import are_stacked, each_row, rowwise
 from titop.solvers.stepped_slopes import SteppedSlopes
 
 
@@ -292,7 +292,8 @@ class ReferenceModel(SteppedSlopes):
         u: Any = None,
     ) -> Array:
         if are_stacked(q, wrenches, u):
-            return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
+            rows = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "u": u}
+            return store(each_row(type(self).forward_dynamics, self, rows), out)
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
         tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
         pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
@@ -312,8 +313,8 @@ class ReferenceModel(SteppedSlopes):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         if are_stacked(q, wrenches, u):
-            one = partial(self.inverse_dynamics, actuated=actuated)
-            return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
+            rows = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "actuated": actuated}
+            return store(each_row(type(self).inverse_dynamics, self, rows), out)
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
         pushes, motors, mask = self.external_pushes(wrenches, u), self.motor_efforts(u), self._actuated(actuated)
         if mask is not None:
@@ -386,6 +387,7 @@ class ReferenceModel(SteppedSlopes):
                 efforts[node.v] += own[6:]
         return efforts
 
+    @rowwise
     def mass_matrix(self, q: Any) -> Array:
         q, imposed = self._read_q(q), np.ones(self.nv, dtype=bool)
         states, rest = self._resting_states(q, imposed), np.zeros(self.nv)
@@ -394,6 +396,7 @@ class ReferenceModel(SteppedSlopes):
             self._complete(states, rest, unit.astype(efforts.dtype), column, imposed, np.zeros(3))
         return (efforts[1:] - efforts[0]).T
 
+    @rowwise
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
         port, q = self._read_port(port), self._read_q(q)
         states = self._resting_states(q, np.ones(self.nv, dtype=bool))
@@ -406,6 +409,7 @@ class ReferenceModel(SteppedSlopes):
         state = states[child]
         return twist_transport(*self.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
 
+    @rowwise
     def energy(self, q: Any, v: Any) -> Energy:
         q, v = self._read_q(q), self._read_v("v", v)
         kinetic: Any = 0.0
@@ -424,6 +428,7 @@ class ReferenceModel(SteppedSlopes):
             elastic = elastic + limits.energy(q[self._assembly.place(limits.joint)[0]])
         return Energy(kinetic, gravity, elastic)
 
+    @rowwise
     def momentum(self, q: Any, v: Any) -> Array:
         q, v = self._read_q(q), self._read_v("v", v)
         total = np.zeros(6, dtype=np.result_type(q, v))
@@ -432,13 +437,15 @@ class ReferenceModel(SteppedSlopes):
             total = total + twist_transport(state.rotation, state.position).T @ momentum
         return total
 
+    @rowwise
     def center_of_mass(self, q: Any) -> Array:
         mass, moment = 0.0, np.zeros(3)
         for state in self.outward_kinematics(self._read_q(q), np.zeros(self.nv))[1:]:
             own, first = mass_and_moment(state.M)
             mass = mass + own
             moment = moment + own * state.position + state.rotation @ first
-        return self._center(moment, mass)
+        self._check_mass(mass)
+        return moment / mass
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         return self.port_motions([port], q, v, a)[0]

@@ -123,7 +123,11 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     if q.size != ints[0, NQ] or result.shape[0] != motors.shape[0] or result.shape[1] != ints[0, NV]:
         return WRONG_SIZE
     count = ints[0, ELEMENTS]
-    law, work, world = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((count, INVERSE_COLUMNS)), np.empty((count, 12))
+    law, work, world = (
+        np.empty((1, ints[0, LAW_SIZE])) if LAWS else None,
+        np.empty((count, INVERSE_COLUMNS)),
+        np.empty((count, 12)),
+    )
     still = np.zeros(ints[0, NV])
     status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
     if status != OK:

@@ -1,8 +1,8 @@
 """The Coriolis matrix of trees of rigid bodies, in one pass (after Echeandia and Wensing, "Numerical methods to compute the
 Coriolis matrix and Christoffel symbols for rigid-body systems", 2021).
 
-``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` has, in the terms of `derivatives`, the entries ``S_j . (B S_k / 2 + D (V x S_k))``,
-D and B of the subtree of the coordinate further out: what ``ad v`` brings makes Z of every joint ``2 V x S``.
+In the terms of `derivatives`, ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` has the entries ``S_j . (B S_k / 2 + D (V x S_k))``
+with D and B of the subtree of the coordinate further out: what ``ad v`` brings makes Z of every joint ``2 V x S``.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from titop.solvers.kernels.layout import (
     V,
 )
 from titop.solvers.kernels.passive_derivatives import armature_column
-from titop.solvers.kernels.springs import add_spring_changes, add_spring_pulls
+from titop.solvers.kernels.springs import subtract_spring_changes, subtract_spring_pulls
 from titop.solvers.kernels.sums import held, holding, rigid_stirred, rigid_stirring, sum_momentum
 from titop.solvers.native.kernel import helper
 
@@ -69,7 +69,7 @@ def add_change(ints, floats, q, v, dq, dv, sums, columns, room, change):
             add_six(room, ints[i, PARENT], _THIRD, plus(wrench, wrench_cross(turn, whole)))
             add_six(sums, ints[i, PARENT], WRENCH, whole)
     if ints[0, SPRINGS] > 0:
-        add_spring_changes(ints, floats, q, v, dq, dv, change)
+        subtract_spring_changes(ints, floats, q, v, dq, dv, change)
     if ints[0, MULTIS] > 0:
         for i in range(1, ints[0, ELEMENTS]):
             k, n = ints[i, V], coordinates_of(ints[i, KIND])
@@ -108,7 +108,7 @@ def add_pulls(ints, floats, q, v, dual, sums, columns, room, by_q, by_v):
     if ints[0, INERTIAL_LOADS]:
         _add_held(ints, sums, columns, room, by_q)
     if ints[0, SPRINGS] > 0:
-        add_spring_pulls(ints, floats, q, v, dual, by_q, by_v)
+        subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v)
     if ints[0, MULTIS] > 0:
         for i in range(1, ints[0, ELEMENTS]):
             k, n = ints[i, V], coordinates_of(ints[i, KIND])

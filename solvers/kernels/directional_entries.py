@@ -1,6 +1,7 @@
-"""Entry points of the derivatives of forward dynamics along a direction, and transposed; as in `entries`, each returns a status.
+"""Entry points of the derivatives of forward dynamics along a direction, and transposed.
 
-Of trees of rigid bodies; ``da = M^-1 (dtau - change of inverse dynamics)`` at the accelerations of the state.
+As in `entries`, each returns a status. Of trees of rigid bodies: ``da = M^-1 (dtau - change of inverse dynamics)`` at the
+accelerations of the state.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _respond(ints, floats, efforts, still, rooms):
 
 @entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 def forward_tangent(ints, floats, q, v, tau, dq, dv, da):
-    """Turn changes dtau of the efforts (in `da`), with those of q and v, into changes of the accelerations, of stacked states."""
+    """Turn changes of the efforts (in `da`), with those of q and v, into changes of the accelerations, of stacked states."""
     if not _shapes_fit(ints, q, v, tau, da) or not _shapes_fit(ints, q, dq, dv, da):
         return WRONG_SIZE
     rooms, still, change = _rooms(ints), np.zeros(ints[0, NV]), np.empty(ints[0, NV])

@@ -13,6 +13,7 @@ from titop.solvers.kernels.interactions import add_interaction_efforts
 from titop.solvers.kernels.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
+    FORCE,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
     KNOWN,
@@ -40,7 +41,7 @@ from titop.solvers.kernels.whole import (
     world_rows,
 )
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLOATS, INTS, MASK, NOTHING, REAL, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
@@ -183,10 +184,14 @@ def mass_matrix(ints, floats, law, work, matrix):
     fill_mass_matrix(ints, floats, law, work, matrix)
 
 
-@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, result=NOTHING)
-def passive_efforts(ints, floats, q, v, tau):
-    """Add springs, dampers, stops and armatures' gyroscopic efforts to `tau`."""
-    add_passive_efforts(ints, floats, q, v, tau)
+@entry(FLOATS, INTEGER, VECTOR)
+def put_wrench(floats, row, wrench):
+    """Put a wrench into the load at a row."""
+    if wrench.size != 6:
+        return WRONG_SIZE
+    for k in range(6):
+        floats[row, FORCE + k] = wrench[k]
+    return OK
 
 
 @entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS)

@@ -69,12 +69,13 @@ def solve_rows(tree, factors, x):
 
 @helper
 def invert(tree, factors, spans, inverse):
-    """Write ``M^-1`` into `inverse` (nv x nv); `spans` (2 x nv) receives between which columns the first sweep fills each row."""
-    n = tree.shape[1]
+    """Write ``M^-1`` into `inverse` (nv x nv); `spans` (2 x nv) tells which columns the first sweep fills."""
+    n, ordered = tree.shape[1], True
     inverse[:] = 0.0
     for k in range(n):
         inverse[k, k] = 1.0
         spans[0, k], spans[1, k] = k, k + 1
+        ordered = ordered and tree[0, k] == k
     for p in range(n - 1, -1, -1):
         k = tree[0, p]
         i = tree[1, k]
@@ -87,12 +88,15 @@ def invert(tree, factors, spans, inverse):
             i = tree[1, i]
     for p in range(n):
         k = tree[0, p]
+        begin = k if ordered else 0
         pivot = 1.0 / factors[k, k]
         for c in range(spans[0, k], spans[1, k]):
             inverse[k, c] *= pivot
         i = tree[1, k]
         while i >= 0:
             share = factors[k, i]
-            for c in range(n):
+            for c in range(begin, n):
                 inverse[k, c] -= share * inverse[i, c]
             i = tree[1, i]
+        for c in range(begin):  # known from the rows before, and symmetric
+            inverse[k, c] = inverse[c, k]

@@ -28,7 +28,7 @@ from titop.solvers.kernels.layout import (
 from titop.solvers.kernels.momentum import write_rigid_momentum_matrix
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.port_motion import acceleration_of, move_along, turn_columns, walk, write_port_motion
+from titop.solvers.kernels.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.springs import add_elastic_energy
 from titop.solvers.kernels.whole import sizes_fit, status_of, status_of_rows, status_of_slopes
@@ -111,6 +111,18 @@ def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, mo
         return WRONG_SIZE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, VECTOR, FLOATS)
+def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q, v, twist):
+    """Twist (1 x 6) of a port, in its frame or in inertial axes."""
+    if not sizes_fit(ints, q, v, v, v) or twist.size != 6:
+        return WRONG_SIZE
+    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size), motion)
+    if status == OK:
+        put_six(twist, 0, 0, in_axes(motion, 12, in_world))
+    return status
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, FLAG, VECTOR, VECTOR, VECTOR, FLOATS)
@@ -214,8 +226,8 @@ def momentum(ints, floats, numbers, stages, q, v, result):
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
-def moment_and_mass(ints, floats, numbers, stages, q, result):
-    """First moment in the inertial frame (3), and mass."""
+def center_of_mass(ints, floats, numbers, stages, q, result):
+    """Centre of mass in the inertial frame (3), which is the first moment if there is no mass, and mass."""
     if q.size != ints[0, NQ] or result.size != 4:
         return WRONG_SIZE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
@@ -224,4 +236,7 @@ def moment_and_mass(ints, floats, numbers, stages, q, result):
         return status
     result[:] = 0.0
     add_mass(ints, floats, law, work, result)
+    if result[3] > 0.0:
+        for k in range(3):
+            result[k] /= result[3]
     return status_of(result)

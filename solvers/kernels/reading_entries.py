@@ -36,5 +36,5 @@ def readings(what, frames, ints, floats, numbers, stages, q, v, a, result):
                 status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, UNKNOWN)
         if status != OK:
             return status
-        read_all(ints, law, what, frames, q[row], v[row], work, pose, motion, result[row])
+        read_all(ints, floats, law, what, frames, q[row], v[row], work, pose, motion, result[row])
     return status_of_rows(result)

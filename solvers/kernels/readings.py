@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 
-from titop.solvers.kernels.algebra import cross, six
+from titop.solvers.kernels.algebra import cross, rotate_back, six
 from titop.solvers.kernels.interactions import loads_of
 from titop.solvers.kernels.layout import BIAS
-from titop.solvers.kernels.port_motion import write_port_motion
+from titop.solvers.kernels.port_motion import acceleration_of, write_port_motion
 from titop.solvers.kernels.sums import carry_back
 from titop.solvers.native.kernel import helper
 
@@ -29,12 +30,16 @@ ANGULAR_VELOCITY = 1
 POSE = 2  # position and Euler angles
 COORDINATE = 3
 RATE = 4  # times the factor
-JOINT_WRENCH = 5  # and whatever follows asks for wrenches
-ACTING_WRENCH = 6  # of an interaction on its second port
+MOTION = 5  # acceleration, twist, position and Euler angles: see `Model.motion`
+JOINT_WRENCH = 6  # and whatever follows asks for wrenches
+ACTING_WRENCH = 7  # of an interaction on its second port
 
 # -- beside it
 FACTOR = 12
 FRAME_COLUMNS = 13
+
+#: Places in a port's motion.
+_ROTATION, _TWIST = np.int64(0), np.int64(12)
 
 #: In the lock by less than this (rad) the third Euler angle is zero.
 _LOCKED = 1e-7
@@ -43,14 +48,14 @@ _LOCKED = 1e-7
 @helper
 def asks_for_wrenches(what):
     """Tell whether one of the rows of the table asks for wrenches."""
+    asks = False
     for row in range(what.shape[0]):
-        if what[row, WHAT] >= JOINT_WRENCH:
-            return True
-    return False
+        asks = asks or what[row, WHAT] >= JOINT_WRENCH
+    return asks
 
 
 @helper
-def read_all(ints, law, what, frames, q, v, work, pose, motion, result):
+def read_all(ints, floats, law, what, frames, q, v, work, pose, motion, result):
     """Write all readings into `result`; `pose` (1, 12) and `motion` (1, 24) are room."""
     for row in range(what.shape[0]):
         kind, at, o = what[row, WHAT], what[row, AT], what[row, PLACE]
@@ -68,10 +73,14 @@ def read_all(ints, law, what, frames, q, v, work, pose, motion, result):
                 pose[0, k] = frames[row, k]
             write_port_motion(ints, law, work, at, what[row, READ_PORT], pose, motion)
             if kind == POSE:
-                for k in range(3):
-                    result[o + k] = motion[0, 9 + k]
-                angles = euler_angles(motion, what[row, AXES])
-                result[o + 3], result[o + 4], result[o + 5] = angles
+                result[o], result[o + 1], result[o + 2] = motion[0, 9], motion[0, 10], motion[0, 11]
+                result[o + 3], result[o + 4], result[o + 5] = euler_angles(motion, what[row, AXES])
+            elif kind == MOTION:
+                _write(result, o, acceleration_of(floats, motion, False, False))
+                _write(result, o + 6, six(motion, 0, _TWIST))
+                x, y, z = rotate_back(motion, 0, _ROTATION, motion[0, 9], motion[0, 10], motion[0, 11])
+                result[o + 12], result[o + 13], result[o + 14] = x, y, z
+                result[o + 15], result[o + 16], result[o + 17] = euler_angles(motion, what[row, AXES])
             elif kind == ANGULAR_VELOCITY:
                 for k in range(3):
                     result[o + k] = motion[0, 15 + k]

@@ -56,15 +56,15 @@ def subtract_spring_slopes(ints, floats, q, v, dq, dv):
 
 
 @helper
-def add_spring_changes(ints, floats, q, v, dq, dv, change):
-    """Add what the derivatives that `subtract_spring_slopes` knows make of changes dq and dv to `change`, as it is subtracted."""
+def subtract_spring_changes(ints, floats, q, v, dq, dv, change):
+    """Subtract what springs, as in `subtract_spring_slopes`, make of changes dq and dv from `change`."""
     if spring_changes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != OK:
         change[0] = np.nan
 
 
 @helper
-def add_spring_pulls(ints, floats, q, v, dual, by_q, by_v):
-    """Add these derivatives, transposed, times `dual` to `by_q` and `by_v`."""
+def subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v):
+    """Subtract the derivatives of springs, transposed, times `dual` from `by_q` and `by_v`."""
     if spring_pulls((*_given(ints, floats, q, v), address_of(dual, 0), address_of(by_q, 0), address_of(by_v, 0))) != OK:
         by_q[0] = np.nan
 
@@ -95,7 +95,7 @@ def spring_slopes(ints, rows, floats, q, nq, v, nv, dq, dv):
 def spring_changes(ints, rows, floats, q, nq, v, nv, dq, dv, change):
     tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
     states, changes = (vector_at(q, nq), vector_at(v, nv)), (vector_at(dq, nv), vector_at(dv, nv))
-    _add_changes(tables[0], tables[1], states[0], states[1], changes[0], changes[1], vector_at(change, nv))
+    _subtract_changes(tables[0], tables[1], states[0], states[1], changes[0], changes[1], vector_at(change, nv))
     return OK
 
 
@@ -103,7 +103,7 @@ def spring_changes(ints, rows, floats, q, nq, v, nv, dq, dv, change):
 def spring_pulls(ints, rows, floats, q, nq, v, nv, dual, by_q, by_v):
     tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
     states, pulls = (vector_at(q, nq), vector_at(v, nv)), (vector_at(by_q, nv), vector_at(by_v, nv))
-    _add_pulls(tables[0], tables[1], states[0], states[1], vector_at(dual, nv), pulls[0], pulls[1])
+    _subtract_pulls(tables[0], tables[1], states[0], states[1], vector_at(dual, nv), pulls[0], pulls[1])
     return OK
 
 
@@ -299,7 +299,7 @@ def _slope(ints, floats, row, i, j, q, v):
 
 
 @helper
-def _add_changes(ints, floats, q, v, dq, dv, change):
+def _subtract_changes(ints, floats, q, v, dq, dv, change):
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n, k = ints[row, SIZE], ints[row, V]
@@ -311,7 +311,7 @@ def _add_changes(ints, floats, q, v, dq, dv, change):
 
 
 @helper
-def _add_pulls(ints, floats, q, v, dual, by_q, by_v):
+def _subtract_pulls(ints, floats, q, v, dual, by_q, by_v):
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
         n, k = ints[row, SIZE], ints[row, V]
