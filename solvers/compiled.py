@@ -20,7 +20,7 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import BOUND, MOST_VARIANTS, real
 from titop.solvers.prepared import PreparedDynamics
-from titop.solvers.stacked_loads import are_stacked, each_row
+from titop.solvers.stacked_loads import are_stacked, by_row
 
 #: Attributes that keep compiled functions.
 _FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_at_ports", "_loaded_variants")
@@ -72,8 +72,7 @@ class CompiledModel(CompiledReadings):
             pass
         raise_pending()
         if are_stacked(q, wrenches, u):
-            rows = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "u": u}
-            return store(each_row(type(self).forward_dynamics, self, rows), out)
+            return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
         batch = None if self.is_constrained else self._kernel(entries.forward_batch)
         return self._any_input(self._forward_one, batch, q, v, "tau", tau, wrenches, u, out)
 
@@ -102,8 +101,8 @@ class CompiledModel(CompiledReadings):
                 pass
             raise_pending()
         if are_stacked(q, wrenches, u):
-            rows = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "actuated": actuated}
-            return store(each_row(type(self).inverse_dynamics, self, rows), out)
+            one = partial(self.inverse_dynamics, actuated=actuated)
+            return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
         mask = self._actuated(actuated)
         if mask is None:
             return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)

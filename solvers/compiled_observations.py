@@ -18,7 +18,7 @@ from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
 from titop.solvers.port_kinematics import PortMotion
-from titop.solvers.stacked_loads import rowwise
+from titop.solvers.rowwise import rowwise
 
 #: The pose of a frame in itself.
 IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])

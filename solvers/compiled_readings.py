@@ -20,7 +20,8 @@ from titop.solvers.kernels import layout, reading_entries, readings
 from titop.solvers.model import warn_of_gimbal_lock
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import real
-from titop.solvers.stacked_loads import are_stacked, each_row
+from titop.solvers.rowwise import at_rows
+from titop.solvers.stacked_loads import are_stacked
 
 
 class _Row(NamedTuple):
@@ -121,7 +122,7 @@ class CompiledReadings(CompiledEfforts):
         raise_pending()
         if are_stacked(q, wrenches, u):
             rows = {"found": found, "q": q, "v": v, "a": a, "wrenches": wrenches, "u": u}
-            return np.asarray(each_row(CompiledReadings._read_under, self, rows))
+            return np.asarray(at_rows(CompiledReadings._read_under, self, rows))
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
         check_stacks({"q": q, "v": v, "a": a})
         result = np.empty((len(np.atleast_2d(q)), found.size))

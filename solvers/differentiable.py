@@ -14,8 +14,8 @@ from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.identification import Identification
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics, loop_derivatives
+from titop.solvers.rowwise import rowwise
 from titop.solvers.sensitivities import Sensitivities
-from titop.solvers.stacked_loads import are_stacked, each_row, rowwise
 
 
 class MotionDerivatives(NamedTuple):
@@ -73,9 +73,6 @@ class Differentiable(Identification):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
-        if are_stacked(q, wrenches, u):
-            given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "actuated": actuated}
-            return self._stored(each_row(type(self).inverse_dynamics_derivatives, self, given), out)
         motors, mask = self.motor_efforts(u), self._actuated(actuated)
 
         def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
@@ -101,12 +98,80 @@ class Differentiable(Identification):
         da_dq, da_dv, da_dtau : (nv, nv) arrays
             The last is the inverse of the mass matrix.
         """
-        if are_stacked(q, wrenches, u):
-            given = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "u": u}
-            return self._stored(each_row(type(self).forward_dynamics_derivatives, self, given), out)
         tau = np.zeros(np.shape(v)) if tau is None else tau
         motors = self.motor_efforts(u)
         return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
+
+    @rowwise
+    def forward_dynamics_tangent(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        dq: Any,
+        dv: Any,
+        dtau: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+    ) -> Array:
+        """Return the derivative (nv) of forward dynamics along one direction, without the matrices.
+
+        Of trees of rigid bodies at a cost that is linear in the number of blocks: some four forward dynamics. With other blocks,
+        interactions, rigid closures or gears, from `forward_dynamics_derivatives`.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+            All arguments may be stacked along a leading axis; the result is then stacked too.
+        dq, dv, dtau : array_like (nv,)
+            Changes of the state and of the efforts, `dq` along ``integrate(q, dq)``.
+        wrenches, u
+            As `forward_dynamics`.
+
+        Returns
+        -------
+        (nv,) array
+            ``da_dq @ dq + da_dv @ dv + da_dtau @ dtau``
+
+        Raises
+        ------
+        ModelError
+            Where `forward_dynamics` does.
+        """
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        change: Array = by_q @ self._read_v("dq", dq) + by_v @ self._read_v("dv", dv) + by_tau @ self._read_v("dtau", dtau)
+        return change
+
+    @rowwise
+    def forward_dynamics_adjoint(
+        self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivatives of a weighted sum of the accelerations: those of forward dynamics, transposed, times `weights`.
+
+        At the cost of `forward_dynamics_tangent`.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+            All arguments may be stacked along a leading axis; the results are then stacked too.
+        weights : array_like (nv,)
+            Of the accelerations, as the derivative of a cost by these.
+        wrenches, u
+            As `forward_dynamics`.
+
+        Returns
+        -------
+        by_q, by_v, by_tau : (nv,) arrays
+            ``da_dq.T @ weights``, ``da_dv.T @ weights`` and ``da_dtau.T @ weights``
+
+        Raises
+        ------
+        ModelError
+            Where `forward_dynamics` does.
+        """
+        weights, slopes = self._read_v("weights", weights), self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        by_q, by_v, by_tau = (weights @ by for by in slopes)
+        return by_q, by_v, by_tau
 
     def hybrid_dynamics_derivatives(
         self,
@@ -231,12 +296,7 @@ class Differentiable(Identification):
         else:
             rows = [function(*row, pushes) for row in zip(q, v, x, strict=True)]
             result = np.moveaxis(np.array(rows).reshape(len(q), 3, self.nv, self.nv), 1, 0)
-        return self._stored(result, out)
-
-    @staticmethod
-    def _stored(slopes: Any, out: Array | None) -> tuple[Array, Array, Array]:
-        """Return three derivatives, put into `out` if there is one."""
-        by_q, by_v, by_x = store(np.asarray(slopes), out)
+        by_q, by_v, by_x = store(result, out)
         return by_q, by_v, by_x
 
     # -- what an engine provides, and what follows ---------------------------------------------------------------------

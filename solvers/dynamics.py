@@ -18,7 +18,7 @@ from titop.solvers.inputs import Inputs, Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics, interaction_loads
 from titop.solvers.port_kinematics import PortKinematics
 from titop.solvers.prepared import PreparedDynamics
-from titop.solvers.stacked_loads import rowwise
+from titop.solvers.rowwise import rowwise
 
 
 class Dynamics(PortKinematics, ABC):
@@ -99,7 +99,6 @@ class Dynamics(PortKinematics, ABC):
             not actuated.
         """
 
-    @rowwise
     def hybrid_dynamics(
         self,
         q: Any,

@@ -22,7 +22,7 @@ from titop.solvers.inputs import Push, acting_inputs
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.interaction_loads import target_motion
 from titop.solvers.outputs import read_sensor, sensor_units
-from titop.solvers.stacked_loads import rowwise
+from titop.solvers.rowwise import rowwise
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem

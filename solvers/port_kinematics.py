@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.spatial import Array, cross
 from titop.solvers.arguments import is_world
 from titop.solvers.loops.closed_loops import ClosedLoops
-from titop.solvers.stacked_loads import rowwise
+from titop.solvers.rowwise import rowwise
 
 
 class PortMotion(NamedTuple):

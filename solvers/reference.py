@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -40,7 +40,8 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.port_kinematics import PortMotion
-from titop.solvers.stacked_loads import are_stacked, each_row, rowwise
+from titop.solvers.rowwise import rowwise
+from titop.solvers.stacked_loads import are_stacked, by_row
 from titop.solvers.stepped_slopes import SteppedSlopes
 
 
@@ -292,8 +293,7 @@ class ReferenceModel(SteppedSlopes):
         u: Any = None,
     ) -> Array:
         if are_stacked(q, wrenches, u):
-            rows = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "u": u}
-            return store(each_row(type(self).forward_dynamics, self, rows), out)
+            return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, True)
         tau = np.zeros(v.shape) if tau is None else self._read_v("tau", tau, True)
         pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
@@ -313,8 +313,8 @@ class ReferenceModel(SteppedSlopes):
         actuated: Sequence[str] | None = None,
     ) -> Array:
         if are_stacked(q, wrenches, u):
-            rows = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "actuated": actuated}
-            return store(each_row(type(self).inverse_dynamics, self, rows), out)
+            one = partial(self.inverse_dynamics, actuated=actuated)
+            return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
         q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
         pushes, motors, mask = self.external_pushes(wrenches, u), self.motor_efforts(u), self._actuated(actuated)
         if mask is not None:
