@@ -116,8 +116,8 @@ class Differentiable(Identification):
     ) -> Array:
         """Return the derivative (nv) of forward dynamics along one direction, without the matrices.
 
-        Of trees of rigid bodies at a cost that is linear in the number of blocks: some four forward dynamics. With other blocks,
-        interactions, rigid closures or gears, from `forward_dynamics_derivatives`.
+        Of trees of rigid bodies at linear cost in the number of blocks, some four times that of forward dynamics. With other
+        blocks, interactions, rigid closures or gears, from `forward_dynamics_derivatives`.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Differentiable(Identification):
     def forward_dynamics_adjoint(
         self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
     ) -> tuple[Array, Array, Array]:
-        """Return the derivatives of a weighted sum of the accelerations: those of forward dynamics, transposed, times `weights`.
+        """Return the derivatives of a weighted sum of the accelerations, without the matrices.
 
         At the cost of `forward_dynamics_tangent`.
 

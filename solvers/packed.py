@@ -62,6 +62,8 @@ BOUND = (
     "_resting_inverse",
     "_bare_slopes",
     "_coriolis",
+    "_tangent",
+    "_adjoint",
     "_passive",
     "_actuation",
     "_sensors",
