@@ -326,7 +326,7 @@ class Configurations:
 
     def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
         q = read_state(name, q, self.configuration_names, stacked)
-        check_quaternions(q, self._quaternions, self.configuration_names)
+        check_quaternions(q, self._quaternions, self.configuration_names, name)
         return self.unit_configuration(q)
 
     def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:

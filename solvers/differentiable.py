@@ -256,6 +256,11 @@ class Differentiable(Identification):
         ModelError
             For unknown names and unusable states.
         """
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if wrenches is None and u is None and not self.is_constrained:
+            rows = self._inertial_rows(names)
+            if rows is not None:
+                return dict(zip(names, self._slopes_by_inertia(q, v, a)[rows], strict=True))
         state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         return Sensitivities(self, names).of_efforts(*state, wrenches, u)
 
@@ -274,6 +279,13 @@ class Differentiable(Identification):
         -------
         dict of str to array
         """
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if not self.is_constrained:
+            rows = self._inertial_rows(names)
+            if rows is not None:
+                a = self.forward_dynamics(q, v, tau, wrenches, u=u)
+                slopes = -self._slopes_by_inertia(q, v, a)[rows] @ self.inverse_mass_matrix(q)
+                return dict(zip(names, slopes, strict=True))
         q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
         return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
 
