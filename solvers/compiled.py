@@ -20,6 +20,7 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import BOUND, MOST_VARIANTS, real
 from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.rowwise import rowwise
 from titop.solvers.stacked_loads import are_stacked, by_row
 
 #: Attributes that keep compiled functions.
@@ -224,6 +225,7 @@ class CompiledModel(CompiledReadings):
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
+    @rowwise
     def configuration_rate(self, q: Any, v: Any) -> Array:
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
         rates = np.empty(self.nq)

@@ -251,12 +251,14 @@ class Configurations:
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
         """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
-        q, v = self._read_q(q), self._read_v("v", v)
+        q, v = self._read_q(q, stacked=True), self._read_v("v", v, stacked=True)
+        check_stacks({"q": q, "v": v})
         plain = self._plain
-        rate = np.empty(self.nq, np.result_type(q, v))
-        rate[plain.in_q] = v[plain.in_v]
+        rate = np.empty(q.shape, np.result_type(q, v))
+        rate[..., plain.in_q] = v[..., plain.in_v]
         for block, in_q, in_v in plain.others:
-            rate[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
+            for row in np.ndindex(q.shape[:-1]):
+                rate[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
         return rate
 
     def configuration_slopes(self, q: Any) -> Array:

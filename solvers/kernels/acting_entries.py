@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interactions import next_interaction, write_interactions
+from titop.solvers.kernels.joints import units_hold
 from titop.solvers.kernels.kinematics import outward_twists
 from titop.solvers.kernels.layout import (
     ACT,
@@ -16,6 +17,7 @@ from titop.solvers.kernels.layout import (
     INVERSE_COLUMNS,
     LAW,
     LAW_SIZE,
+    NOT_FINITE,
     NQ,
     NV,
     OK,
@@ -87,6 +89,11 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
     """
     if not sizes_fit(ints, q, v, v, efforts):
         return WRONG_SIZE
+    status = min(status_of(q), status_of(v))
+    if status == OK:
+        status = units_hold(ints, q)
+    if status != OK:
+        return status
     efforts[:] = 0.0
     if ints[0, SPRINGS] > 0:
         add_springs(ints, floats, q, v, efforts)
@@ -122,6 +129,8 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     """
     if q.size != ints[0, NQ] or result.shape[0] != motors.shape[0] or result.shape[1] != ints[0, NV]:
         return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
     count = ints[0, ELEMENTS]
     law, work, world = (
         np.empty((1, ints[0, LAW_SIZE])) if LAWS else None,

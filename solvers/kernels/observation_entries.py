@@ -19,6 +19,7 @@ from titop.solvers.kernels.layout import (
     INVERSE_COLUMNS,
     KNOWN,
     LAW_SIZE,
+    NOT_FINITE,
     NQ,
     NV,
     OK,
@@ -72,6 +73,8 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
     """
     if q.size != ints[0, NQ] or pose.size != 12:
         return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
     pose[0, :] = frame
     status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, None)
@@ -83,6 +86,8 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
     """Jacobian (6 x nv) of a port's twist, in its frame, or in inertial axes if it is asked for `in_world`."""
     if q.size != ints[0, NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, NV]:
         return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
     pose = np.empty((1, 12))
     pose[0, :] = frame
@@ -109,6 +114,8 @@ def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, mo
     """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
     if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
         return WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
+        return NOT_FINITE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
 
@@ -118,6 +125,8 @@ def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q,
     """Twist (1 x 6) of a port, in its frame or in inertial axes."""
     if not sizes_fit(ints, q, v, v, v) or twist.size != 6:
         return WRONG_SIZE
+    if min(status_of(q), status_of(v)) != OK:
+        return NOT_FINITE
     law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
     status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size), motion)
     if status == OK:
@@ -130,6 +139,8 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
     """Acceleration (1 x 6) of a port: spatial or classical, in its frame or inertial axes."""
     if not sizes_fit(ints, q, v, a, v) or acceleration.size != 6:
         return WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
+        return NOT_FINITE
     law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
     status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
     if status == OK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.inverse import outward_motions
-from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, LAW_SIZE, NQ, NV, OK, UNKNOWN, WRONG_SIZE
+from titop.solvers.kernels.layout import ELEMENTS, INVERSE_COLUMNS, LAW_SIZE, NOT_FINITE, NQ, NV, OK, UNKNOWN, WRONG_SIZE
 from titop.solvers.kernels.pair import pair
 from titop.solvers.kernels.readings import asks_for_wrenches, read_all
 from titop.solvers.kernels.whole import inverse_whole, start_inverse, status_of_rows, world_rows
@@ -23,6 +23,8 @@ def readings(what, frames, ints, floats, numbers, stages, q, v, a, result):
         return WRONG_SIZE
     if not (q.shape[0] == v.shape[0] == a.shape[0] == result.shape[0]):
         return WRONG_SIZE
+    if min(status_of_rows(q), min(status_of_rows(v), status_of_rows(a))) != OK:
+        return NOT_FINITE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     efforts, pose, motion = np.empty(nv), np.empty((1, 12)), np.empty((1, 24))
