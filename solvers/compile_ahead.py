@@ -13,6 +13,7 @@ from titop.solvers.kernels import (
     derivative_entries,
     directional_entries,
     entries,
+    moving_entries,
     multi_joints,
     observation_entries,
     reading_entries,
@@ -35,7 +36,7 @@ def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, entries, observation_entries),
-        *(reading_entries, acting_entries, directional_entries),
+        *(reading_entries, acting_entries, directional_entries, moving_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]

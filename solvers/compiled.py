@@ -238,11 +238,6 @@ class CompiledModel(CompiledReadings):
         for block, in_q, in_v in self._moving_otherwise:
             rates[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
 
-    @cached_property
-    def _moving_otherwise(self) -> list[Any]:
-        """General blocks whose own coordinates are not plain."""
-        return [part for part in self._plain.others if part[0].name in self._tables.general_names]
-
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         efforts = self._pushed(pushes)._inverse_work(real(q, "q"), real(v, "v"), real(a, "a"))[0]
         return efforts - own_efforts(pushes, q, self.nv)

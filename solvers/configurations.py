@@ -192,6 +192,10 @@ class Configurations:
         """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
         q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
         check_stacks({"q0": q0, "q1": q1})
+        return self._apart(q0, q1)
+
+    def _apart(self, q0: Array, q1: Array) -> Array:
+        """Return `difference` of arguments that need no check."""
         plain = self._plain
         if not plain.others:
             return q1 - q0

@@ -340,12 +340,12 @@ class Model(Differentiable):
     @cached_property
     def _elsewhere(self) -> Array:
         """A configuration in no special position, displacements of joints in units of the system's size."""
-        step = self.difference(self.neutral(), self.random_configuration(np.random.default_rng(0)))
+        step = self._apart(self.neutral(), self.random_configuration(np.random.default_rng(0)))
         of_joints = np.zeros(self.nv, dtype=bool)
         for connection in self._assembly.connections:
             of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
         step[of_joints] *= self.coordinate_weights[of_joints]
-        return self.integrate(self.neutral(), step)
+        return self._moved(self.neutral(), step)
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array]:
@@ -368,7 +368,8 @@ _NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), 1e-7
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
     """Warn of Euler angles (..., 3, rad) within 0.1 degree of a gimbal lock."""
     away = math.sin if sequence[0] == sequence[2] else math.cos
-    if min((abs(away(middle)) for middle in np.atleast_1d(angles[..., 1]).tolist()), default=1.0) < _NEAR_LOCK:
+    middle = angles[..., 1].tolist()
+    if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
         found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
         warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)

@@ -28,8 +28,8 @@ from titop.solvers.kernels.layout import (
     Q,
     V,
 )
-from titop.solvers.kernels.rotation_series import coupling_coefficients, half_cotangent, rotation_coefficients
-from titop.solvers.kernels.rotations import cross3, log_rate_transposed
+from titop.solvers.kernels.rotation_series import coupling_coefficients, rotation_coefficients
+from titop.solvers.kernels.rotations import cross3, log_rate_transposed, pose_log, quaternion_log
 from titop.solvers.kernels.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.stops import stop_energy, stop_load, stop_slopes
 from titop.solvers.native.kernel import feature, helper
@@ -195,7 +195,7 @@ def displacement(ints, floats, row, q):
         return x, y, z, 0.0, 0.0, 0.0
     if kind == FREE:
         phi = _turn(floats, row, REST + 3, q, k + 3)
-        return _pose_log(_seen_from_rest(floats, row, q, k), phi)
+        return pose_log(_seen_from_rest(floats, row, q, k), phi)
     n = ints[row, SIZE]
     return (
         q[k] - floats[row, REST],
@@ -219,15 +219,6 @@ def _seen_from_rest(floats, row, q, k):
 
 
 @helper
-def _pose_log(r, phi):
-    """Return ``[rho; phi]``, the logarithm of a pose with position r and rotation vector phi."""
-    ax, ay, az = cross(phi[0], phi[1], phi[2], r[0], r[1], r[2])
-    bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
-    h = half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
-    return r[0] - 0.5 * ax + h * bx, r[1] - 0.5 * ay + h * by, r[2] - 0.5 * az + h * bz, phi[0], phi[1], phi[2]
-
-
-@helper
 def _turn(floats, row, o, q, k):
     """Return the rotation vector from the rest quaternion at ``floats[row, o]`` to the one at ``q[k]``."""
     ax, ay, az, aw = -floats[row, o], -floats[row, o + 1], -floats[row, o + 2], floats[row, o + 3]
@@ -235,11 +226,7 @@ def _turn(floats, row, o, q, k):
     cx, cy, cz = cross(ax, ay, az, bx, by, bz)
     x, y, z = aw * bx + bw * ax + cx, aw * by + bw * ay + cy, aw * bz + bw * az + cz
     w = aw * bw - ax * bx - ay * by - az * bz
-    sine = math.sqrt(x * x + y * y + z * z)
-    if w < 0.0:
-        x, y, z, w = -x, -y, -z, -w
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < 1e-5 * w else 2.0 * math.atan2(sine, w) / sine
-    return scale * x, scale * y, scale * z
+    return quaternion_log(x, y, z, w)
 
 
 @helper
