@@ -190,6 +190,25 @@ class Block(Surrounded):
         """Return the tangent vector (n) that leads from `q0` to `q1`."""
         return q1 - q0
 
+    def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
+        """Return how `integrate` moves its result with q, and with dq: two n x n matrices between tangent vectors."""
+        if not self._moves_otherwise(Block):
+            return np.eye(self.nv), np.eye(self.nv)
+        reached = self.integrate(q, dq)
+        step = complex_step if self.complex_safe else trusted_step
+        by_q = self.slopes(lambda x: self.difference(reached, self.integrate(x, dq)), q)
+        return by_q, step(lambda x: self.difference(reached, self.integrate(q, x)), dq)
+
+    def difference_derivatives(self, q0: Array, q1: Array) -> tuple[Array, Array]:
+        """Return the derivatives of `difference` by tangent displacements of q0 and of q1: two n x n matrices."""
+        if not self._moves_otherwise(Block):
+            return -np.eye(self.nv), np.eye(self.nv)
+        return self.slopes(lambda x: self.difference(x, q1), q0), self.slopes(lambda x: self.difference(q0, x), q1)
+
+    def _moves_otherwise(self, base: type[Block]) -> bool:
+        """Tell whether the block says itself how configurations are reached, below a `base` of its class."""
+        return overrides_method(self, "integrate", base) or overrides_method(self, "difference", base)
+
     def bracket(self, v: Array) -> Array:
         """Return the n x n matrix of the coordinates' Lie bracket: zero for plain coordinates."""
         return np.zeros((self.nv, self.nv))

@@ -16,13 +16,17 @@ from titop.blocks.spatial import (
     pose_exp,
     pose_log,
     pose_log_jacobian,
+    pose_right_jacobian,
     quaternion_conjugate,
     quaternion_exp,
     quaternion_log,
     quaternion_matrix,
     quaternion_product,
+    right_jacobian,
+    rotation_exp,
     skew,
     twist_cross,
+    twist_transport,
 )
 
 
@@ -75,6 +79,19 @@ class Spherical(ConstantSubspace):
     def difference_jacobian(self, delta: Array) -> Array:
         """Return the inverse of SO(3)'s right Jacobian."""
         return log_jacobian(delta)
+
+    def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
+        """Return ``Ad(exp(dq))^-1`` and the right Jacobian."""
+        if self._moves_otherwise(Spherical):
+            return super().integrate_derivatives(q, dq)
+        return rotation_exp(dq).T, right_jacobian(dq)
+
+    def difference_derivatives(self, q0: Array, q1: Array) -> tuple[Array, Array]:
+        """Return minus the inverse of the left Jacobian, and the inverse of the right one."""
+        if self._moves_otherwise(Spherical):
+            return super().difference_derivatives(q0, q1)
+        delta = self.difference(q0, q1)
+        return -log_jacobian(-delta), log_jacobian(delta)
 
     def bracket(self, v: Array) -> Array:
         """Return the cross product with the angular velocity."""
@@ -136,6 +153,19 @@ class Free(ConstantSubspace):
     def difference_jacobian(self, delta: Array) -> Array:
         """Return the inverse of SE(3)'s right Jacobian."""
         return pose_log_jacobian(delta)
+
+    def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
+        """Return ``Ad(exp(dq))^-1`` and the right Jacobian."""
+        if self._moves_otherwise(Free):
+            return super().integrate_derivatives(q, dq)
+        return twist_transport(*pose_exp(dq)), pose_right_jacobian(dq)
+
+    def difference_derivatives(self, q0: Array, q1: Array) -> tuple[Array, Array]:
+        """Return minus the inverse of the left Jacobian, and the inverse of the right one."""
+        if self._moves_otherwise(Free):
+            return super().difference_derivatives(q0, q1)
+        delta = self.difference(q0, q1)
+        return -pose_log_jacobian(-delta), pose_log_jacobian(delta)
 
     def bracket(self, v: Array) -> Array:
         """Return the twist cross product."""

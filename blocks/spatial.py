@@ -231,6 +231,13 @@ def pose_log_jacobian(xi: ArrayLike) -> Array:
     return _assembled(inverse, -inverse @ coupling @ inverse, _ZERO, inverse)
 
 
+def pose_right_jacobian(xi: ArrayLike) -> Array:
+    """Return SE(3)'s right Jacobian J (6x6) at a displacement: ``exp(xi)^-1 d exp(xi)`` is the twist ``J dxi``."""
+    xi = np.asarray(xi)
+    turning = right_jacobian(xi[3:])
+    return _assembled(turning, _right_jacobian_coupling(xi[:3], xi[3:]), _ZERO, turning)
+
+
 def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
     """Return the off-diagonal block of SE(3)'s right Jacobian (Barfoot, State Estimation, eq. 8.91, at -xi)."""
     s = phi @ phi

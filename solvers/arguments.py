@@ -113,8 +113,8 @@ def check_stacks(arrays: dict[str, Array]) -> None:
         )
 
 
-def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -> None:
-    """Refuse quaternions (four entries of q from each start) that are not unit.
+def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], argument: str = "q") -> None:
+    """Refuse quaternions (four entries of the `argument` q from each start) that are not unit.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...]) -
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])
-        where, advice = f"q[{start}:{start + 4}]", f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}"
+        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}"
         norm = f"norm {np.real(norms[entry]):.9g}"
         raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
 

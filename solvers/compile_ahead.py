@@ -7,19 +7,23 @@ from collections.abc import Callable
 
 from titop.blocks.errors import Finding, ModelError
 from titop.solvers.kernels import (
+    acting_entries,
     closed_derivative_entries,
     closure_entries,
     derivative_entries,
+    directional_entries,
     entries,
     held_loads,
     interaction_derivatives,
     interactions,
     joints,
     loads,
+    moving_entries,
     multi_joints,
     observation_entries,
     observe,
     port_wrenches,
+    reading_entries,
     springs,
     surroundings,
     term_stages,
@@ -43,7 +47,10 @@ def units() -> dict[str, Unit]:
 
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
-    modules = derivative_entries, closed_derivative_entries, closure_entries, entries, observation_entries
+    modules = (
+        *(derivative_entries, closed_derivative_entries, closure_entries, entries, observation_entries),
+        *(reading_entries, acting_entries, directional_entries, moving_entries),
+    )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))

@@ -9,10 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.spatial import Array
-from titop.solvers.acting import Acting
-from titop.solvers.arguments import check_stacks, is_ready, store
-from titop.solvers.compiled_observations import CompiledObservations
+from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_prepared import CompiledDynamics
+from titop.solvers.compiled_readings import CompiledReadings
 from titop.solvers.inputs import Place, Push, own_efforts
 from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.loops import closed_dynamics, consistency
@@ -21,13 +20,14 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import BOUND, MOST_VARIANTS, real
 from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.rowwise import rowwise
 from titop.solvers.stacked_loads import are_stacked, by_row
 
 #: Attributes that keep compiled functions.
 _FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_at_ports", "_loaded_variants")
 
 
-class CompiledModel(CompiledObservations):
+class CompiledModel(CompiledReadings):
     """A model resolved by compiled kernels; see `Model` for its functions."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -61,13 +61,12 @@ class CompiledModel(CompiledObservations):
             if wrenches is None and u is None:
                 status = self._forward(q, v, tau, a)
             else:
-                tables, driven = self._acted_on(wrenches, u, q)
-                kernel, before = self._forward.func, self._forward.args[: -len(tables)]
+                acting, given, driven = self._acted_on(wrenches, u, q)
                 if driven is not None:
                     if type(tau) is not np.ndarray or tau.shape != driven.shape:  # a sum may hide what it is
                         raise TypeError
                     driven = tau + driven
-                status = kernel(*before, *tables, q, v, tau if driven is None else driven, a)
+                status = acting.run(self._forward, wrenches, given, (q, v, tau if driven is None else driven, a))
             if status == layout.OK:
                 return a
         except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -95,8 +94,8 @@ class CompiledModel(CompiledObservations):
                 if wrenches is None and u is None:
                     status, driven = inverse(q, v, a, tau), None
                 else:
-                    tables, driven = self._acted_on(wrenches, u, q)
-                    status = inverse.func(*inverse.args[: -len(tables)], *tables, q, v, a, tau)
+                    acting, given, driven = self._acted_on(wrenches, u, q)
+                    status = acting.run(inverse, wrenches, given, (q, v, a, tau))
                 if status == layout.OK:
                     return tau if driven is None else np.subtract(tau, driven, out=tau)
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -133,32 +132,6 @@ class CompiledModel(CompiledObservations):
     def _least_inverses(self) -> dict[Any, Any]:
         """Compiled inverse dynamics by the names of the actuated coordinates."""
         return {}
-
-    @cached_property
-    def _acting(self) -> dict[tuple[tuple[str, ...], bool], Acting]:
-        """What acts on ports, by the ports with wrenches and whether inputs act."""
-        return {}
-
-    def _acted_on(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[tuple[Array, ...], Array | None]:
-        """Return the tables with wrenches and inputs on ports in them, and the efforts (nv) of the other inputs, if any act.
-
-        Raises
-        ------
-        TypeError
-            Where arguments have to be read with more care.
-        """
-        key = () if wrenches is None else tuple(wrenches), u is not None
-        acting = self._acting.get(key)
-        if acting is None:
-            if len(self._acting) == MOST_VARIANTS:
-                self._acting.clear()
-            acting = self._acting[key] = Acting(self, *key)
-        if u is None:
-            return acting.tables(wrenches, None), None
-        if self.inputs.own and not is_ready(q, self.nq):
-            raise TypeError
-        u = real(self.inputs.read(u), "u")
-        return acting.tables(wrenches, u), self.inputs.efforts(u, q)
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
@@ -252,6 +225,7 @@ class CompiledModel(CompiledObservations):
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
+    @rowwise
     def configuration_rate(self, q: Any, v: Any) -> Array:
         q, v = real(self._read_q(q), "q"), real(self._read_v("v", v), "v")
         rates = np.empty(self.nq)
@@ -263,11 +237,6 @@ class CompiledModel(CompiledObservations):
         entries.configuration_rate(self._ints, q, v, rates)
         for block, in_q, in_v in self._moving_otherwise:
             rates[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
-
-    @cached_property
-    def _moving_otherwise(self) -> list[Any]:
-        """General blocks whose own coordinates are not plain."""
-        return [part for part in self._plain.others if part[0].name in self._tables.general_names]
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         efforts = self._pushed(pushes)._inverse_work(real(q, "q"), real(v, "v"), real(a, "a"))[0]

@@ -11,14 +11,15 @@ import numpy as np
 from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array
+from titop.solvers.compiled_configurations import CompiledConfigurations
 from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import closed_derivative_entries, layout
 from titop.solvers.loops.branch import is_open
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import PackedModel, real
+from titop.solvers.packed import real
 
 
-class CompiledClosedSlopes(PackedModel):
+class CompiledClosedSlopes(CompiledConfigurations):
     """The derivatives of a compiled model with constraints; see `titop.solvers.differentiable` for its functions."""
 
     @cached_property

@@ -12,17 +12,17 @@ from titop.blocks.inertial_parameters import NAMES
 from titop.blocks.spatial import Array
 from titop.blocks.surroundings import mass_and_moment
 from titop.graph.flatten import GeneralBlock
-from titop.solvers.arguments import is_world
+from titop.solvers.arguments import check_stacks, is_world
 from titop.solvers.compiled_slopes import CompiledSlopes
-from titop.solvers.inputs import Push
 from titop.solvers.kernels import entries, layout, observation_entries
 from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
 from titop.solvers.port_kinematics import PortMotion
+from titop.solvers.rowwise import rowwise
 
 #: The pose of a frame in itself.
-_IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
+IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
 
 class PortFunctions:
@@ -44,6 +44,12 @@ class PortFunctions:
     @cached_property
     def jacobian_in_world(self) -> Any:
         return partial(self._bind(observation_entries.port_jacobian), True)
+
+    @cached_property
+    def twist(self) -> tuple[Any, Any]:
+        """In the port's frame, and in inertial axes."""
+        kernel = self._bind(observation_entries.port_twist)
+        return partial(kernel, False), partial(kernel, True)
 
     @cached_property
     def motion(self) -> Any:
@@ -99,10 +105,19 @@ class CompiledObservations(CompiledSlopes):
         return lambda q, tau: inverse(q, still, still, tau)
 
     def coriolis_matrix(self, q: Any, v: Any) -> Array:
+        if not self._has_laws:
+            return self._ask(self._coriolis, (q, v), np.empty((self.nv, self.nv)))
         slopes = self._ask(self._bare_slopes, (q, v), np.empty((3, self.nv, self.nv)))
-        coriolis = slopes[1] + slopes[2] @ self._bracket(self._read_v("v", v)) if self._turning else slopes[1]
+        coriolis, v = slopes[..., 1, :, :], self._read_v("v", v, stacked=True)
+        for block, at in self._turning:
+            brackets = [block.bracket(rates) for rates in np.atleast_2d(v[..., at])]
+            coriolis[..., at] += slopes[..., 2, :, at] @ np.reshape(brackets, (*v.shape[:-1], block.nv, block.nv))
         coriolis *= 0.5
         return coriolis
+
+    @cached_property
+    def _coriolis(self) -> Any:
+        return partial(observation_entries.coriolis_matrix.compiled, self._ints, self._floats, self._tables.paths)
 
     @cached_property
     def _bare_slopes(self) -> Any:
@@ -112,18 +127,27 @@ class CompiledObservations(CompiledSlopes):
     def _ask(self, kernel: Any, state: tuple[Any, ...], *results: Array) -> Array:
         """Let a kernel of a state (q; q and v; q, v and a) write its results; return the last one.
 
-        It gets the arguments as they are or, where these are not of its types, as they are read.
+        It gets the arguments as they are or, where these are not of its types, as they are read. Of stacked states the last
+        result is stacked.
         """
         try:
             if kernel(*state, *results) == layout.OK:
                 return results[-1]
-        except (TypeError, ValueError):  # lists, integers, ...
+        except (TypeError, ValueError):  # lists, integers, stacked states, ...
             pass
         raise_pending()
         q, *rates = state
-        read = [self._read_q(q), *(self._read_v(name, rate) for name, rate in zip("va", rates, strict=False))]
-        self.raise_for(kernel(*(real(each, name) for name, each in zip("qva", read, strict=False)), *results))
-        return results[-1]
+        read = {"q": self._read_q(q, stacked=True)}
+        read |= {name: self._read_v(name, rate, True) for name, rate in zip("va", rates, strict=False)}
+        check_stacks(read)
+        arguments = [np.ascontiguousarray(real(x, name), float) for name, x in read.items()]
+        if arguments[0].ndim == 1:
+            self.raise_for(kernel(*arguments, *results))
+            return results[-1]
+        stack = np.empty((len(arguments[0]), *results[-1].shape))
+        for row in zip(*arguments, stack, strict=True):
+            self.raise_for(kernel(*row[:-1], *results[:-1], row[-1]))
+        return stack
 
     @cached_property
     def _regressor(self) -> Any:
@@ -147,32 +171,6 @@ class CompiledObservations(CompiledSlopes):
 
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         return self._ask(self._bare_inverse, (q, v), np.empty(self.nv))
-
-    def _own_passive_efforts(self, q: Array, v: Array) -> Array:
-        q, v = real(q, "q"), real(v, "v")
-        gyroscopic, tau = np.zeros(self.nv), np.zeros(self.nv)
-        entries.passive_efforts(self._ints, self._floats, q, v, tau)
-        entries.passive_efforts(self._bare._ints, self._floats, q, v, gyroscopic)
-        tau -= gyroscopic
-        for general in self._tables.general:
-            tau[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
-        return tau
-
-    def _applied_efforts(self, q: Array, v: Array) -> Array:
-        efforts = np.zeros(self.nv)
-        acted_on = [general for general in self._tables.general if is_acted_on(general.block)]
-        if not acted_on:
-            return efforts
-        q, v = real(q, "q"), real(v, "v")
-        _, work, world = self._observe(q, v)
-        for general in acted_on:
-            at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
-            own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
-            jacobian = np.empty((6, self.nv))
-            self.raise_for(self._bound(observation_entries.port_jacobian)(general.element, -1, _IDENTITY, False, q, jacobian))
-            efforts += jacobian.T @ own[:6]
-            efforts[general.v] += own[6:]
-        return efforts
 
     @cached_property
     def _momentum_of(self) -> Any:
@@ -201,8 +199,12 @@ class CompiledObservations(CompiledSlopes):
             return self._at_ports[self._read_port(port)]
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
-        pose = self._ask(self._at_port(port).pose, (q,), np.empty((1, 12)))
-        return pose[0, :9].reshape(3, 3), pose[0, 9:]
+        pose = self._ask(self._at_port(port).pose, (q,), np.empty((1, 12)))[..., 0, :]
+        return pose[..., :9].reshape(*pose.shape[:-1], 3, 3), pose[..., 9:]
+
+    def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
+        kernel = self._at_port(port).twist[is_world(frame)]
+        return self._ask(kernel, (q, v), np.empty((1, 6)))[..., 0, :]
 
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
         functions = self._at_port(port)
@@ -211,7 +213,7 @@ class CompiledObservations(CompiledSlopes):
 
     def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
         kernel = self._at_port(port).acceleration[is_world(frame), bool(classical)]
-        return self._ask(kernel, (q, v, a), np.empty((1, 6)))[0]
+        return self._ask(kernel, (q, v, a), np.empty((1, 6)))[..., 0, :]
 
     def _motion_at(self, port: str, q: Any, v: Any, a: Any) -> PortMotion:
         motion = self._ask(self._at_port(port).motion, (q, v, a), np.empty((1, 24)))[0]
@@ -220,15 +222,7 @@ class CompiledObservations(CompiledSlopes):
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         return self._motion_at(port, q, v, a)
 
-    def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-        child = self._connections[joint].child
-        _, _, work = self._pushed(pushes)._inverse_work(q, v, a)
-        wrench = work[self._tables.carriers[child.block.name], layout.BIAS : layout.BIAS + 6]
-        rotation, position, *_ = self._port_in_element(str(child) if child.name in child.block.ports else child.block.name, q)
-        force = rotation.T @ wrench[:3]
-        return np.concatenate([force, rotation.T @ (wrench[3:] - np.cross(position, wrench[:3]))])
-
+    @rowwise
     def energy(self, q: Any, v: Any) -> Energy:
         observed, _, world = self._observe(q, v)
         kinetic, gravity, elastic = observed.tolist()
@@ -256,12 +250,13 @@ class CompiledObservations(CompiledSlopes):
         return self._ask(self._momentum, (q, v), np.empty(6))
 
     @cached_property
-    def _moment(self) -> Any:
-        return self._bound(observation_entries.moment_and_mass)
+    def _mass_center(self) -> Any:
+        return self._bound(observation_entries.center_of_mass)
 
     def center_of_mass(self, q: Any) -> Array:
-        moment = self._ask(self._moment, (q,), np.empty(4))
-        return self._center(moment[:3], moment[3])
+        found = self._ask(self._mass_center, (q,), np.empty(4))
+        self._check_mass(found[3] if found.ndim == 1 else found[:, 3].min(initial=np.inf))
+        return found[..., :3]
 
     @cached_property
     def _energies(self) -> Any:

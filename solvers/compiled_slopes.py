@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from titop.blocks.spatial import Array, twist_transport
 from titop.solvers.compiled_closed_slopes import CompiledClosedSlopes
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
-from titop.solvers.kernels import derivative_entries, layout
+from titop.solvers.kernels import derivative_entries, directional_entries, layout
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import real
+from titop.solvers.rowwise import at_rows
+from titop.solvers.stacked_loads import are_stacked, read_states
 
 
 class CompiledSlopes(CompiledClosedSlopes):
@@ -67,6 +69,83 @@ class CompiledSlopes(CompiledClosedSlopes):
                 pass
             raise_pending()
         return super().forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
+
+    def forward_dynamics_tangent(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        dq: Any,
+        dv: Any,
+        dtau: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+    ) -> Array:
+        if self._has_laws or self.is_constrained:
+            return super().forward_dynamics_tangent(q, v, tau, dq, dv, dtau, wrenches, u)
+        if wrenches is None and u is None and not self._group_springs:
+            try:
+                da = np.array(dtau, dtype=float, ndmin=2)
+                rows = (q[None], v[None], tau[None], dq[None], dv[None]) if q.ndim == 1 else (q, v, tau, dq, dv)
+                if self._tangent(*rows, da) == layout.OK:
+                    return da[0] if q.ndim == 1 else da
+            except (AttributeError, TypeError, ValueError):  # not the kernel's types: lists, integers, ...
+                pass
+        given = {"q": q, "v": v, "tau": tau, "dq": dq, "dv": dv, "dtau": dtau}
+        if are_stacked(q, wrenches, u):
+            return np.asarray(at_rows(CompiledSlopes.forward_dynamics_tangent, self, {**given, "wrenches": wrenches, "u": u}))
+        tables, (q, v, tau, dq, dv, da) = self._along(given, wrenches, u)
+        for block in self._group_springs:
+            in_q, in_v = self._q(block), self._v(block)
+            for row in range(len(q)):
+                da[row, in_v] += block.elastic_slopes(q[row, in_q]) @ dq[row, in_v]
+        self.raise_for(directional_entries.forward_tangent(*tables, q, v, tau, dq, dv, da))
+        return da[0] if np.ndim(given["q"]) == 1 else da
+
+    def forward_dynamics_adjoint(
+        self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> tuple[Array, Array, Array]:
+        if self._has_laws or self.is_constrained:
+            return super().forward_dynamics_adjoint(q, v, tau, weights, wrenches, u)
+        if wrenches is None and u is None and not self._group_springs:
+            try:
+                by_tau = np.array(weights, dtype=float, ndmin=2)
+                by_q, by_v = np.empty(by_tau.shape), np.empty(by_tau.shape)
+                rows = (q[None], v[None], tau[None]) if q.ndim == 1 else (q, v, tau)
+                if self._adjoint(*rows, by_tau, by_q, by_v) == layout.OK:
+                    return (by_q[0], by_v[0], by_tau[0]) if q.ndim == 1 else (by_q, by_v, by_tau)
+            except (AttributeError, TypeError, ValueError):  # not the kernel's types: lists, integers, ...
+                pass
+        given = {"q": q, "v": v, "tau": tau, "weights": weights}
+        if are_stacked(q, wrenches, u):
+            by_q, by_v, by_tau = at_rows(CompiledSlopes.forward_dynamics_adjoint, self, {**given, "wrenches": wrenches, "u": u})
+            return by_q, by_v, by_tau
+        tables, (q, v, tau, by_tau) = self._along(given, wrenches, u)
+        by_q, by_v = np.empty(by_tau.shape), np.empty(by_tau.shape)
+        self.raise_for(directional_entries.forward_adjoint(*tables, q, v, tau, by_tau, by_q, by_v))
+        for block in self._group_springs:
+            in_q, in_v = self._q(block), self._v(block)
+            for row in range(len(q)):
+                by_q[row, in_v] += by_tau[row, in_v] @ block.elastic_slopes(q[row, in_q])
+        return (by_q[0], by_v[0], by_tau[0]) if np.ndim(given["q"]) == 1 else (by_q, by_v, by_tau)
+
+    @cached_property
+    def _tangent(self) -> Any:
+        return partial(directional_entries.forward_tangent.compiled, self._ints, self._floats)
+
+    @cached_property
+    def _adjoint(self) -> Any:
+        return partial(directional_entries.forward_adjoint.compiled, self._ints, self._floats)
+
+    def _along(
+        self, given: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+    ) -> tuple[tuple[Array, Array], list[Array]]:
+        """Return the tables under loads, and stacks of the arguments, the inputs' efforts in tau; the last one a copy."""
+        given = {name: np.zeros(np.shape(given["v"])) if x is None else x for name, x in given.items()}
+        states = zip(given, read_states(self, given, stacked=True), strict=True)
+        q, v, tau, *others = (np.atleast_2d(real(x, name)).astype(float) for name, x in states)
+        model = self._pushed(self.external_pushes(wrenches, u))
+        return (model._ints, model._floats), [q, v, tau + self.motor_efforts(u), *others]
 
     @cached_property
     def _linearised(self) -> Any:

@@ -17,7 +17,7 @@ from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
-from titop.solvers.arguments import check_quaternions, read_mapping, read_state
+from titop.solvers.arguments import check_quaternions, check_stacks, read_mapping, read_state
 
 
 class _PlainCoordinates(NamedTuple):
@@ -134,31 +134,110 @@ class Configurations:
         return read_state("velocity", v, self.coordinate_names)
 
     def integrate(self, q: Any, dq: Any) -> Array:
-        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv)."""
-        return self._moved(self._read_q(q), self._read_v("dq", dq))
+        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); of stacked ones, stacked."""
+        q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
+        check_stacks({"q": q, "dq": dq})
+        return self._moved(q, dq)
 
     def _moved(self, q: Array, dq: Array) -> Array:
         """Return `integrate` of arguments that need no check."""
         plain = self._plain
         if not plain.others:
             return q + dq
-        result = np.empty(self.nq, np.result_type(q, dq))
-        result[plain.in_q] = q[plain.in_q] + dq[plain.in_v]
+        result = np.empty(q.shape, np.result_type(q, dq))
+        result[..., plain.in_q] = q[..., plain.in_q] + dq[..., plain.in_v]
         for block, in_q, in_v in plain.others:
-            result[in_q] = block.integrate(q[in_q], dq[in_v])
+            for row in np.ndindex(q.shape[:-1]):
+                result[row][in_q] = block.integrate(q[row][in_q], dq[row][in_v])
         return result
 
+    def integrate_derivatives(self, q: Any, dq: Any) -> tuple[Array, Array]:
+        """Return how the configuration that `integrate` reaches moves with `q`, and with the step `dq`.
+
+        Parameters
+        ----------
+        q : array_like (nq,)
+        dq : array_like (nv,)
+            Both, or both stacked along a leading axis; the results are then stacked too.
+
+        Returns
+        -------
+        by_q, by_step : (nv, nv) arrays
+            Columns are displacements in the tangent space of the configuration that is reached, by displacements in that of
+            `q` and by changes of `dq`. Identities for plain coordinates; closed forms for spherical and free joints.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("body in space")
+        >>> s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=[1, 1, 1]), joint=tt.Spherical("ball"))
+        >>> by_q, by_step = s.resolve().integrate_derivatives([0, 0, 0, 1], [0, 0, 0.2])
+        >>> by_step.round(3).tolist()
+        [[0.993, 0.1, 0.0], [-0.1, 0.993, 0.0], [0.0, 0.0, 1.0]]
+        """
+        q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
+        check_stacks({"q": q, "dq": dq})
+        by_q, by_step = self._identities(dq, 1.0), self._identities(dq, 1.0)
+        for block, in_q, in_v in self._plain.others:
+            for row in np.ndindex(q.shape[:-1]):
+                by_q[row][in_v, in_v], by_step[row][in_v, in_v] = block.integrate_derivatives(q[row][in_q], dq[row][in_v])
+        return by_q, by_step
+
     def difference(self, q0: Any, q1: Any) -> Array:
-        """Return the tangent vector (nv) that leads from `q0` to `q1`."""
-        q0, q1 = self._read_q(q0, "q0"), self._read_q(q1, "q1")
+        """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
+        q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
+        check_stacks({"q0": q0, "q1": q1})
+        return self._apart(q0, q1)
+
+    def _apart(self, q0: Array, q1: Array) -> Array:
+        """Return `difference` of arguments that need no check."""
         plain = self._plain
         if not plain.others:
             return q1 - q0
-        result = np.empty(self.nv, np.result_type(q0, q1))
-        result[plain.in_v] = q1[plain.in_q] - q0[plain.in_q]
+        result = np.empty((*q0.shape[:-1], self.nv), np.result_type(q0, q1))
+        result[..., plain.in_v] = q1[..., plain.in_q] - q0[..., plain.in_q]
         for block, in_q, in_v in plain.others:
-            result[in_v] = block.difference(q0[in_q], q1[in_q])
+            for row in np.ndindex(q0.shape[:-1]):
+                result[row][in_v] = block.difference(q0[row][in_q], q1[row][in_q])
         return result
+
+    def difference_derivatives(self, q0: Any, q1: Any) -> tuple[Array, Array]:
+        """Return the derivatives of `difference` by `q0` and by `q1`.
+
+        Parameters
+        ----------
+        q0, q1 : array_like (nq,)
+            Both, or both stacked along a leading axis; the results are then stacked too.
+
+        Returns
+        -------
+        by_q0, by_q1 : (nv, nv) arrays
+            Columns are changes of the tangent vector by displacements in the tangent spaces of `q0` and of `q1`.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments.
+        """
+        q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
+        check_stacks({"q0": q0, "q1": q1})
+        by_q0, by_q1 = self._identities(q1, -1.0), self._identities(q1, 1.0)
+        for block, in_q, in_v in self._plain.others:
+            for row in np.ndindex(q0.shape[:-1]):
+                slopes = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
+                by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = slopes
+        return by_q0, by_q1
+
+    def _identities(self, like: Array, scale: float) -> Array:
+        """Return a multiple of the identity (nv, nv), for each row of `like`."""
+        matrices = np.zeros((*like.shape[:-1], self.nv, self.nv), like.dtype)
+        matrices[..., range(self.nv), range(self.nv)] = scale
+        return matrices
 
     def unit_configuration(self, q: Array) -> Array:
         """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
@@ -176,12 +255,14 @@ class Configurations:
 
     def configuration_rate(self, q: Any, v: Any) -> Array:
         """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
-        q, v = self._read_q(q), self._read_v("v", v)
+        q, v = self._read_q(q, stacked=True), self._read_v("v", v, stacked=True)
+        check_stacks({"q": q, "v": v})
         plain = self._plain
-        rate = np.empty(self.nq, np.result_type(q, v))
-        rate[plain.in_q] = v[plain.in_v]
+        rate = np.empty(q.shape, np.result_type(q, v))
+        rate[..., plain.in_q] = v[..., plain.in_v]
         for block, in_q, in_v in plain.others:
-            rate[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
+            for row in np.ndindex(q.shape[:-1]):
+                rate[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
         return rate
 
     def configuration_slopes(self, q: Any) -> Array:
@@ -251,7 +332,7 @@ class Configurations:
 
     def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
         q = read_state(name, q, self.configuration_names, stacked)
-        check_quaternions(q, self._quaternions, self.configuration_names)
+        check_quaternions(q, self._quaternions, self.configuration_names, name)
         return self.unit_configuration(q)
 
     def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:

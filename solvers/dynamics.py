@@ -18,6 +18,7 @@ from titop.solvers.inputs import Inputs, Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics, interaction_loads
 from titop.solvers.port_kinematics import PortKinematics
 from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.rowwise import rowwise
 
 
 class Dynamics(PortKinematics, ABC):
@@ -173,6 +174,7 @@ class Dynamics(PortKinematics, ABC):
     def mass_matrix(self, q: Any) -> Array:
         """Return the mass matrix (nv, nv), of the tree: as if no loop were closed."""
 
+    @rowwise
     def inverse_mass_matrix(self, q: Any) -> Array:
         """Return the inverse (nv, nv) of the mass matrix of the tree: accelerations a unit of each effort.
 
@@ -184,14 +186,17 @@ class Dynamics(PortKinematics, ABC):
         q = self._read_q(q)
         return self.tree_response(q, np.eye(self.nv), np.zeros(self.nv, dtype=bool))
 
+    @rowwise
     def nonlinear_effects(self, q: Any, v: Any) -> Array:
         """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
         return self._bare_inverse_dynamics(self._read_q(q), self._read_v("v", v))
 
+    @rowwise
     def gravity_effects(self, q: Any) -> Array:
         """Return gravity's part (nv) of the nonlinear effects."""
         return self._bare_inverse_dynamics(self._read_q(q), np.zeros(self.nv))
 
+    @rowwise
     def coriolis_matrix(self, q: Any, v: Any) -> Array:
         """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
 
@@ -213,6 +218,7 @@ class Dynamics(PortKinematics, ABC):
             coriolis[:, j] += (pushed - base - (alone - resting)) / direction[j] * (speed / rate)
         return 0.5 * coriolis
 
+    @rowwise
     def passive_efforts(self, q: Any, v: Any) -> Array:
         """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
         q, v = self._read_q(q), self._read_v("v", v)
@@ -221,6 +227,7 @@ class Dynamics(PortKinematics, ABC):
             efforts = efforts + interaction_loads.interaction_efforts(self, loop, q, v)
         return efforts
 
+    @rowwise
     def dissipated_power(self, q: Any, v: Any) -> float:
         """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
 
@@ -290,6 +297,7 @@ class Dynamics(PortKinematics, ABC):
         """Number of inputs."""
         return len(self.inputs.names)
 
+    @rowwise
     def actuation_matrix(self, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""
         q = self._read_q(q)

@@ -20,6 +20,9 @@ from titop.blocks.spatial import Array
 from titop.solvers.arguments import check_stacks
 from titop.solvers.dynamics import Dynamics
 
+#: How many lists of parameters are kept in mind.
+_MOST_ROWS = 32
+
 
 class Identification(Dynamics):
     """What a model knows of its inertial parameters: ten of each rigid body, in which its dynamics are linear."""
@@ -96,23 +99,39 @@ class Identification(Dynamics):
             Of parameters such as ``"slider.mass"``.
         q, v, a : (nq,), (nv,), (nv,) arrays
         """
-        places = {name: place for name in names if (place := self._inertial_places.get(name))}
-        if not places:
-            return {}
-        by_body = self._regressors(q[None], v[None], a[None])[0].reshape(self.nv, -1, len(NAMES))
-        slopes = {body: by_body[:, body] @ self._inertial_slopes[body] for body in {body for body, _ in places.values()}}
-        return {name: slopes[body][:, entry] for name, (body, entry) in places.items()}
+        places = {name: place for name in names if (place := self._inertial_places.get(name)) is not None}
+        return dict(zip(places, self._slopes_by_inertia(q, v, a)[list(places.values())], strict=True)) if places else {}
+
+    def _inertial_rows(self, names: tuple[str, ...]) -> Array | None:
+        """Return the rows of `_slopes_by_inertia` of some parameters; None if one of them is no mass or inertia."""
+        rows = self._rows_met.get(names)
+        if rows is None and self._inertial_places.keys() >= set(names):
+            if len(self._rows_met) == _MOST_ROWS:
+                self._rows_met.clear()
+            rows = self._rows_met[names] = np.array([self._inertial_places[name] for name in names], dtype=int)
+        return rows
 
     @cached_property
-    def _inertial_slopes(self) -> list[Array]:
-        """The derivatives (10 x 10) of each rigid body's numbers by its own parameters."""
-        return [inertial_slopes(self._rigid_body(name)) for name in self.inertial_bodies]
+    def _rows_met(self) -> dict[tuple[str, ...], Array]:
+        """The `_inertial_rows` that were asked for."""
+        return {}
+
+    def _slopes_by_inertia(self, q: Any, v: Any, a: Any) -> Array:
+        """Return the derivatives (10 of each rigid body, nv) of inverse dynamics by the bodies' own parameters."""
+        by_numbers = self.regressor(q, v, a).T.reshape(-1, len(NAMES), self.nv)
+        return np.matmul(self._inertial_slopes, by_numbers).reshape(-1, self.nv)
 
     @cached_property
-    def _inertial_places(self) -> dict[str, tuple[int, int]]:
-        """Number of the body and place among its numbers of every parameter that is a mass, a centre of mass or an inertia."""
-        bodies = enumerate(self.inertial_bodies)
-        return {f"{body}.{name}": (k, entry) for k, body in bodies for entry, name in enumerate(OWN_NAMES)}
+    def _inertial_slopes(self) -> Array:
+        """The derivatives (10 x 10) of each rigid body's numbers by its own parameters, transposed."""
+        slopes = [inertial_slopes(self._rigid_body(name)).T for name in self.inertial_bodies]
+        return np.array(slopes).reshape(-1, len(NAMES), len(NAMES))
+
+    @cached_property
+    def _inertial_places(self) -> dict[str, int]:
+        """Row of `_slopes_by_inertia` of every parameter that is a mass, a centre of mass or an inertia."""
+        names = (f"{body}.{name}" for body in self.inertial_bodies for name in OWN_NAMES)
+        return {name: row for row, name in enumerate(names)}
 
     def _rigid_body(self, name: str) -> RigidBody:
         block = self.assembly.blocks[name]

@@ -22,6 +22,7 @@ from titop.solvers.inputs import Push, acting_inputs
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.interaction_loads import target_motion
 from titop.solvers.outputs import read_sensor, sensor_units
+from titop.solvers.rowwise import rowwise
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
@@ -71,6 +72,7 @@ class Model(Differentiable):
         """Units of the sensors' outputs."""
         return tuple(unit for sensor in self._assembly.sensors for unit in sensor_units(self, sensor))
 
+    @rowwise
     def outputs(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
     ) -> Array:
@@ -116,6 +118,7 @@ class Model(Differentiable):
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 
+    @rowwise
     def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array:
         """Return a port's motion vector (18) of key A: ``[dV; V; r; Theta]``.
 
@@ -153,11 +156,13 @@ class Model(Differentiable):
         warn_of_gimbal_lock(port, angles, sequence)
         return np.concatenate([position, angles])
 
+    @rowwise
     def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
         """Return the specific force (3, m/s^2) that an accelerometer at a port reads, in the port's frame."""
         motion = self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))
         return motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
 
+    @rowwise
     def reaction(
         self,
         joint: str,
@@ -198,6 +203,7 @@ class Model(Differentiable):
         at_second: Array = closure.closure.act(target_motion(self, closure, q, v, given))[0][1]
         return at_second
 
+    @rowwise
     def gear_effort(
         self,
         gear: str,
@@ -248,6 +254,7 @@ class Model(Differentiable):
     def momentum(self, q: Any, v: Any) -> Array:
         """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s)."""
 
+    @rowwise
     def momentum_matrix(self, q: Any) -> Array:
         """Return the matrix (6, nv) from v to `momentum`: moved to the centre of mass, the centroidal momentum matrix."""
         q = self._read_q(q)
@@ -333,35 +340,36 @@ class Model(Differentiable):
     @cached_property
     def _elsewhere(self) -> Array:
         """A configuration in no special position, displacements of joints in units of the system's size."""
-        step = self.difference(self.neutral(), self.random_configuration(np.random.default_rng(0)))
+        step = self._apart(self.neutral(), self.random_configuration(np.random.default_rng(0)))
         of_joints = np.zeros(self.nv, dtype=bool)
         for connection in self._assembly.connections:
             of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
         step[of_joints] *= self.coordinate_weights[of_joints]
-        return self.integrate(self.neutral(), step)
+        return self._moved(self.neutral(), step)
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array]:
         return self.neutral(), np.zeros(self.nv), np.zeros(self.nv)
 
     @staticmethod
-    def _center(moment: Array, mass: Any) -> Array:
+    def _check_mass(mass: Any) -> None:
+        """Refuse a system without mass."""
         if not mass.real > 0:
             raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
-        return moment / mass
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"
 
 
-#: How near to a gimbal lock (rad) Euler angles are said to be undetermined, and in it.
-_NEAR_LOCK, _LOCKED = np.radians(0.1), 1e-7
+#: How near to a gimbal lock Euler angles are said to be undetermined (as a sine), and in it (rad).
+_NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), 1e-7
 
 
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
-    """Warn of Euler angles (3, rad) within 0.1 degree of a gimbal lock."""
-    away = np.sin(angles[1]) if sequence[0] == sequence[2] else np.cos(angles[1])
-    if abs(away) < np.sin(_NEAR_LOCK):
+    """Warn of Euler angles (..., 3, rad) within 0.1 degree of a gimbal lock."""
+    away = math.sin if sequence[0] == sequence[2] else math.cos
+    middle = angles[..., 1].tolist()
+    if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
         found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
         warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.spatial import Array, cross
 from titop.solvers.arguments import is_world
 from titop.solvers.loops.closed_loops import ClosedLoops
+from titop.solvers.rowwise import rowwise
 
 
 class PortMotion(NamedTuple):
@@ -32,16 +33,19 @@ class PortKinematics(ClosedLoops, ABC):
     `a` vectors (nv); `frame` ``"port"`` or ``"world"``, the axes in which dual vectors come.
     """
 
+    @rowwise
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
         """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
         motion = self.port_motion(self._read_port(port), self._read_q(q), np.zeros(self.nv), np.zeros(self.nv))
         return motion.rotation, motion.position
 
+    @rowwise
     def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
         """Return the twist (6) of a port: velocity of its origin and angular velocity, in the axes that `jacobian` knows."""
         motion = self._motion_at(port, q, v, self._still)
         return _turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
 
+    @rowwise
     def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
         """Return the acceleration (6) of a port, without gravity's.
 
@@ -67,9 +71,11 @@ class PortKinematics(ClosedLoops, ABC):
             acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
         return _turned(motion.rotation, acceleration) if is_world(frame) else acceleration
 
+    @rowwise
     def jacobian_bias(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
         """Return ``dJ/dt v`` (6) of `jacobian`: its derivative by time in the same axes, which move with the port or do not."""
-        return self.acceleration(port, q, v, self._still, frame, classical=is_world(frame))
+        still = self._still if getattr(v, "ndim", 1) == 1 else np.zeros(np.shape(v))
+        return self.acceleration(port, q, v, still, frame, classical=is_world(frame))
 
     def _motion_at(self, port: str, q: Any, v: Any, a: Any) -> PortMotion:
         return self.port_motion(self._read_port(port), self._read_q(q), self._read_v("v", v), self._read_v("a", a))

@@ -40,6 +40,7 @@ from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.model import Energy
 from titop.solvers.parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.port_kinematics import PortMotion
+from titop.solvers.rowwise import rowwise
 from titop.solvers.stacked_loads import are_stacked, by_row
 from titop.solvers.stepped_slopes import SteppedSlopes
 
@@ -386,6 +387,7 @@ class ReferenceModel(SteppedSlopes):
                 efforts[node.v] += own[6:]
         return efforts
 
+    @rowwise
     def mass_matrix(self, q: Any) -> Array:
         q, imposed = self._read_q(q), np.ones(self.nv, dtype=bool)
         states, rest = self._resting_states(q, imposed), np.zeros(self.nv)
@@ -394,6 +396,7 @@ class ReferenceModel(SteppedSlopes):
             self._complete(states, rest, unit.astype(efforts.dtype), column, imposed, np.zeros(3))
         return (efforts[1:] - efforts[0]).T
 
+    @rowwise
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
         port, q = self._read_port(port), self._read_q(q)
         states = self._resting_states(q, np.ones(self.nv, dtype=bool))
@@ -406,6 +409,7 @@ class ReferenceModel(SteppedSlopes):
         state = states[child]
         return twist_transport(*self.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
 
+    @rowwise
     def energy(self, q: Any, v: Any) -> Energy:
         q, v = self._read_q(q), self._read_v("v", v)
         kinetic: Any = 0.0
@@ -424,6 +428,7 @@ class ReferenceModel(SteppedSlopes):
             elastic = elastic + limits.energy(q[self._assembly.place(limits.joint)[0]])
         return Energy(kinetic, gravity, elastic)
 
+    @rowwise
     def momentum(self, q: Any, v: Any) -> Array:
         q, v = self._read_q(q), self._read_v("v", v)
         total = np.zeros(6, dtype=np.result_type(q, v))
@@ -432,13 +437,15 @@ class ReferenceModel(SteppedSlopes):
             total = total + twist_transport(state.rotation, state.position).T @ momentum
         return total
 
+    @rowwise
     def center_of_mass(self, q: Any) -> Array:
         mass, moment = 0.0, np.zeros(3)
         for state in self.outward_kinematics(self._read_q(q), np.zeros(self.nv))[1:]:
             own, first = mass_and_moment(state.M)
             mass = mass + own
             moment = moment + own * state.position + state.rotation @ first
-        return self._center(moment, mass)
+        self._check_mass(mass)
+        return moment / mass
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         return self.port_motions([port], q, v, a)[0]

@@ -369,3 +369,21 @@ def test_lander(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weight = (lander["HUB"] + 4 * lander["LEG"]) * lander["GRAVITY"]
     assert sum(pushes) == pytest.approx(weight, rel=0.02)  # what still rocks after 3 s
     assert min(pushes) > 0.1 * weight
+
+
+def test_swing_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("swing_up")
+    plan, trajectory = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "SLSQP" in capsys.readouterr().out
+    assert plan.result.success
+    problem = example["Problem"](trajectory.model)
+    assert np.abs(problem.defects(plan.result.x)).max() < 1e-5  # SLSQP keeps constraints to its tolerance
+    tip = example["height"](trajectory.model, trajectory.q)
+    assert tip[0] == pytest.approx(-1.0)
+    assert tip[-1] > 0.97  # 21 nodes of the trapezoidal rule
+    x = plan.result.x + 0.1 * np.random.default_rng(0).normal(size=plan.result.x.size)
+    along = np.random.default_rng(1).normal(size=x.size)
+    differences = (problem.defects(x + 1e-5 * along) - problem.defects(x - 1e-5 * along)) / 2e-5
+    scale = np.abs(differences).max()
+    assert np.abs(problem.slopes(x) @ along - differences).max() < 1e-7 * scale  # truncation and rounding of the differences

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.solvers.kernels.algebra import carry_inertia, carry_wrench, inertia_times, plus, put_six, six
 from titop.solvers.kernels.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.general import add_at_port, port_effort
 from titop.solvers.kernels.joints import along_joint, axis, coordinates_of
 from titop.solvers.kernels.layout import ARMATURE, BIAS, ELEMENTS, KIND, LAW, MA, OWN, OWN_V, PARENT, PORT, R, V
 from titop.solvers.native.kernel import helper
+
+_START = np.int64(0)
 
 
 @helper
@@ -55,33 +59,25 @@ def fill_mass_matrix(ints, floats, law, work, matrix):
 
 
 @helper
-def fill_momentum_matrix(ints, floats, law, work, matrix):
-    """Write the columns of the matrix (6 x nv) from v to momentum: linear, and angular about the inertial origin."""
+def write_momentum_matrix(ints, floats, law, work, world, matrix):
+    """Write the matrix (6 x nv) from v to momentum: linear, and angular about the inertial origin.
+
+    From composite inertias and the poses of all elements in the inertial frame (`world`).
+    """
     for i in range(1, ints[0, ELEMENTS]):
         a, b, c = inertia_of(work, i)
         for j in range(coordinates_of(ints[i, KIND])):
-            _put_column(matrix, ints[i, V] + j, _in_world(ints, law, work, i, inertia_times(a, b, c, axis(ints, floats, i, j))))
+            put_column(matrix, ints[i, V] + j, carry_wrench(world, i, _START, inertia_times(a, b, c, axis(ints, floats, i, j))))
         if law is not None:
             if ints[i, LAW] >= 0:
                 for j in range(ints[i, OWN]):
                     force = six(law, 0, ints[i, LAW] + (6 + j) * (6 + ints[i, OWN]))
-                    _put_column(matrix, ints[i, OWN_V] + j, _in_world(ints, law, work, i, force))
+                    put_column(matrix, ints[i, OWN_V] + j, carry_wrench(world, i, _START, force))
 
 
 @helper
-def _in_world(ints, law, work, i, force):
-    """Return a wrench or momentum at element i as one at the inertial origin."""
-    while i > 0:
-        force = carry_wrench(work, i, R, force)
-        if law is not None:
-            if ints[i, PORT] >= 0:
-                force = carry_wrench(law, 0, ints[i, PORT], force)
-        i = ints[i, PARENT]
-    return force
-
-
-@helper
-def _put_column(matrix, k, x):
+def put_column(matrix, k, x):
+    """Write column k of a matrix with six rows."""
     for r in range(6):
         matrix[r, k] = x[r]
 

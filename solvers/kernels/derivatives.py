@@ -83,7 +83,7 @@ from titop.solvers.native.kernel import helper
 def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
     """From the world outwards: S, X, Y, Z of every coordinate, and each block alone into its row of `sums`."""
     for i in range(1, ints[0, ELEMENTS]):
-        _write_base(ints, law, work, i, sums)
+        write_base(ints, law, work, i, sums)
         twist = carry_twist(sums, i, BASE, six(work, i, TWIST))
         carrier, acceleration = twist, carry_twist(sums, i, BASE, six(work, i, ACC))
         k, n = ints[i, V], coordinates_of(ints[i, KIND])
@@ -107,11 +107,11 @@ def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
                 clear(sums, i, SUM_MASS, TURNED)
                 write_general(ints, law, slopes, i, six(work, i, TWIST), sums, columns)
                 continue
-        _write_body(floats, i, twist, sums)
+        write_body(floats, i, twist, sums)
 
 
 @helper
-def _write_base(ints, law, work, i, sums):
+def write_base(ints, law, work, i, sums):
     """Write the pose of element i in its tree's first element."""
     p = ints[i, PARENT]
     if p == 0:
@@ -125,8 +125,8 @@ def _write_base(ints, law, work, i, sums):
 
 
 @helper
-def _write_body(floats, i, twist, sums):
-    """Write D and B of a rigid body: ``B = [[0, -2 [p]], [0, C - [l]]]`` with (p, l) its momentum and C symmetric."""
+def write_mass(floats, i, sums):
+    """Write D of a rigid body: mass, first moment and inertia about the frame's origin."""
     mass = floats[i, MASS]
     hx, hy, hz = rotate(sums, i, BASE, floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2])
     xx, yy, zz, xy, xz, yz = rotate_symmetric(sums, i, BASE, six(floats, i, INERTIA))
@@ -141,6 +141,13 @@ def _write_body(floats, i, twist, sums):
     yz -= y * hz + z * gy
     sums[i, SUM_MASS], sums[i, SUM_MASS + 1], sums[i, SUM_MASS + 2], sums[i, SUM_MASS + 3] = mass, gx, gy, gz
     put_six(sums, i, SUM_MASS + 4, (xx, yy, zz, xy, xz, yz))
+    return (gx, gy, gz), (xx, yy, zz, xy, xz, yz)
+
+
+@helper
+def write_body(floats, i, twist, sums):
+    """Write D and B of a rigid body: ``B = [[0, -2 [p]], [0, C - [l]]]`` with (p, l) its momentum and C symmetric."""
+    (gx, gy, gz), (xx, yy, zz, xy, xz, yz) = write_mass(floats, i, sums)
     vx, vy, vz, wx, wy, wz = twist
     momentum = sum_momentum(sums, i, twist)
     put_six(sums, i, MOMENTUM, momentum)

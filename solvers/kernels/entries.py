@@ -10,9 +10,10 @@ import numpy as np
 
 from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.interactions import add_interaction_efforts
-from titop.solvers.kernels.kinematics import normalise, outward_twists, write_rates
+from titop.solvers.kernels.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.layout import (
     ELEMENTS,
+    FORCE,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
     KNOWN,
@@ -40,7 +41,7 @@ from titop.solvers.kernels.whole import (
     world_rows,
 )
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLOATS, INTS, MASK, NOTHING, REAL, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 
 #: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
 PATIENCE = 0.3
@@ -139,7 +140,7 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
         return NOT_FINITE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
     if status != OK:
         return status
     matrix[:] = 0.0
@@ -186,10 +187,14 @@ def mass_matrix(ints, floats, law, work, matrix):
     fill_mass_matrix(ints, floats, law, work, matrix)
 
 
-@entry(INTS, FLOATS, VECTOR, VECTOR, VECTOR, result=NOTHING)
-def passive_efforts(ints, floats, q, v, tau):
-    """Add springs, dampers, stops and armatures' gyroscopic efforts to `tau`."""
-    add_passive_efforts(ints, floats, q, v, tau)
+@entry(FLOATS, INTEGER, VECTOR)
+def put_wrench(floats, row, wrench):
+    """Put a wrench into the load at a row."""
+    if wrench.size != 6:
+        return WRONG_SIZE
+    for k in range(6):
+        floats[row, FORCE + k] = wrench[k]
+    return OK
 
 
 @entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)

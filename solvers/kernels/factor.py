@@ -65,3 +65,38 @@ def solve_rows(tree, factors, x):
             for c in range(m):
                 x[k, c] -= share * x[i, c]
             i = tree[1, i]
+
+
+@helper
+def invert(tree, factors, spans, inverse):
+    """Write ``M^-1`` into `inverse` (nv x nv); `spans` (2 x nv) tells which columns the first sweep fills."""
+    n, ordered = tree.shape[1], True
+    inverse[:] = 0.0
+    for k in range(n):
+        inverse[k, k] = 1.0
+        spans[0, k], spans[1, k] = k, k + 1
+        ordered = ordered and tree[0, k] == k
+    for p in range(n - 1, -1, -1):
+        k = tree[0, p]
+        i = tree[1, k]
+        if i >= 0:
+            spans[0, i], spans[1, i] = min(spans[0, i], spans[0, k]), max(spans[1, i], spans[1, k])
+        while i >= 0:
+            share = factors[k, i]
+            for c in range(spans[0, k], spans[1, k]):
+                inverse[i, c] -= share * inverse[k, c]
+            i = tree[1, i]
+    for p in range(n):
+        k = tree[0, p]
+        begin = k if ordered else 0
+        pivot = 1.0 / factors[k, k]
+        for c in range(spans[0, k], spans[1, k]):
+            inverse[k, c] *= pivot
+        i = tree[1, k]
+        while i >= 0:
+            share = factors[k, i]
+            for c in range(begin, n):
+                inverse[k, c] -= share * inverse[i, c]
+            i = tree[1, i]
+        for c in range(begin):  # known from the rows before, and symmetric
+            inverse[k, c] = inverse[c, k]

@@ -96,6 +96,18 @@ def _place_quaternion(floats, q, k, px, py, pz, work):
 
 
 @helper
+def units_hold(ints, q):
+    """Return whether the quaternions in q are unit, as a status."""
+    for i in range(1, ints[0, ELEMENTS]):
+        kind = ints[i, KIND]
+        if kind == SPHERICAL or kind == FREE:
+            k = ints[i, Q] + (3 if kind == FREE else 0)
+            if abs(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0) > _UNIT:
+                return NOT_UNIT
+    return OK
+
+
+@helper
 def move(ints, floats, i, x, rates, k):
     """Return ``x + S y``: a dual vector with the joint's motion added, y at ``rates[k]``."""
     kind = ints[i, KIND]

@@ -84,6 +84,21 @@ def outward_twists(ints, floats, numbers, stages, law, q, v, work):
 
 
 @helper
+def outward_poses(ints, floats, numbers, stages, law, q, v, work):
+    """Write every element's pose in its parent, and the laws of general blocks at rest, `v` being zero; return a status.
+
+    Without general blocks nothing else is written.
+    """
+    if law is not None:
+        return outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    for i in range(1, ints[0, ELEMENTS]):
+        status = place(ints, floats, i, q, work)
+        if status != OK:
+            return status
+    return OK
+
+
+@helper
 def normalise(ints, q):
     """Divide every quaternion of q by its norm."""
     for i in range(1, ints[0, ELEMENTS]):

@@ -5,31 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.algebra import put_six
-from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix, fill_momentum_matrix
-from titop.solvers.kernels.factor import factor, solve_rows
+from titop.solvers.kernels.composite import composite_inertias, fill_mass_matrix, write_momentum_matrix
+from titop.solvers.kernels.coriolis import write_coriolis
+from titop.solvers.kernels.factor import factor, invert
 from titop.solvers.kernels.interactions import stored_energy
 from titop.solvers.kernels.inverse import outward_motions
 from titop.solvers.kernels.joints import element_of
-from titop.solvers.kernels.kinematics import outward_twists
+from titop.solvers.kernels.kinematics import outward_poses, outward_twists
 from titop.solvers.kernels.layout import (
+    COLUMN_COLUMNS,
     ELEMENTS,
     FORWARD_COLUMNS,
     INVERSE_COLUMNS,
     KNOWN,
     LAW_SIZE,
+    NOT_FINITE,
     NQ,
     NV,
     OK,
+    SUM_COLUMNS,
     WRONG_SIZE,
 )
+from titop.solvers.kernels.momentum import write_rigid_momentum_matrix
 from titop.solvers.kernels.observe import add_energy, add_mass, add_momentum, world_poses
 from titop.solvers.kernels.pair import pair
-from titop.solvers.kernels.port_motion import acceleration_of, move_along, turn_columns, walk, write_port_motion
+from titop.solvers.kernels.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.springs import add_elastic_energy
 from titop.solvers.kernels.stages import elastic_energy
 from titop.solvers.kernels.whole import sizes_fit, status_of, status_of_rows, status_of_slopes
-from titop.solvers.native.kernel import AllocatingHelper
+from titop.solvers.native.kernel import AllocatingHelper, entry
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -69,6 +74,8 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
     """
     if q.size != ints[0, NQ] or pose.size != 12:
         return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
     pose[0, :] = frame
     status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, None)
@@ -80,6 +87,8 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
     """Jacobian (6 x nv) of a port's twist, in its frame, or in inertial axes if it is asked for `in_world`."""
     if q.size != ints[0, NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, NV]:
         return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
     pose = np.empty((1, 12))
     pose[0, :] = frame
@@ -106,8 +115,24 @@ def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, mo
     """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
     if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
         return WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
+        return NOT_FINITE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, VECTOR, FLOATS)
+def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q, v, twist):
+    """Twist (1 x 6) of a port, in its frame or in inertial axes."""
+    if not sizes_fit(ints, q, v, v, v) or twist.size != 6:
+        return WRONG_SIZE
+    if min(status_of(q), status_of(v)) != OK:
+        return NOT_FINITE
+    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size), motion)
+    if status == OK:
+        put_six(twist, 0, 0, in_axes(motion, 12, in_world))
+    return status
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, FLAG, VECTOR, VECTOR, VECTOR, FLOATS)
@@ -115,6 +140,8 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
     """Acceleration (1 x 6) of a port: spatial or classical, in its frame or inertial axes."""
     if not sizes_fit(ints, q, v, a, v) or acceleration.size != 6:
         return WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
+        return NOT_FINITE
     law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
     status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
     if status == OK:
@@ -125,15 +152,34 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
 def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     """The matrix (6 x nv) from v to linear momentum and angular momentum about the inertial origin."""
-    n = ints[0, NV]
+    n, count = ints[0, NV], ints[0, ELEMENTS]
     if q.size != ints[0, NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
         return WRONG_SIZE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((count, FORWARD_COLUMNS))
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
     if status != OK:
         return status
-    composite_inertias(ints, floats, law, work)
-    fill_momentum_matrix(ints, floats, law, work, matrix)
+    if LAWS:
+        world = np.empty((count, 12))
+        world_poses(ints, law, work, world)
+        composite_inertias(ints, floats, law, work)
+        write_momentum_matrix(ints, floats, law, work, world, matrix)
+    else:
+        write_rigid_momentum_matrix(ints, floats, work, np.empty((count, SUM_COLUMNS)), np.empty(count, np.int64), matrix)
+    return status_of_rows(matrix)
+
+
+@entry(INTS, FLOATS, INTS, VECTOR, VECTOR, FLOATS)
+def coriolis_matrix(ints, floats, paths, q, v, matrix):
+    """The Coriolis matrix (nv x nv) of a tree of rigid bodies; `paths` are those of coordinates to the world."""
+    n, count = ints[0, NV], ints[0, ELEMENTS]
+    if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:
+        return WRONG_SIZE
+    work = np.empty((count, INVERSE_COLUMNS))
+    status = outward_twists(ints, floats, None, None, None, q, v, work)
+    if status != OK:
+        return status
+    write_coriolis(ints, floats, v, paths, work, np.empty((count, SUM_COLUMNS)), np.empty((n, COLUMN_COLUMNS)), matrix)
     return status_of_rows(matrix)
 
 
@@ -144,7 +190,7 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     if q.size != ints[0, NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
         return WRONG_SIZE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
     if status != OK:
         return status
     matrix = np.zeros((n, n))
@@ -153,10 +199,7 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     failed = factor(tree, matrix)
     if failed >= 0:
         return element_of(ints, failed)
-    inverse[:] = 0.0
-    for k in range(n):
-        inverse[k, k] = 1.0
-    solve_rows(tree, matrix, inverse)
+    invert(tree, matrix, np.empty((2, n), np.int64), inverse)
     return status_of_rows(inverse)
 
 
@@ -196,16 +239,17 @@ def momentum(ints, floats, numbers, stages, q, v, result):
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
-def moment_and_mass(ints, floats, numbers, stages, q, result):
-    """First moment in the inertial frame (3), and mass."""
+def center_of_mass(ints, floats, numbers, stages, q, result):
+    """Centre of mass in the inertial frame (3), which is the first moment if there is no mass, and mass."""
     if q.size != ints[0, NQ] or result.size != 4:
         return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    status = outward_twists(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work)
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work)
     if status != OK:
         return status
     result[:] = 0.0
-    world_poses(ints, law, work, world)
-    add_mass(ints, floats, law, world, result)
+    add_mass(ints, floats, law, work, result)
+    if result[3] > 0.0:
+        for k in range(3):
+            result[k] /= result[3]
     return status_of(result)

@@ -8,6 +8,7 @@ from titop.solvers.kernels.algebra import dot, matrix_of, plus, rigid_momentum, 
 from titop.solvers.kernels.joints import coordinates_of
 from titop.solvers.kernels.layout import (
     ARMATURE,
+    BIAS,
     ELEMENTS,
     GRAVITY,
     INT_COLUMNS,
@@ -188,15 +189,33 @@ def add_momentum(ints, floats, law, v, work, world, result):
 
 
 @helper
-def add_mass(ints, floats, law, world, result):
-    """Add first moment in the inertial frame (3) and mass to `result` (4)."""
+def add_mass(ints, floats, law, work, result):
+    """Add first moment in the inertial frame (3) and mass to `result` (4), summed from the leaves inwards."""
     for i in range(1, ints[0, ELEMENTS]):
-        mass, x, y, z = mass_and_moment(ints, floats, law, i)
-        cx, cy, cz = rotate(world, i, 0, x, y, z)
-        result[0] += mass * world[i, 9] + cx
-        result[1] += mass * world[i, 10] + cy
-        result[2] += mass * world[i, 11] + cz
-        result[3] += mass
+        work[i, BIAS], work[i, BIAS + 1], work[i, BIAS + 2], work[i, BIAS + 3] = mass_and_moment(ints, floats, law, i)
+    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
+        mass, moment = _carried_moment(work, i, R, work[i, BIAS], (work[i, BIAS + 1], work[i, BIAS + 2], work[i, BIAS + 3]))
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                mass, moment = _carried_moment(law, 0, ints[i, PORT], mass, moment)
+        p = ints[i, PARENT]
+        if p == 0:
+            result[0] += moment[0]
+            result[1] += moment[1]
+            result[2] += moment[2]
+            result[3] += mass
+            continue
+        work[p, BIAS] += mass
+        work[p, BIAS + 1] += moment[0]
+        work[p, BIAS + 2] += moment[1]
+        work[p, BIAS + 3] += moment[2]
+
+
+@helper
+def _carried_moment(t, i, o, mass, moment):
+    """Return a mass and its first moment at the parent; the pose stands at ``t[i, o]``."""
+    x, y, z = rotate(t, i, o, moment[0], moment[1], moment[2])
+    return mass, (x + mass * t[i, o + 9], y + mass * t[i, o + 10], z + mass * t[i, o + 11])
 
 
 @helper

@@ -14,16 +14,28 @@ def subtract_passive_derivatives(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs with plain coordinates, dampers, friction, stops and armatures' gyroscopics."""
     if ints[0, SPRINGS] > 0:
         subtract_spring_slopes(ints, floats, q, v, dq, dv)
-    if ints[0, MULTIS] > 0:
-        for i in range(1, ints[0, ELEMENTS]):
-            n = coordinates_of(ints[i, KIND])
-            if n > 1:
-                _add_armature_slopes(floats, i, ints[i, V], n, v, dv)
+    add_armature_slopes(ints, floats, v, dv)
 
 
 @helper
-def _add_armature_slopes(floats, i, k, n, v, dv):
-    """Add the derivative of ``-ad(v)^T (armature v)`` by v, for a spherical or free joint with coordinates from k."""
+def add_armature_slopes(ints, floats, v, dv):
+    """Add the derivatives of ``-ad(v)^T (armature v)`` by v, of spherical and free joints."""
+    if ints[0, MULTIS] > 0:
+        for i in range(1, ints[0, ELEMENTS]):
+            k, n = ints[i, V], coordinates_of(ints[i, KIND])
+            if n > 1:
+                for j in range(n):
+                    column = armature_column(floats, i, v, k, n, j)
+                    for r in range(n):
+                        dv[k + r, k + j] += column[6 - n + r]
+
+
+@helper
+def armature_column(floats, i, v, k, n, j):
+    """Return column j of the derivative of ``-ad(v)^T (armature v)`` by v, for a joint with n coordinates from k.
+
+    Its entries are the last n of a dual vector's.
+    """
     o = 6 - n
     rates = _placed(v, k, o, n)
     momentum = (
@@ -34,11 +46,8 @@ def _add_armature_slopes(floats, i, k, n, v, dv):
         floats[i, ARMATURE + n - 2] * rates[4],
         floats[i, ARMATURE + n - 1] * rates[5],
     )
-    for j in range(n):
-        e = unit(o + j)
-        column = plus(wrench_cross(e, momentum), wrench_cross(rates, scaled(floats[i, ARMATURE + j], e)))
-        for r in range(n):
-            dv[k + r, k + j] += column[o + r]
+    e = unit(o + j)
+    return plus(wrench_cross(e, momentum), wrench_cross(rates, scaled(floats[i, ARMATURE + j], e)))
 
 
 @helper

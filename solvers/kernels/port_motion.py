@@ -113,6 +113,16 @@ def write_port_motion(ints, law, work, i, port, pose, result):
 
 
 @helper
+def in_axes(motion, o, in_world):
+    """Return the dual vector at ``motion[0, o]``, in inertial axes if it is asked for `in_world`."""
+    x = six(motion, 0, o)
+    if not in_world:
+        return x
+    linear, angular = rotate(motion, 0, 0, x[0], x[1], x[2]), rotate(motion, 0, 0, x[3], x[4], x[5])
+    return linear[0], linear[1], linear[2], angular[0], angular[1], angular[2]
+
+
+@helper
 def acceleration_of(floats, motion, in_world, classical):
     """Return the acceleration, gravity's with it, of a port whose motion `write_port_motion` wrote."""
     x = six(motion, 0, 18)

@@ -28,8 +28,8 @@ from titop.solvers.kernels.layout import (
     Q,
     V,
 )
-from titop.solvers.kernels.rotation_series import coupling_coefficients, half_cotangent, rotation_coefficients
-from titop.solvers.kernels.rotations import cross3, log_rate_transposed
+from titop.solvers.kernels.rotation_series import coupling_coefficients, rotation_coefficients
+from titop.solvers.kernels.rotations import cross3, log_rate_transposed, pose_log, quaternion_log
 from titop.solvers.kernels.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.stops import stop_energy, stop_load, stop_slopes
 from titop.solvers.native.kernel import feature, helper
@@ -56,6 +56,20 @@ def subtract_spring_slopes(ints, floats, q, v, dq, dv):
 
 
 @helper
+def subtract_spring_changes(ints, floats, q, v, dq, dv, change):
+    """Subtract what springs, as in `subtract_spring_slopes`, make of changes dq and dv from `change`."""
+    if spring_changes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != OK:
+        change[0] = np.nan
+
+
+@helper
+def subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v):
+    """Subtract the derivatives of springs, transposed, times `dual` from `by_q` and `by_v`."""
+    if spring_pulls((*_given(ints, floats, q, v), address_of(dual, 0), address_of(by_q, 0), address_of(by_v, 0))) != OK:
+        by_q[0] = np.nan
+
+
+@helper
 def add_elastic_energy(ints, floats, q, energy):
     """Add the energy of all springs and stops (J) to ``energy[0]``."""
     if ints[0, SPRINGS] > 0:
@@ -74,6 +88,22 @@ def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
 def spring_slopes(ints, rows, floats, q, nq, v, nv, dq, dv):
     tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
     _subtract_slopes(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), floats_at(dq, nv, nv), floats_at(dv, nv, nv))
+    return OK
+
+
+@feature(10)
+def spring_changes(ints, rows, floats, q, nq, v, nv, dq, dv, change):
+    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    states, changes = (vector_at(q, nq), vector_at(v, nv)), (vector_at(dq, nv), vector_at(dv, nv))
+    _subtract_changes(tables[0], tables[1], states[0], states[1], changes[0], changes[1], vector_at(change, nv))
+    return OK
+
+
+@feature(10)
+def spring_pulls(ints, rows, floats, q, nq, v, nv, dual, by_q, by_v):
+    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    states, pulls = (vector_at(q, nq), vector_at(v, nv)), (vector_at(by_q, nv), vector_at(by_v, nv))
+    _subtract_pulls(tables[0], tables[1], states[0], states[1], vector_at(dual, nv), pulls[0], pulls[1])
     return OK
 
 
@@ -165,7 +195,7 @@ def displacement(ints, floats, row, q):
         return x, y, z, 0.0, 0.0, 0.0
     if kind == FREE:
         phi = _turn(floats, row, REST + 3, q, k + 3)
-        return _pose_log(_seen_from_rest(floats, row, q, k), phi)
+        return pose_log(_seen_from_rest(floats, row, q, k), phi)
     n = ints[row, SIZE]
     return (
         q[k] - floats[row, REST],
@@ -189,15 +219,6 @@ def _seen_from_rest(floats, row, q, k):
 
 
 @helper
-def _pose_log(r, phi):
-    """Return ``[rho; phi]``, the logarithm of a pose with position r and rotation vector phi."""
-    ax, ay, az = cross(phi[0], phi[1], phi[2], r[0], r[1], r[2])
-    bx, by, bz = cross(phi[0], phi[1], phi[2], ax, ay, az)
-    h = half_cotangent(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2])
-    return r[0] - 0.5 * ax + h * bx, r[1] - 0.5 * ay + h * by, r[2] - 0.5 * az + h * bz, phi[0], phi[1], phi[2]
-
-
-@helper
 def _turn(floats, row, o, q, k):
     """Return the rotation vector from the rest quaternion at ``floats[row, o]`` to the one at ``q[k]``."""
     ax, ay, az, aw = -floats[row, o], -floats[row, o + 1], -floats[row, o + 2], floats[row, o + 3]
@@ -205,11 +226,7 @@ def _turn(floats, row, o, q, k):
     cx, cy, cz = cross(ax, ay, az, bx, by, bz)
     x, y, z = aw * bx + bw * ax + cx, aw * by + bw * ay + cy, aw * bz + bw * az + cz
     w = aw * bw - ax * bx - ay * by - az * bz
-    sine = math.sqrt(x * x + y * y + z * z)
-    if w < 0.0:
-        x, y, z, w = -x, -y, -z, -w
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < 1e-5 * w else 2.0 * math.atan2(sine, w) / sine
-    return scale * x, scale * y, scale * z
+    return quaternion_log(x, y, z, w)
 
 
 @helper
@@ -247,13 +264,47 @@ def _subtract_slopes(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs with plain coordinates, dampers, friction and stops."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
+        n, k = ints[row, SIZE], ints[row, V]
         for i in range(n):
             for j in range(n):
-                dv[k + i, k + j] += floats[row + i, DAMPING + j]
-                if kind == AXIAL:
-                    dq[k + i, k + j] += floats[row + i, STIFFNESS + j]
-            by_position, by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[k + i])
-            dq[k + i, k + i] += by_position
-            dv[k + i, k + i] += _friction_slope(floats, row + i, v[k + i]) + by_rate
+                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+                dq[k + i, k + j] += by_position
+                dv[k + i, k + j] += by_rate
+        row += n
+
+
+@helper
+def _slope(ints, floats, row, i, j, q, v):
+    """Return minus the derivatives of effort i of the spring at `row` by coordinate j and its rate."""
+    by_position = floats[row + i, STIFFNESS + j] if ints[row, KIND] == AXIAL else 0.0
+    by_rate = floats[row + i, DAMPING + j]
+    if i == j:
+        stop_by_position, stop_by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[ints[row, V] + i])
+        by_position += stop_by_position
+        by_rate += _friction_slope(floats, row + i, v[ints[row, V] + i]) + stop_by_rate
+    return by_position, by_rate
+
+
+@helper
+def _subtract_changes(ints, floats, q, v, dq, dv, change):
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k = ints[row, SIZE], ints[row, V]
+        for i in range(n):
+            for j in range(n):
+                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+                change[k + i] += by_position * dq[k + j] + by_rate * dv[k + j]
+        row += n
+
+
+@helper
+def _subtract_pulls(ints, floats, q, v, dual, by_q, by_v):
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        n, k = ints[row, SIZE], ints[row, V]
+        for i in range(n):
+            for j in range(n):
+                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+                by_q[k + j] += by_position * dual[k + i]
+                by_v[k + j] += by_rate * dual[k + i]
         row += n

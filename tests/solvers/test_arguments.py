@@ -54,7 +54,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 OF_Q_ALONE = ("mass_matrix", "gravity_effects", "center_of_mass", "pose", "jacobian", "difference")
 OF_THREE = ("forward_dynamics", "inverse_dynamics", "hybrid_dynamics", "motion", "accelerometer", "reaction")
-STACKING = ("forward_dynamics", "inverse_dynamics")
+STACKING = tuple(name for name in CALLS if name != "hybrid_dynamics")
 
 #: The calls that read each of the three states q, v and x.
 READERS = (list(CALLS), [name for name in CALLS if name not in OF_Q_ALONE], list(OF_THREE))
@@ -113,8 +113,17 @@ class TestStates:
 
     def test_stacks_of_uneven_height(self, model: tt.Model) -> None:
         stacked = (np.tile(UNIT, (3, 1)), np.zeros((2, 4)), np.zeros((3, 4)))
-        assert_refused(model, list(STACKING), stacked, "wrong-length")
-        assert_refused(model, list(STACKING), (stacked[0], Z, Z), "wrong-length")
+        several = [name for name in STACKING if name not in OF_Q_ALONE]
+        assert_refused(model, several, stacked, "wrong-length")
+        assert_refused(model, several, (stacked[0], Z, Z), "wrong-length")
+
+    @pytest.mark.parametrize("name", STACKING)
+    def test_stacks_are_taken_row_by_row(self, model: tt.Model, name: str) -> None:
+        rng = np.random.default_rng(0)
+        q, v, x = np.array([model.random_configuration(rng) for _ in range(3)]), *rng.normal(size=(2, 3, 4))
+        found, rows = CALLS[name](model, q, v, x), [CALLS[name](model, *row) for row in zip(q, v, x, strict=True)]
+        for part, parts in zip(found, zip(*rows, strict=True), strict=True) if isinstance(found, tuple) else [(found, rows)]:
+            np.testing.assert_allclose(part, parts, rtol=1e-12, atol=1e-12)  # rounding, in another order
 
     def test_stacks_where_none_are_taken(self, model: tt.Model) -> None:
         stacked = (np.tile(UNIT, (3, 1)), np.zeros((3, 4)), np.zeros((3, 4)))

@@ -26,16 +26,16 @@ def test_every_kernel_and_feature_is_among_the_units() -> None:
 
 
 def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: unit for name, unit in units().items() if name in ("entries_passive_efforts", "entries_mass_matrix")}
+    few = {name: unit for name, unit in units().items() if name in ("entries_put_wrench", "entries_mass_matrix")}
     assert len(few) == 2
     monkeypatch.setattr("titop.solvers.compile_ahead.units", lambda: few)
     compile_ahead(2, progress=False)
     assert all(cache.read(name) for name in few)
     read = cache.read
-    monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_passive_efforts" else read(name))
+    monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_put_wrench" else read(name))
     with pytest.raises(tt.ModelError, match="not-kept"):
         compile_ahead(1, progress=False)
-    missing = {"entries_passive_efforts"}
+    missing = {"entries_put_wrench"}
 
     def read_later(name: str) -> bytes | None:
         if name in missing:

@@ -236,8 +236,18 @@ def test_ports_that_nobody_uses_can_be_asked_and_pushed(port: str) -> None:
     for function in ("forward_dynamics", "inverse_dynamics", "inverse_dynamics_derivatives"):
         found, expected = (getattr(engine, function)(q, v, a, wrenches) for engine in (model, reference))
         assert error(np.array(found), np.array(expected)) < ACCURACY
+    assert error(model.accelerometer(port, q, v, a), reference.accelerometer(port, q, v, a)) < ACCURACY
     ours, exact = (engine.motion_slopes([port], q, v, a)[0] for engine in (model, reference))
     assert error(ours, exact) < ACCURACY
+
+
+def test_a_sensor_at_a_port_that_carries_nothing() -> None:
+    system = with_ports([f"C{k}" for k in range(70)])
+    system.add_sensor(tt.Accelerometer("imu", system["near"].port("C4")))
+    model, reference = system.resolve(), system.resolve("reference")
+    at = state(model, 2)
+    for wrenches in (None, {"near.C9": [1.0, 2.0, 3.0, 0.1, 0.2, 0.3]}):
+        assert error(model.outputs(*at, wrenches), reference.outputs(*at, wrenches)) < ACCURACY
 
 
 def test_a_port_whose_use_is_not_told_is_seen() -> None:

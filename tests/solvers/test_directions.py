@@ -1,0 +1,215 @@
+"""Derivatives of forward dynamics along directions and their transposed, and those of integrating and taking differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.closed_systems import closed_four_bar
+from tests.flexible import random_system
+from tests.solvers.test_inputs import satellite
+from tests.systems import random_state, random_tree
+from titop.blocks.block import Block
+
+#: Both take sums of some hundred terms through the inverse mass matrix, in another order.
+ACCURACY = 1e-11
+
+
+def error(found, expected):
+    return np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
+
+
+def directions(model, seed, rows=()):
+    rng = np.random.default_rng(seed)
+    states = [random_state(model, rng) for _ in range(int(np.prod(rows)))]
+    q, v, _, tau = (np.array(x).reshape(*rows, -1) for x in zip(*states, strict=True))
+    return (q, v, tau), rng.normal(size=(3, *rows, model.nv)), rng.normal(size=(*rows, model.nv))
+
+
+def systems():
+    """Trees of all joints with springs, dampers, armatures, stops and loads; with actuators; flexible; closed."""
+    for seed in range(4):
+        yield f"tree {seed}", random_tree(np.random.default_rng(seed), 7, passive=True, loads=True)
+    yield "satellite", satellite()
+    yield "flexible", random_system(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_they_are_the_derivatives_times_the_directions(name, s, engine):
+    model = s.resolve(engine)
+    state, (dq, dv, dtau), weights = directions(model, 1)
+    port = model.port_names[-1]
+    u = np.linspace(-1.0, 1.0, model.nu)
+    for loads in ({}, {"wrenches": {port: np.arange(6.0)}}, {"u": u}) if engine == "compiled" else ({},):
+        by_q, by_v, by_tau = model.forward_dynamics_derivatives(*state, **loads)
+        found = model.forward_dynamics_tangent(*state, dq, dv, dtau, **loads)
+        assert error(found, by_q @ dq + by_v @ dv + by_tau @ dtau) < ACCURACY
+        for pulled, slopes in zip(model.forward_dynamics_adjoint(*state, weights, **loads), (by_q, by_v, by_tau), strict=True):
+            assert error(pulled, weights @ slopes) < ACCURACY
+
+
+@pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
+def test_one_is_the_others_transposed(name, s):
+    """``weights . tangent`` is what the adjoint says of the directions; not so at another state."""
+    model = s.resolve()
+    state, changes, weights = directions(model, 2)
+    along = weights @ model.forward_dynamics_tangent(*state, *changes)
+    pulled = sum(by @ change for by, change in zip(model.forward_dynamics_adjoint(*state, weights), changes, strict=True))
+    assert pulled == pytest.approx(along, rel=1e-9)  # both sums may cancel some digits
+    other = model.forward_dynamics_adjoint(state[0], 2.0 * state[1], state[2], weights)
+    assert sum(by @ change for by, change in zip(other, changes, strict=True)) != pytest.approx(along, rel=1e-3)
+
+
+def test_the_tangent_is_that_of_forward_dynamics():
+    """By central differences over 1e-6, which leave some 1e-9 of accelerations of 1e2."""
+    model = random_tree(np.random.default_rng(1), 6, passive=True, loads=True).resolve()
+    (q, v, tau), (dq, dv, dtau), _ = directions(model, 3)
+    sides = [model.forward_dynamics(model.integrate(q, h * dq), v + h * dv, tau + h * dtau) for h in (1e-6, -1e-6)]
+    assert error(model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau), (sides[0] - sides[1]) / 2e-6) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["tree", "satellite", "flexible"])
+def test_stacked_states_and_loads(name):
+    s = {"tree": random_tree(np.random.default_rng(5), 5, passive=True), "satellite": satellite()}.get(name)
+    model = (s or random_system(np.random.default_rng(0))).resolve()
+    state, changes, weights = directions(model, 4, (3,))
+    port, rng = model.port_names[-1], np.random.default_rng(0)
+    for loads in (
+        {},
+        {"wrenches": {port: rng.normal(size=6)}},
+        {"wrenches": {port: rng.normal(size=(3, 6))}, "u": rng.normal(size=(3, model.nu))},
+    ):
+        found = model.forward_dynamics_tangent(*state, *changes, **loads)
+        pulled = model.forward_dynamics_adjoint(*state, weights, **loads)
+        for row in range(3):
+            own = {"wrenches": {port: np.broadcast_to(loads["wrenches"][port], (3, 6))[row]}} if "wrenches" in loads else {}
+            own |= {"u": loads["u"][row]} if "u" in loads else {}
+            here = [x[row] for x in state]
+            expected = model.forward_dynamics_tangent(*here, *(x[row] for x in changes), **own)
+            np.testing.assert_allclose(found[row], expected, rtol=1e-12, atol=1e-12)
+            for by, one in zip(pulled, model.forward_dynamics_adjoint(*here, weights[row], **own), strict=True):
+                np.testing.assert_allclose(by[row], one, rtol=1e-12, atol=1e-12)
+
+
+def test_closed_systems_too():
+    (model, q, v), (reference, *_) = closed_four_bar(), closed_four_bar(engine="reference")
+    tau, (dq, dv, dtau) = np.array([0.5, 0.0, 0.0]), np.random.default_rng(0).normal(size=(3, 3))
+    by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, v, tau)
+    for each in (model, reference):
+        found = each.forward_dynamics_tangent(q, v, tau, dq, dv, dtau)
+        assert error(found, by_q @ dq + by_v @ dv + by_tau @ dtau) < 1e-8  # rounding times the constraints' condition
+
+
+def test_arguments_are_read_and_refused():
+    model = satellite().resolve()
+    (q, v, tau), (dq, dv, dtau), weights = directions(model, 6)
+    expected = model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau)
+    lists = (x.tolist() for x in (q, v, tau, dq, dv, dtau))
+    np.testing.assert_array_equal(model.forward_dynamics_tangent(*lists), expected)
+    assert np.array_equal(
+        model.forward_dynamics_tangent(q, v, None, dq, dv, dtau), model.forward_dynamics_tangent(q, v, 0 * tau, dq, dv, dtau)
+    )
+    for call, where in (
+        (lambda: model.forward_dynamics_tangent(q, v, tau, dq[:-1], dv, dtau), "dq"),
+        (lambda: model.forward_dynamics_tangent(q, v, tau, dq, np.full(model.nv, np.inf), dtau), "dv"),
+        (lambda: model.forward_dynamics_tangent(q, v, tau, dq, dv, "much"), "dtau"),
+        (lambda: model.forward_dynamics_adjoint(q, v, tau, weights[:2]), "weights"),
+        (lambda: model.forward_dynamics_adjoint(2 * q, v, tau, weights), "q"),
+        (lambda: model.forward_dynamics_adjoint(q, v, tau, weights, wrenches={"hub": [1.0]}), "wrenches"),
+        (lambda: model.integrate_derivatives(q, dq[:-1]), "dq"),
+        (lambda: model.difference_derivatives(q, 2 * q), "q1"),
+    ):
+        with pytest.raises(tt.ModelError) as caught:
+            call()
+        assert caught.value.where.startswith(where)
+
+
+# -- integrating and taking differences ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-3, 0.3, 2.5])  # series, both sides of where they end, and beyond half a turn
+@pytest.mark.parametrize(
+    "joint", [tt.Spherical("joint"), tt.Free("joint"), tt.Universal("joint")], ids=lambda j: type(j).__name__
+)
+def test_closed_forms_are_complex_steps(joint, scale):
+    """Complex steps through the exponential and the logarithm, exact to rounding, which know of no closed form."""
+    rng = np.random.default_rng(0)
+    q0, q1, dq = joint.random_configuration(rng), joint.random_configuration(rng), scale * rng.normal(size=joint.nv)
+    if joint.nq > joint.nv:
+        expected = *Block.integrate_derivatives(joint, q0, dq), *Block.difference_derivatives(joint, q0, q1)
+    else:
+        expected = [sign * np.eye(joint.nv) for sign in (1.0, 1.0, -1.0, 1.0)]
+    found = *joint.integrate_derivatives(q0, dq), *joint.difference_derivatives(q0, q1)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
+
+
+def test_models_put_their_blocks_together():
+    """By differences over 1e-6, which leave 1e-9; and stacked."""
+    model = random_tree(np.random.default_rng(0), 8).resolve()
+    rng = np.random.default_rng(1)
+    q0, q1 = (np.array([model.random_configuration(rng) for _ in range(2)]) for _ in range(2))
+    dq = 0.7 * rng.normal(size=(2, model.nv))
+    reached, steps = model.integrate(q0, dq), 1e-6 * np.eye(model.nv)
+    by_q, by_step = model.integrate_derivatives(q0, dq)
+    by_q0, by_q1 = model.difference_derivatives(q0, q1)
+    for row in range(2):
+        columns = [
+            (
+                model.difference(reached[row], model.integrate(model.integrate(q0[row], step), dq[row])),
+                model.difference(reached[row], model.integrate(q0[row], dq[row] + step)),
+                model.difference(model.integrate(q0[row], step), q1[row]) - model.difference(q0[row], q1[row]),
+                model.difference(q0[row], model.integrate(q1[row], step)) - model.difference(q0[row], q1[row]),
+            )
+            for step in steps
+        ]
+        for found, column in zip((by_q, by_step, by_q0, by_q1), np.array(columns).transpose(1, 2, 0), strict=True):
+            np.testing.assert_allclose(found[row], column / 1e-6, rtol=0, atol=1e-5)  # bends by 1e-6 times some units
+        for stacked, one in zip((by_q, by_step), model.integrate_derivatives(q0[row], dq[row]), strict=True):
+            np.testing.assert_allclose(stacked[row], one, rtol=0, atol=1e-14)
+        for stacked, one in zip((by_q0, by_q1), model.difference_derivatives(q0[row], q1[row]), strict=True):
+            np.testing.assert_allclose(stacked[row], one, rtol=0, atol=1e-14)
+
+
+def test_pinocchio_says_the_same():
+    pin = pytest.importorskip("pinocchio")
+    s = tt.System("flyer")
+    hub, tip = tt.RigidBody("hub", 1.0, inertia=[1, 1, 1]), tt.RigidBody("tip", 1.0, inertia=[1, 1, 1])
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub, tip, tt.Spherical("ball"))
+    model, peer = s.resolve(), pin.Model()
+    base = peer.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+    peer.addJoint(base, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
+    rng = np.random.default_rng(0)
+    for scale in (1e-6, 1.0):
+        q0, q1, dq = model.random_configuration(rng), model.random_configuration(rng), scale * rng.normal(size=model.nv)
+        pairs = (
+            (model.integrate_derivatives(q0, dq), pin.dIntegrate(peer, q0, dq)),
+            (model.difference_derivatives(q0, q1), pin.dDifference(peer, q0, q1)),
+        )
+        for found, expected in pairs:
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)  # Pinocchio's series end at angles near 1e-4
+
+
+class Backwards(tt.Spherical):
+    """A ball joint that is integrated the other way round."""
+
+    def integrate(self, q, dq):
+        return super().integrate(q, -dq)
+
+    def difference(self, q0, q1):
+        return -super().difference(q0, q1)
+
+
+def test_who_says_how_to_move_is_followed():
+    joint, plain = Backwards("joint"), tt.Spherical("joint")
+    rng = np.random.default_rng(0)
+    q, dq = joint.random_configuration(rng), rng.normal(size=3)
+    by_q, by_step = joint.integrate_derivatives(q, dq)
+    ahead = plain.integrate_derivatives(q, -dq)
+    np.testing.assert_allclose(by_q, ahead[0], atol=1e-13)
+    np.testing.assert_allclose(by_step, ahead[1], atol=1e-13)
+    assert np.abs(by_step - plain.integrate_derivatives(q, dq)[1]).max() > 0.1
