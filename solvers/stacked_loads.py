@@ -22,6 +22,56 @@ def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
     return any(isinstance(each, np.ndarray | list | tuple) and np.ndim(each) == 2 for each in (*given, u))
 
 
+def read_states(model: Dynamics, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
+    """Return state arguments by name, q and vectors, as arrays; `stacked` ones have equally many rows.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+    """
+    read = {
+        name: model._read_q(value, stacked=stacked) if name == "q" else model._read_v(name, value, stacked)
+        for name, value in states.items()
+    }
+    check_stacks(read)
+    return list(read.values())
+
+
+def each_row(
+    model: Dynamics, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
+    """Return each of several stacked states, with its own wrenches and inputs.
+
+    Parameters
+    ----------
+    model : Dynamics
+    states : mapping of name to array_like
+        q and vectors.
+    wrenches, u
+        Those of two axes have a row a state, others act on all states.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments and unequal numbers of rows.
+    """
+    arrays = read_states(model, states, stacked=True)
+    own = {} if wrenches is None else {port: np.asarray(wrench) for port, wrench in wrenches.items() if np.ndim(wrench) == 2}
+    driven = not isinstance(u, Mapping) and np.ndim(u) == 2
+    inputs = read_state("u", u, model.input_names, stacked=True) if driven else None
+    by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
+    check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({} if inputs is None else {"u": inputs})})
+    return [
+        (
+            tuple(array[row] for array in arrays),
+            {**wrenches, **{port: wrench[row] for port, wrench in own.items()}} if wrenches else None,
+            u if inputs is None else inputs[row],
+        )
+        for row in range(len(arrays[0]))
+    ]
+
+
 def by_row(
     model: Dynamics, function: Callable[..., Array], name: str, arguments: tuple[Any, Any, Any], loads: Mapping[str, Any]
 ) -> Array:
@@ -44,22 +94,8 @@ def by_row(
     ModelError
         For unequal numbers of rows, and whatever the function refuses.
     """
-    wrenches, u, out = loads["wrenches"] or {}, loads["u"], loads["out"]
-    q, v = model._read_q(arguments[0], stacked=True), model._read_v("v", arguments[1], True)
-    x = np.zeros(v.shape) if arguments[2] is None else model._read_v(name, arguments[2], True)
-    own = {port: np.asarray(wrench) for port, wrench in wrenches.items() if np.ndim(wrench) == 2}
-    driven = not isinstance(u, Mapping) and np.ndim(u) == 2
-    inputs = read_state("u", u, model.input_names, stacked=True) if driven else None
-    by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
-    check_stacks({"q": q, "v": v, name: x, **by_name, **({} if inputs is None else {"u": inputs})})
-    result = [
-        function(
-            q[row],
-            v[row],
-            x[row],
-            wrenches={**wrenches, **{port: wrench[row] for port, wrench in own.items()}},
-            u=u if inputs is None else inputs[row],
-        )
-        for row in range(len(q))
-    ]
-    return store(np.array(result).reshape(x.shape), out)
+    q, v, x = arguments
+    states = {"q": q, "v": v, name: np.zeros(np.shape(v)) if x is None else x}
+    rows = each_row(model, states, loads["wrenches"], loads["u"])
+    result = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in rows]
+    return store(np.array(result).reshape(-1, model.nv), loads["out"])
