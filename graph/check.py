@@ -323,7 +323,20 @@ def _contradicting_gears(system: System) -> Iterator[Finding]:
 
 
 def _massless_leaves(system: System) -> Iterator[Finding]:
-    """Find joints with coordinates whose whole subtree has no inertia at all."""
+    """Find joints with coordinates whose whole subtree has no inertia at all, unless gears join them to others."""
+    idle = dict(_idle_joints(system))
+    moving, geared = _moving(system), nx.Graph()
+    for gear in system.gears:
+        geared.add_edge(_coordinate(moving, gear.driver), _coordinate(moving, gear.driven))
+    groups = ({coordinate.rpartition(".")[0]: coordinate for coordinate in group} for group in nx.connected_components(geared))
+    heavy = {coordinate for group in groups if group.keys() - idle for coordinate in group.values()}
+    for name, joint in idle.items():
+        if not {f"{name}.{own}" for own in joint.coordinates} <= heavy:
+            yield massless_joint(name, "its subtree has no inertia")
+
+
+def _idle_joints(system: System) -> Iterator[tuple[str, Joint]]:
+    """Yield joints with coordinates whose whole subtree has no inertia, and which have none of their own, with their names."""
     tree, blocks_of = _tree(system), dict(system.graph.nodes(data="block"))
     heavy: set[str] = set()
     motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
@@ -335,7 +348,7 @@ def _massless_leaves(system: System) -> Iterator[Finding]:
         if inert or any(child in heavy for child in tree.successors(name)):
             heavy.add(name)
         elif isinstance(block, Joint) and block.nv and name not in driven and not (block.armature > 0).all():
-            yield massless_joint(name, "its subtree has no inertia")
+            yield name, block
 
 
 def massless_joint(name: str, what: str) -> Finding:

@@ -6,7 +6,7 @@ Read in this order:
   `identification`, `differentiable`; `resolve` makes it;
 - `inputs`: of actuators, blocks and interactions; `outputs`: sensors; `stacked_loads`: loads of their own for stacked states;
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
-- `compiled` (with `packed`, `acting`, `constraint_tables`, `compiled_slopes`, `compiled_closed_slopes`,
+- `compiled` (with `packed`, `acting`, `constraint_tables`, `compiled_slopes`, `compiled_closed_slopes`, `compiled_hybrid`,
   `compiled_observations`), `laws`, `python_law`,
   `kernels`: the same in compiled code, for users; `native`: how Python functions become machine code;
 - `loops`: rigid closures and gears; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;

@@ -14,6 +14,7 @@ from titop.solvers.kernels import (
     directional_entries,
     entries,
     held_loads,
+    hybrid_entries,
     interaction_derivatives,
     interactions,
     joints,
@@ -48,7 +49,7 @@ def units() -> dict[str, Unit]:
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
     modules = (
-        *(derivative_entries, closed_derivative_entries, closure_entries, entries, observation_entries),
+        *(derivative_entries, closed_derivative_entries, closure_entries, entries, hybrid_entries, observation_entries),
         *(reading_entries, acting_entries, directional_entries, moving_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]

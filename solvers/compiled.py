@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
 from titop.blocks.spatial import Array
+from titop.solvers.acting import Variants
 from titop.solvers.arguments import check_stacks, store
+from titop.solvers.compiled_closed_slopes import driven_by, names_key
+from titop.solvers.compiled_hybrid import CompiledHybrid
 from titop.solvers.compiled_prepared import CompiledDynamics
-from titop.solvers.compiled_readings import CompiledReadings
 from titop.solvers.inputs import Place, Push, own_efforts
 from titop.solvers.kernels import closure_entries, entries, layout
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import BOUND, MOST_VARIANTS, real
+from titop.solvers.packed import BOUND, real
 from titop.solvers.prepared import PreparedDynamics
 from titop.solvers.rowwise import rowwise
 from titop.solvers.stacked_loads import are_stacked, by_row
 
 #: Attributes that keep compiled functions.
-_FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_at_ports", "_loaded_variants")
+_FUNCTIONS = (*BOUND, "_law_stages", "_stages", "_acting", "_at_ports", "_loaded_variants", "_masks")
 
 
-class CompiledModel(CompiledReadings):
+class CompiledModel(CompiledHybrid):
     """A model resolved by compiled kernels; see `Model` for its functions."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -62,11 +64,7 @@ class CompiledModel(CompiledReadings):
                 status = self._forward(q, v, tau, a)
             else:
                 acting, given, driven = self._acted_on(wrenches, u, q)
-                if driven is not None:
-                    if type(tau) is not np.ndarray or tau.shape != driven.shape:  # a sum may hide what it is
-                        raise TypeError
-                    driven = tau + driven
-                status = acting.run(self._forward, wrenches, given, (q, v, tau if driven is None else driven, a))
+                status = acting.run(self._forward, wrenches, given, q, v, tau if driven is None else driven_by(tau, driven), a)
             if status == layout.OK:
                 return a
         except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
@@ -87,20 +85,22 @@ class CompiledModel(CompiledReadings):
         u: Any = None,
         actuated: Sequence[str] | None = None,
     ) -> Array:
-        tau = np.empty(self.nv) if out is None else out
-        if (actuated is None and not self.is_constrained) or (self.is_constrained and u is None):
-            try:
-                inverse = self._least_inverse(actuated) if self.is_constrained else self._inverse
-                if wrenches is None and u is None:
-                    status, driven = inverse(q, v, a, tau), None
-                else:
-                    acting, given, driven = self._acted_on(wrenches, u, q)
-                    status = acting.run(inverse, wrenches, given, (q, v, a, tau))
-                if status == layout.OK:
-                    return tau if driven is None else np.subtract(tau, driven, out=tau)
-            except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
-                pass
-            raise_pending()
+        tau, shared = np.empty(self.nv) if out is None else out, actuated is not None or self.is_constrained
+        try:
+            inverse, driven = self._shared_inverses[names_key(actuated)] if shared else self._inverse, None
+            if wrenches is None and u is None:
+                status = inverse(q, v, a, tau)
+            else:
+                acting, given, driven = self._acted_on(wrenches, u, q)
+                beside = shared and driven is not None
+                if beside:  # what is shared is what is left to do beside the inputs
+                    inverse, driven = partial(inverse.func, *inverse.args[:2], driven, *inverse.args[3:]), None
+                status = acting.run(inverse, wrenches, given, q, v, a, tau, often=not beside)
+            if status == layout.OK:
+                return tau if driven is None else np.subtract(tau, driven, out=tau)
+        except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
+            pass
+        raise_pending()
         if are_stacked(q, wrenches, u):
             one = partial(self.inverse_dynamics, actuated=actuated)
             return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
@@ -109,29 +109,11 @@ class CompiledModel(CompiledReadings):
             return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
 
-    def _least_inverse(self, actuated: Sequence[str] | None) -> Any:
-        """Return compiled inverse dynamics with constraints: the least efforts on the `actuated` coordinates.
-
-        Raises
-        ------
-        TypeError
-            Where these names have to be read with more care.
-        """
-        if not isinstance(actuated, list | tuple | None):
-            raise TypeError
-        key = None if actuated is None else tuple(actuated)
-        bound = self._least_inverses.get(key)
-        if bound is None:
-            if len(self._least_inverses) == MOST_VARIANTS:
-                self._least_inverses.clear()
-            kernel, mask = self._kernel(closure_entries.constrained_inverse).compiled, self._actuated(actuated)
-            bound = self._least_inverses[key] = partial(kernel, self._loops(0), mask, *self._arrays)
-        return bound
-
     @cached_property
-    def _least_inverses(self) -> dict[Any, Any]:
-        """Compiled inverse dynamics by the names of the actuated coordinates."""
-        return {}
+    def _shared_inverses(self) -> Variants:
+        """Compiled inverse dynamics by names of the actuated coordinates, where constraints share efforts."""
+        kernel, loops = self._kernel(closure_entries.constrained_inverse).compiled, self._loops(0)
+        return Variants(lambda names: partial(kernel, loops, self._masks[names], self._still, *self._arrays))
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
@@ -139,11 +121,11 @@ class CompiledModel(CompiledReadings):
         least = partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(0), actuated)
 
         def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
-            driven = motors + own_efforts(pushes, q, self.nv)
-            if self.is_constrained and not np.any(driven) and least(*model._arrays, q, v, a, tau) == layout.OK:
-                return
-            raise_pending()
-            tau[:] = closed_dynamics.inverse(model, q, v, a, [], driven, actuated) + driven
+            driven = np.zeros(self.nv) + motors + own_efforts(pushes, q, self.nv)
+            if least(driven, *model._arrays, q, v, a, tau) != layout.OK:
+                raise_pending()
+                tau[:] = closed_dynamics.inverse(model, q, v, a, [], driven, actuated)
+            tau += driven
 
         return one
 
@@ -187,7 +169,7 @@ class CompiledModel(CompiledReadings):
         if status == layout.INCONSISTENT:
             rows, rank = closed_dynamics.acting(self, q, v)
             nothing = np.zeros(self.nv)
-            alone = model.tree_hybrid(q, v, tau, nothing, nothing.astype(bool), [])[0]
+            alone = closed_dynamics.tree_accelerations(model, q, v, nothing, tau, nothing.astype(bool), [])
             consistency.refuse_opening(self, rows, v, a, alone, rank)
         self.raise_for(status)
 
@@ -202,6 +184,8 @@ class CompiledModel(CompiledReadings):
         return a
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        if self.gear_count:
+            return super()._open_dynamics(q, v, tau)
         a = np.empty(self.nv)
         self.raise_for(self._kernel(entries.forward_dynamics)(*self._arrays, q, v, tau, a))
         return a
@@ -270,12 +254,32 @@ class CompiledModel(CompiledReadings):
         kernel = self._kernel(closure_entries.nearest_motion).compiled
         return partial(kernel, self._loops(0), second, self.coordinate_weights, *self._bare._arrays)
 
+    def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
+        nearest = self._nearest_at_once(lambda held, x: self._nearest_velocity(q, v, held, x), v, fixed)
+        return super().assemble_velocity(q, v, fixed) if nearest is None else nearest
+
+    def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
+        nearest = self._nearest_at_once(lambda held, x: self._nearest_acceleration(q, v, held, x), a, fixed)
+        return super().assemble_acceleration(q, v, a, fixed) if nearest is None else nearest
+
+    def _nearest_at_once(self, replace: Callable[[Array, Array], int], rates: Any, fixed: Any) -> Array | None:
+        """Return rates that a kernel replaces by nearest ones; None where arguments have to be read with more care."""
+        if self.is_constrained and not self.gear_constraints:  # whose followers are put in place first
+            try:
+                nearest: Array = rates.copy()
+                if replace(self._masks[names_key(fixed)], nearest) == layout.OK:
+                    return nearest
+            except (TypeError, ValueError, AttributeError):  # not the kernel's types: lists, integers, ...
+                pass
+            raise_pending()
+        return None
+
     def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        nearest = self._nearest_to(v, lambda x: self._nearest_velocity(real(q, "q"), v, ~fixed, x))
+        nearest = self._nearest_to(v, lambda x: self._nearest_velocity(real(q, "q"), v, fixed, x))
         return super().closed_velocity(q, v, fixed) if nearest is None else nearest
 
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        nearest = self._nearest_to(a, lambda x: self._nearest_acceleration(real(q, "q"), real(v, "v"), ~fixed, x))
+        nearest = self._nearest_to(a, lambda x: self._nearest_acceleration(real(q, "q"), real(v, "v"), fixed, x))
         return super().closed_acceleration(q, v, a, fixed) if nearest is None else nearest
 
     def _nearest_to(self, rates: Array, replace: Callable[[Array], int]) -> Array | None:

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.joint import Joint
 from titop.blocks.quaternion_joints import Free, Spherical
 from titop.blocks.spatial import Array
+from titop.solvers.acting import Variants
 from titop.solvers.compiled_configurations import CompiledConfigurations
 from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import closed_derivative_entries, layout
@@ -30,23 +31,34 @@ class CompiledClosedSlopes(CompiledConfigurations):
     def _expect(self, rank: int) -> None:
         """Let the kernels expect that `rank` constraints act."""
         self._expected_rank = rank
-        for name in ("_forward", "_closed_forward_slopes", "_least_slopes"):
+        for name in ("_forward", "_closed_forward_slopes", "_shared_slopes", "_hybrids"):
             self.__dict__.pop(name, None)
 
-    @cached_property
-    def _closing(self) -> list[PortPush]:
-        """Pushes of nothing on the ports of the rigid closures: room for what these do."""
+    def _closing(self, pushes: Sequence[Push] = ()) -> tuple[Array, ...]:
+        """Return the tables on which the pushes act, with room for what the rigid closures do to their ports."""
         names = [str(ref) for loop in self.rigid_loops for ref in (loop.first, loop.second)]
-        return [PortPush(name, False, np.zeros(6)) for name in names]
+        return self._pushed([*pushes, *(PortPush(name, False, np.zeros(6)) for name in names)])._arrays
+
+    def _loaded_kernel(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[Any, Array | None]:
+        """Return a kernel bound to tables with room for closures, which loads join when it is called, and the inputs' efforts.
+
+        Raises
+        ------
+        TypeError
+            Where arguments have to be read with more care.
+        """
+        if u is not None and self.inputs.own:  # whose efforts change with q
+            raise TypeError
+        acting, given, driven = self._acted_on(wrenches, u, q, closing=True)
+        return partial(acting.run, bound, wrenches, given), driven
 
     @cached_property
     def _closed_forward_slopes(self) -> Any:
-        return self._constrained_slopes([])
+        return self._constrained_slopes(self._closing())
 
-    def _constrained_slopes(self, pushes: list[Push]) -> Any:
+    def _constrained_slopes(self, tables: tuple[Array, ...]) -> Any:
         """Return compiled derivatives of forward dynamics in which as many constraints act as last."""
         kernel = self._kernel(closed_derivative_entries.constrained_derivatives).compiled
-        tables = self._pushed([*pushes, *self._closing])._arrays
         return partial(kernel, self._constraint_tables[1], self._tables.paths, self._loops(self._expected_rank), *tables)
 
     def forward_dynamics_derivatives(
@@ -58,10 +70,14 @@ class CompiledClosedSlopes(CompiledConfigurations):
         out: Array | None = None,
         u: Any = None,
     ) -> tuple[Array, Array, Array]:
-        if wrenches is None and u is None and self.is_constrained and not self._group_springs:
+        if self.is_constrained and not self._group_springs:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                if self._closed_forward_slopes(q, v, tau, result) == layout.OK:
+                slopes, applied = self._closed_forward_slopes, tau
+                if wrenches is not None or u is not None:
+                    slopes, driven = self._loaded_kernel(slopes, wrenches, u, q)
+                    applied = tau if driven is None else driven_by(tau, driven)
+                if slopes(q, v, applied, result) == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -72,20 +88,27 @@ class CompiledClosedSlopes(CompiledConfigurations):
         if self.is_constrained and not self._group_springs:
             q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
             driven, result = tau + own_efforts(pushes, q, self.nv), np.empty((3, self.nv, self.nv))
-            if self._settled(q, lambda: self._constrained_slopes(pushes)(q, v, driven, result)) == layout.OK:
+            tables = self._closing(pushes)
+            if self._settled(q, lambda: self._constrained_slopes(tables)(q, v, driven, result)) == layout.OK:
                 result[0] += result[2] @ own_effort_slopes(pushes, q, self.nv) if own_pushes(pushes) else 0.0
                 return result
         return super()._forward_derivatives(q, v, tau, pushes)
 
     @cached_property
-    def _least_slopes(self) -> Any:
-        return self._least_slopes_with([])
+    def _shared_slopes(self) -> Variants:
+        """Compiled derivatives of inverse dynamics by names of the actuated coordinates, where constraints share efforts."""
+        return Variants(lambda names: self._slopes_sharing(self._masks[names], self._still, self._closing()))
 
-    def _least_slopes_with(self, pushes: list[Push]) -> Any:
-        """Return compiled derivatives of inverse dynamics, of the least efforts where as many constraints act as last."""
-        kernel = self._kernel(closed_derivative_entries.least_inverse_derivatives).compiled
-        tables = self._pushed([*pushes, *self._closing])._arrays
-        return partial(kernel, self._tables.paths, self._loops(self._expected_rank), *tables)
+    @cached_property
+    def _masks(self) -> Variants:
+        """Masks (nv) of coordinates by their names; of all without names."""
+        every = np.ones(self.nv, dtype=bool)
+        return Variants(lambda names: every if names is None else self._prescribed(names))
+
+    def _slopes_sharing(self, actuated: Array, driven: Array, tables: tuple[Array, ...]) -> Any:
+        """Return compiled derivatives of the least efforts on `actuated` coordinates beside `driven` ones."""
+        kernel = self._kernel(closed_derivative_entries.shared_derivatives).compiled
+        return partial(kernel, self._tables.paths, self._loops(self._expected_rank), actuated, driven, *tables)
 
     def inverse_dynamics_derivatives(
         self,
@@ -97,11 +120,16 @@ class CompiledClosedSlopes(CompiledConfigurations):
         u: Any = None,
         actuated: Sequence[str] | None = None,
     ) -> tuple[Array, Array, Array]:
-        simple = wrenches is None and u is None and actuated is None
-        if simple and self.is_constrained and not self._group_springs:
+        if (self.is_constrained or actuated is not None) and not self._group_springs:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                if self._least_slopes(q, v, a, np.zeros(self.nv), result) == layout.OK:
+                slopes = bound = self._shared_slopes[names_key(actuated)]
+                if wrenches is not None or u is not None:
+                    slopes, driven = self._loaded_kernel(bound, wrenches, u, q)
+                    if driven is not None:
+                        own = partial(bound.func, *bound.args[:3], driven, *bound.args[4:])
+                        slopes = partial(slopes.func, own, *slopes.args[1:], often=False)
+                if slopes(q, v, a, result) == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -111,11 +139,11 @@ class CompiledClosedSlopes(CompiledConfigurations):
     def _inverse_derivatives(
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
     ) -> Array:
-        every = self.is_constrained and actuated is not None and actuated.all()
-        if every and not self._group_springs and not own_pushes(pushes):
+        if actuated is not None and not self._group_springs and not own_pushes(pushes):
             q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
-            result, driven = np.empty((3, self.nv, self.nv)), np.zeros(self.nv) + motors
-            if self._settled(q, lambda: self._least_slopes_with(pushes)(q, v, a, driven, result)) == layout.OK:
+            result, driven, tables = np.empty((3, self.nv, self.nv)), np.zeros(self.nv) + motors, self._closing(pushes)
+            status = self._settled(q, lambda: self._slopes_sharing(actuated, driven, tables)(q, v, a, result))
+            if status == layout.OK:
                 return result
         return super()._inverse_derivatives(q, v, a, pushes, motors, actuated)
 
@@ -132,9 +160,8 @@ class CompiledClosedSlopes(CompiledConfigurations):
         q, v, a, weights = real(q, "q"), real(v, "v"), real(a, "a"), self.closure_weights
         changes, rows = np.empty((3, self.nv, self.nv)), np.empty((4, len(weights), self.nv))
         kernel = self._kernel(closed_derivative_entries.inverse_slopes_with_closures)
-        tables = self._pushed([*pushes, *self._closing])._arrays
         held = real(multipliers, "multipliers") / weights
-        self.raise_for(kernel(self._tables.paths, self._loops(0), *tables, q, v, a, held, changes, rows))
+        self.raise_for(kernel(self._tables.paths, self._loops(0), *self._closing(pushes), q, v, a, held, changes, rows))
         self._add_uncompiled_slopes(q, pushes, changes)
         return changes, rows / weights[:, None]
 
@@ -156,3 +183,29 @@ class CompiledClosedSlopes(CompiledConfigurations):
         names = [c.joint.name for c in self._assembly.connections if isinstance(c.joint, Spherical | Free)]
         joints = [self.assembly.blocks[name] for name in names if name not in self._tables.general_names]
         return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
+
+
+def names_key(names: Any) -> tuple[str, ...] | None:
+    """Return names of coordinates as a key.
+
+    Raises
+    ------
+    TypeError
+        Where they have to be read with more care.
+    """
+    if not isinstance(names, list | tuple | None):
+        raise TypeError
+    return None if names is None else tuple(names)
+
+
+def driven_by(tau: Any, driven: Array) -> Array:
+    """Return the sum of efforts and those of inputs.
+
+    Raises
+    ------
+    TypeError
+        Where `tau` has to be read with more care: a sum may hide what it is.
+    """
+    if type(tau) is not np.ndarray or tau.shape != driven.shape:
+        raise TypeError
+    return tau + driven

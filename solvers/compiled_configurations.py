@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.spatial import Array
+from titop.solvers.acting import ActedOnModel
 from titop.solvers.kernels import layout, moving_entries
 from titop.solvers.native.kernel import Kernel
-from titop.solvers.packed import PackedModel
 
 
-class CompiledConfigurations(PackedModel):
+class CompiledConfigurations(ActedOnModel):
     """Moving between the configurations of a compiled model; see `titop.solvers.configurations` for its functions."""
 
     def integrate(self, q: Any, dq: Any) -> Array:

@@ -1,8 +1,7 @@
-"""What acts on a compiled model along its coordinates: wrenches and inputs call by call, passive efforts, units of inputs."""
+"""What acts on a compiled model along its coordinates: passive efforts, units of inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,47 +10,13 @@ import numpy as np
 from titop.blocks.applied import is_acted_on
 from titop.blocks.spatial import Array
 from titop.graph.flatten import GeneralBlock
-from titop.solvers.acting import Acting
-from titop.solvers.arguments import is_ready
 from titop.solvers.compiled_observations import IDENTITY, CompiledObservations
 from titop.solvers.kernels import acting_entries, layout, observation_entries
 from titop.solvers.laws import compiled_law, compiled_surroundings
-from titop.solvers.packed import MOST_VARIANTS, real
 
 
 class CompiledEfforts(CompiledObservations):
     """What acts on a compiled model along its coordinates; see `Model` for its functions."""
-
-    # -- what acts from outside ----------------------------------------------------------------------------------------
-
-    @cached_property
-    def _acting(self) -> dict[tuple[tuple[str, ...], bool], Acting]:
-        """What acts on ports, by the ports with wrenches and whether inputs act."""
-        return {}
-
-    def _acted_on(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[Acting, Array | None, Array | None]:
-        """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any act.
-
-        Raises
-        ------
-        TypeError
-            Where arguments have to be read with more care.
-        """
-        acting = self._acting_at(() if wrenches is None else tuple(wrenches), u is not None)
-        if u is None:
-            return acting, None, None
-        if self.inputs.own and not is_ready(q, self.nq):
-            raise TypeError
-        u = real(self.inputs.read(u), "u")
-        return acting, u, self.inputs.efforts(u, q)
-
-    def _acting_at(self, ports: tuple[str, ...], driven: bool) -> Acting:
-        acting = self._acting.get((ports, driven))
-        if acting is None:
-            if len(self._acting) == MOST_VARIANTS:
-                self._acting.clear()
-            acting = self._acting[ports, driven] = Acting(self, ports, driven)
-        return acting
 
     # -- passive efforts, and a unit of each input ---------------------------------------------------------------------
 

@@ -117,7 +117,7 @@ class CompiledReadings(CompiledEfforts):
                 status = found.bound(*state, result)
             else:
                 acting, given, _ = found.model._acted_on(wrenches, u, self._anywhere)
-                status = acting.run(found.bound, wrenches, given, (*state, result))
+                status = acting.run(found.bound, wrenches, given, *state, result)
             if status == layout.OK:
                 return result[0] if single else result
         except (AttributeError, IndexError, TypeError, ValueError):  # not the kernel's types: lists, integers, ...

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.spatial import Array, twist_transport
-from titop.solvers.compiled_closed_slopes import CompiledClosedSlopes
+from titop.solvers.compiled_closed_slopes import CompiledClosedSlopes, driven_by
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, directional_entries, layout
 from titop.solvers.native.callbacks import raise_pending
@@ -39,11 +39,13 @@ class CompiledSlopes(CompiledClosedSlopes):
         u: Any = None,
         actuated: Sequence[str] | None = None,
     ) -> tuple[Array, Array, Array]:
-        if wrenches is None and u is None and actuated is None and self._all_compiled_slopes:
+        if actuated is None and self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                paths = self._tables.paths
-                if self._inverse_slopes(paths, q, v, a, result) == layout.OK:
+                slopes, paths = self._inverse_slopes, self._tables.paths
+                if wrenches is not None or u is not None:
+                    slopes, _ = self._loaded_kernel(slopes, wrenches, u, q)
+                if slopes(paths, q, v, a, result) == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass
@@ -59,11 +61,14 @@ class CompiledSlopes(CompiledClosedSlopes):
         out: Array | None = None,
         u: Any = None,
     ) -> tuple[Array, Array, Array]:
-        if wrenches is None and u is None and self._all_compiled_slopes:
+        if self._all_compiled_slopes:
             result = np.empty((3, self.nv, self.nv)) if out is None else out
             try:
-                tree, paths = self._tables.tree, self._tables.paths
-                if self._forward_slopes(tree, paths, q, v, tau, result) == layout.OK:
+                slopes, tree, paths, applied = self._forward_slopes, self._tables.tree, self._tables.paths, tau
+                if wrenches is not None or u is not None:
+                    slopes, driven = self._loaded_kernel(slopes, wrenches, u, q)
+                    applied = tau if driven is None else driven_by(tau, driven)
+                if slopes(tree, paths, q, v, applied, result) == layout.OK:
                     return result[0], result[1], result[2]
             except (TypeError, ValueError):  # not the kernel's types: lists, integers, stacked states, ...
                 pass

@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.spatial import Array
 from titop.solvers.kernels import layout
-from titop.solvers.loops.following import following, leading_tree
+from titop.solvers.loops.following import GROUND, Following, following, leading_tree
 
 if TYPE_CHECKING:
     from titop.graph.flatten import Tables
@@ -34,14 +34,17 @@ def constraint_coefficients(model: ClosedLoops, rows: dict[str, int]) -> list[tu
     return result
 
 
-def constraint_tables(model: ClosedLoops, tables: Tables) -> tuple[Array, Array]:
-    """Return what kernels take of rigid closures and gears: their table `loops`, and the tree of the coordinates that lead."""
+def constraint_tables(model: ClosedLoops, tables: Tables, imposed: Array) -> tuple[Array, Array]:
+    """Return what kernels take of rigid closures and gears: their table `loops`, and the tree of the coordinates that lead.
+
+    Coordinates whose motion is `imposed` (nv) follow none; those that gears join to them follow them.
+    """
     gears = model.gear_constraints
     loops = np.zeros((1 + len(gears), layout.LOOPS_COLUMNS), dtype=np.int64)
     first, closures = len(model.constraint_names) - len(gears), len(model.rigid_loops)
     rows = [*tables.constraint_rows.values(), 0]
     jacobian = np.vstack([np.zeros((0, model.nv)), *(gear.jacobian(model.nv) for gear in gears)])
-    taken = following(jacobian)
+    taken = following(np.where(imposed, 0.0, jacobian))
     header = loops[0]
     header[layout.FIRST_RIGID], header[layout.RIGIDS], header[layout.ROWS] = rows[0], closures, len(model.constraint_names)
     header[layout.FIRST_GEAR], header[layout.GEARS], header[layout.FOLLOWERS] = rows[closures], len(gears), len(taken.gears)
@@ -49,8 +52,14 @@ def constraint_tables(model: ClosedLoops, tables: Tables) -> tuple[Array, Array]
     loops[1:, layout.GEAR] = [rows[closures + k] for k in order]
     loops[1:, layout.CONSTRAINT] = [first + k for k in order]
     own = loops[1 : 1 + len(taken.gears)]
-    own[:, layout.FOLLOWER], own[:, layout.LEADER] = taken.followers, taken.leaders
+    own[:, layout.FOLLOWER], own[:, layout.LEADER] = taken.followers, _leaders(jacobian, taken)
     driven = np.array([gears[k].driven[1] for k in taken.gears])
     own[:, layout.SIDE] = np.where(taken.followers == driven, layout.DRIVEN, layout.DRIVER)
     leading, moves = taken.basis
     return loops, leading_tree(tables.tree, leading, moves == 0.0)
+
+
+def _leaders(rows: Array, taken: Following) -> list[int]:
+    """Return the other coordinate of each gear that takes one out, an imposed one among them; `GROUND` without any."""
+    ends = [np.flatnonzero(row).tolist() for row in rows[taken.gears]]
+    return [next((end for end in pair if end != own), GROUND) for pair, own in zip(ends, taken.followers, strict=True)]

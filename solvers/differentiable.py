@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.spatial import Array, skew
-from titop.solvers.arguments import check_stacks, coordinate_mask, store
+from titop.solvers.arguments import store
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.identification import Identification
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics, loop_derivatives
 from titop.solvers.rowwise import rowwise
 from titop.solvers.sensitivities import Sensitivities
+from titop.solvers.stacked_loads import each_row, read_states
 
 
 class MotionDerivatives(NamedTuple):
@@ -73,12 +75,12 @@ class Differentiable(Identification):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
-        motors, mask = self.motor_efforts(u), self._actuated(actuated)
-
-        def slopes(q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-            return self._inverse_derivatives(q, v, a, pushes, motors, mask)
-
-        return self._stacked(slopes, q, v, "a", a, self.external_pushes(wrenches, u), 0.0, out)
+        states = {"q": q, "v": v, "a": a}
+        if np.ndim(q) == 2:
+            one = partial(self.inverse_dynamics_derivatives, actuated=actuated)
+            return self._slopes_by_row(one, states, wrenches, u, out)
+        (q, v, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
+        return _three(store(self._inverse_derivatives(q, v, a, pushes, self.motor_efforts(u), self._actuated(actuated)), out))
 
     def forward_dynamics_derivatives(
         self,
@@ -98,9 +100,11 @@ class Differentiable(Identification):
         da_dq, da_dv, da_dtau : (nv, nv) arrays
             The last is the inverse of the mass matrix.
         """
-        tau = np.zeros(np.shape(v)) if tau is None else tau
-        motors = self.motor_efforts(u)
-        return self._stacked(self._forward_derivatives, q, v, "tau", tau, self.external_pushes(wrenches, u), motors, out)
+        states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
+        if np.ndim(q) == 2:
+            return self._slopes_by_row(self.forward_dynamics_derivatives, states, wrenches, u, out)
+        (q, v, tau), pushes = read_states(self, states), self.external_pushes(wrenches, u)
+        return _three(store(self._forward_derivatives(q, v, tau + self.motor_efforts(u), pushes), out))
 
     @rowwise
     def forward_dynamics_tangent(
@@ -199,13 +203,21 @@ class Differentiable(Identification):
         Raises
         ------
         ModelError
-            Where closed loops do not let the prescribed coordinates move independently of each other.
+            As `hybrid_dynamics`.
+
+        Notes
+        -----
+        Where closed loops do not let the prescribed coordinates move independently, changes of their accelerations that keep
+        the loops closed make sense only; the derivatives of the efforts are those of the least ones.
         """
-        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
-        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
-        if self.is_constrained:
-            closed_dynamics.refuse_overdriven(self, q, mask)
-        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, self.external_pushes(wrenches, u))
+        mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
+        if np.ndim(q) == 2:
+            rows = each_row(self, states, wrenches, u)
+            one = partial(self.hybrid_dynamics_derivatives, prescribed=prescribed)
+            slopes = [one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
+            return HybridDerivatives(*np.array(slopes).reshape(-1, 8, self.nv, self.nv).transpose(1, 0, 2, 3).copy())
+        (q, v, tau, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
+        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, pushes)
 
     @rowwise
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
@@ -297,19 +309,13 @@ class Differentiable(Identification):
         A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
         return a, A, np.vstack([np.zeros((n, n)), by_tau])
 
-    def _stacked(
-        self, function: Any, q: Any, v: Any, name: str, x: Any, pushes: list[Push], motors: Any, out: Array | None
+    def _slopes_by_row(
+        self, function: Any, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any, out: Array | None
     ) -> tuple[Array, Array, Array]:
-        """Return a (3, nv, nv) function of single states, stacked if the states are."""
-        q, v, x = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v(name, x, True) + motors
-        check_stacks({"q": q, "v": v, name: x})
-        if q.ndim == 1:
-            result = function(q, v, x, pushes)
-        else:
-            rows = [function(*row, pushes) for row in zip(q, v, x, strict=True)]
-            result = np.moveaxis(np.array(rows).reshape(len(q), 3, self.nv, self.nv), 1, 0)
-        by_q, by_v, by_x = store(result, out)
-        return by_q, by_v, by_x
+        """Return a function of single states that gives three matrices (nv, nv), stacked."""
+        rows = each_row(self, states, wrenches, u)
+        slopes = [function(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
+        return _three(store(np.moveaxis(np.array(slopes).reshape(-1, 3, self.nv, self.nv), 1, 0), out))
 
     # -- what an engine provides, and what follows ---------------------------------------------------------------------
 
@@ -337,12 +343,10 @@ class Differentiable(Identification):
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
     ) -> Array:
         """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
-        if actuated is None or self.is_tree:
+        if actuated is None:
             return self.tree_inverse_derivatives(q, v, a, pushes)
-        tau = closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)
-        if not self.is_constrained:
-            return self.tree_inverse_derivatives(q, v, a, pushes)
-        return loop_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors, tau)
+        closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)  # refuses what has no derivatives
+        return loop_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors)
 
     def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         """Return derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
@@ -358,5 +362,9 @@ class Differentiable(Identification):
             a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
             return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes, 0.0, None), mask)
         a, tau = closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)
-        slopes = loop_derivatives.closed_slopes(self, q, v, a, tau, pushes, mask)
-        return hybrid_derivatives(slopes.efforts, mask, (slopes.jacobian, slopes.by_q, slopes.by_v))
+        return loop_derivatives.closed_slopes(self, q, v, a, tau, pushes, mask)
+
+
+def _three(result: Array) -> tuple[Array, Array, Array]:
+    by_q, by_v, by_x = result
+    return by_q, by_v, by_x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from titop.solvers.loops import closed_dynamics, interaction_loads
 from titop.solvers.port_kinematics import PortKinematics
 from titop.solvers.prepared import PreparedDynamics
 from titop.solvers.rowwise import rowwise
+from titop.solvers.stacked_loads import each_row, read_states
 
 
 class Dynamics(PortKinematics, ABC):
@@ -116,14 +117,15 @@ class Dynamics(PortKinematics, ABC):
         Parameters
         ----------
         q, v : array_like (nq,), (nv,)
+            Or stacked along a leading axis, all four; the results are then stacked too.
         tau : array_like (nv,)
             Read where the motion is free.
         a : array_like (nv,)
             Read where the motion is prescribed.
         prescribed : sequence of str
             Names of joints, of blocks with own coordinates, or of single coordinates.
-        wrenches : mapping of port name to (6,), optional
-        u : array_like (nu,) or mapping of input name to number, optional
+        wrenches, u
+            As `forward_dynamics`.
 
         Returns
         -------
@@ -135,22 +137,23 @@ class Dynamics(PortKinematics, ABC):
             For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
             the loops.
         """
-        mask = coordinate_mask(prescribed, self.coordinate_names, self._assembly.v_slices)
-        return self.masked_dynamics(q, v, tau, a, mask, wrenches, u)
-
-    def masked_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        a: Any,
-        mask: Array,
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-    ) -> tuple[Array, Array]:
-        """Return `hybrid_dynamics`, the motion prescribed where `mask` (nv) is true."""
-        q, v, tau, a = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), self._read_v("a", a)
+        mask, state = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
+        if np.ndim(q) == 2:
+            rows, one = each_row(self, state, wrenches, u), partial(self.hybrid_dynamics, prescribed=prescribed)
+            stacked: Array = np.array([one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]).reshape(-1, 2, self.nv)
+            return stacked[:, 0].copy(), stacked[:, 1].copy()
         motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
+        q, v, tau, a = read_states(self, state)
+        return self._masked_dynamics(q, v, tau, a, mask, motors, pushes)
+
+    def _prescribed(self, names: Sequence[str]) -> Array:
+        """Return a mask (nv) of the coordinates whose motion is prescribed."""
+        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices)
+
+    def _masked_dynamics(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
+    ) -> tuple[Array, Array]:
+        """Return hybrid dynamics, the motion prescribed where `mask` (nv) is true, beside efforts of `motors` and `pushes`."""
         if self.is_constrained:
             a, tau = closed_dynamics.hybrid(self, q, v, tau + motors, a, mask, pushes)
         else:
@@ -324,7 +327,9 @@ class Dynamics(PortKinematics, ABC):
         return motion.R[1], motion.r[1]
 
     def _open_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
-        """Return the accelerations of the tree, no loop closed."""
+        """Return the accelerations of the tree, no loop closed, gears in mesh."""
+        if self.gear_count:
+            return closed_dynamics.open_accelerations(self, q, v, tau, [])
         return self.tree_hybrid(q, v, tau, np.zeros(self.nv), np.zeros(self.nv, dtype=bool), [])[0]
 
     def _actuated(self, names: Sequence[str] | None) -> Array | None:

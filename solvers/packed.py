@@ -49,8 +49,9 @@ BOUND = (
     "_forward_slopes",
     "_inverse_slopes",
     "_closed_forward_slopes",
-    "_least_slopes",
-    "_least_inverses",
+    "_shared_slopes",
+    "_shared_inverses",
+    "_hybrids",
     "_nearest_velocity",
     "_nearest_acceleration",
     "_linearised",
@@ -80,7 +81,7 @@ BOUND = (
 #: ... and what else is found from tables and parameters.
 _DERIVED = (
     *BOUND,
-    *("_bare", "_with_all_ports", "_loaded_variants", "_acting", "_at_ports"),
+    *("_bare", "_with_all_ports", "_loaded_variants", "_acting", "_at_ports", "_masks"),
     *("_group_springs", "_all_compiled_slopes", "_current_assembly", "_inertial_slopes", "interactions"),
 )
 
@@ -184,12 +185,12 @@ class PackedModel(Model):
 
     @cached_property
     def _constraint_tables(self) -> tuple[Array, Array]:
-        return constraint_tables(self, self._tables)
+        return constraint_tables(self, self._tables, np.zeros(self.nv, dtype=bool))
 
     def _loops(self, rank: int, held: bool = False) -> Array:
         """Return the table that tells kernels of the rigid closures and gears, and how many constraints act."""
         loops = self._constraint_tables[0].copy()
-        loops[0, [layout.RANK, layout.HELD]] = rank, held
+        loops[0, [layout.RANK, layout.WHOLE_RANK, layout.HELD]] = rank, rank, held
         return loops
 
     # -- variants ------------------------------------------------------------------------------------------------------
@@ -308,7 +309,8 @@ class PackedModel(Model):
         moves = self._moves_at_rest(self._plainly_sound)
         rounding = self._floats[1 : len(self._tables.constants), layout.ROUNDING]
         rounding[:] = self._plainly_sound
-        doubtful = [] if moves else [q for q in (self._at_rest[0], self._elsewhere) if self._is_refused(q)]
+        places = self._at_rest[0], self._elsewhere
+        doubtful = [] if moves else [q for q in places if self._is_refused(q, self._floats)]
         rounding[:] = NO_INERTIA
         found = [self.pivots(q) for q in doubtful]
         for pivots in found:
@@ -324,18 +326,14 @@ class PackedModel(Model):
         """Whether kernels alone find accelerations at both configurations of `check_inertia`, keeping this part everywhere."""
         floats = self._floats.copy()
         floats[1 : len(self._tables.constants), layout.ROUNDING] = part
-        forward, (q, v, tau), a = self._kernel(entries.forward_dynamics), self._at_rest, np.empty(self.nv)
-        tables = self._ints, floats, *self._arrays[2:]
-        moves = all(forward(*tables, at, v, tau, a) == layout.OK for at in (q, self._elsewhere))
-        raise_pending()
-        return moves
+        return not any(self._is_refused(q, floats) for q in (self._at_rest[0], self._elsewhere))
 
-    def _is_refused(self, q: Array) -> bool:
-        try:
-            self._dynamics_at_rest(q)
-        except ModelError:
-            return True
-        return False
+    def _is_refused(self, q: Array, floats: Array) -> bool:
+        """Whether a kernel refuses accelerations of the tree at rest, with these floats."""
+        tables, (_, v, tau) = (self._ints, floats, *self._arrays[2:]), self._at_rest
+        status = self._kernel(entries.forward_dynamics)(*tables, q, v, tau, np.empty(self.nv))
+        raise_pending()
+        return bool(status != layout.OK)
 
     def _look_closer(self, pivots: Pivots) -> None:
         """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""

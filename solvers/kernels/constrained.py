@@ -11,7 +11,7 @@ import math
 
 from titop.solvers.kernels.factor import factor, solve_rows
 from titop.solvers.kernels.joints import element_of
-from titop.solvers.kernels.layout import FOLLOWERS, HELD, NV, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.layout import FOLLOWERS, GEARS, HELD, NV, OK, RANK, ROWS, SINGULAR
 from titop.solvers.native.kernel import helper
 
 #: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
@@ -77,6 +77,47 @@ def longest_row(matrix):
             square += matrix[i, j] * matrix[i, j]
         largest = max(largest, square)
     return largest
+
+
+@helper
+def longest_free_row(matrix, imposed):
+    """Return the largest square of a row, columns of `imposed` coordinates left out."""
+    largest = 0.0
+    for i in range(matrix.shape[0]):
+        square = 0.0
+        for j in range(matrix.shape[1]):
+            if not imposed[j]:
+                square += matrix[i, j] * matrix[i, j]
+        largest = max(largest, square)
+    return largest
+
+
+@helper
+def clear_where(imposed, x):
+    """Put zeros where the motion is imposed."""
+    for j in range(x.size):
+        if imposed[j]:
+            x[j] = 0.0
+
+
+@helper
+def hold(imposed, matrix):
+    """Let imposed coordinates stand still in a mass matrix: zeros, and ones on the diagonal."""
+    for i in range(imposed.size):
+        if imposed[i]:
+            for j in range(imposed.size):
+                matrix[i, j] = 0.0
+                matrix[j, i] = 0.0
+            matrix[i, i] = 1.0
+
+
+@helper
+def add_gears(loops, jacobian, a, second):
+    """Add accelerations to the gears' second derivatives, the last ones."""
+    k = second.size
+    for i in range(k - loops[0, GEARS], k):
+        for j in range(a.size):
+            second[i] += jacobian[i, j] * a[j]
 
 
 @helper

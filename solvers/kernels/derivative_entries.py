@@ -110,9 +110,8 @@ def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work
 
 
 @helper
-def linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result):
-    """Derivatives of inverse dynamics by q, v and a, into `result`, from what `_block_slopes` wrote."""
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
+def linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result):
+    """Derivatives of inverse dynamics by q, v and a, into `result`, from the blocks' slopes and from `outward_columns`."""
     hold_loads(ints, floats, world, sums)
     if law is not None:
         hold_interactions(ints, law, sums)
@@ -164,7 +163,8 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
     if status != OK:
         return status
-    linearise(ints, floats, law, slopes, paths, q, v, a, work, world, sums, columns, result)
+    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
+    linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result)
     return status_of_slopes(result)
 
 
@@ -188,7 +188,8 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
     status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
     if status != OK:
         return status
-    linearise(ints, floats, spare, slopes, paths, q, v, a, work, world, sums, columns, changes)
+    outward_columns(ints, floats, spare, slopes, v, a, work, sums, columns)
+    linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
     return _to_forward(ints, tree, changes, result)
 
 

@@ -5,7 +5,7 @@ per gear, those of interactions, and one per load. Row 0, the world's, holds the
 compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports. An interaction has a row
 of its own, then one for each of its ports, then one for each of its coordinates.
 
-``loops`` (1 x 6) says where the rigid closures and gears stand, for the functions that know of them.
+``loops`` says where the rigid closures and gears stand, for the functions that know of them: a row, then one for each gear.
 
 Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
 has rows of elements, then of these ports.
@@ -96,19 +96,20 @@ DRIVER_V = 4
 FIRST_RIGID = 0  # row of the first rigid closure
 RIGIDS = 1  # number of rigid closures
 ROWS = 2  # number of all constraints, the gears' included
-RANK = 3  # how many of these act
+RANK = 3  # how many of these act on the coordinates whose motion is not imposed
 FIRST_GEAR = 4  # row of the first gear
 GEARS = 5  # number of gears
 HELD = 6  # whether their number is held where more are independent, or the redundant ones contradict the others
 FOLLOWERS = 7  # number of gears that take a coordinate out
+WHOLE_RANK = 8  # how many constraints act where no motion is imposed
 
 # -- loops: a row for each gear, those that take a coordinate out first, in the order in which they do
 FOLLOWER = 0  # the coordinate
-LEADER = 1  # the one that it follows, -1 if it stands still
+LEADER = 1  # the one that it follows, which may be imposed; -1 if it stands still
 GEAR = 2  # row of the gear
 SIDE = 3  # column of the follower's coefficient: `DRIVEN` or `DRIVER`
 CONSTRAINT = 4  # number of the gear among the constraints
-LOOPS_COLUMNS = 8
+LOOPS_COLUMNS = 9
 
 # -- kinds of elementary joints
 WELD = 0

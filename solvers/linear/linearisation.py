@@ -21,6 +21,7 @@ from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
 from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.loops.closed_dynamics import refuse_overdriven
 from titop.solvers.model import Model
 
 #: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
@@ -182,6 +183,8 @@ def _hybrid_motion(points: Points, k: int, drives: Drives) -> Motion:
     model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
     nv, names = model.nv, drives.imposed_names
     imposed = np.zeros(nv) if points.a is None else points.a[k]
+    if model.is_constrained:
+        refuse_overdriven(model, q, drives.prescribed, drives.held)
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
     slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
     efforts, motions, applied = drives.efforts(model, q), drives.motions(nv), drives.applied(nv)

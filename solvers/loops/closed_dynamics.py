@@ -1,6 +1,7 @@
 """Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
 
-Any engine's tree will do. Of its forward dynamics only the response ``M^-1 J^T`` is needed.
+Any engine's tree will do. Accelerations are found along the motions that the constraints leave: coordinates that follow others
+by gears need no inertia of their own.
 
 Which constraints act is a matter of the configuration (see `branch`), unless a caller that integrates in time holds their
 number: at its states, which may be a little open, redundant constraints look independent.
@@ -14,6 +15,8 @@ import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.graph.check import massless_joint
+from titop.solvers.conditioning import NO_INERTIA
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.branch import is_open, rank_near
 from titop.solvers.loops.closed_loops import Constraints
@@ -28,18 +31,74 @@ _BALANCED = 1e-8
 
 
 def accelerations(
-    model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push], rows: Constraints, rank: int
+    model: Dynamics,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    imposed: Array,
+    pushes: list[Push],
+    rows: Constraints,
+    rank: int,
+    weights: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most, and those of the tree."""
-    alone, _ = model.tree_hybrid(q, v, tau, a, imposed, pushes)
-    weighted = model.closure_weights[:, None] * rows.jacobian
-    chosen = independent_rows(weighted[:, ~imposed], rank, model.gear_count)
-    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], chosen, model.gear_count)]
-    sides = np.column_stack([weighted[chosen], (model.closure_weights * rows.bias)[chosen]])
+    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most, and those of the tree.
+
+    `weights` (k) bring the rows to one unit, those of all constraints by default. Dependent motions follow from the others,
+    along which nothing is left unbalanced: only what these move together needs inertia.
+
+    Raises
+    ------
+    ModelError
+        For motions without inertia.
+    """
+    weights = model.closure_weights if weights is None else weights
+    weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
+    chosen = independent_rows(weighted[:, ~imposed], rank, gears)
+    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], chosen, gears)]
+    others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
+    sides = np.column_stack([weighted[chosen], (weights * rows.bias)[chosen]])
     solved = np.linalg.solve(weighted[np.ix_(chosen, dependent)], sides)  # for dependent motions: rows of like size and angle
-    jacobian, bias = solved[:, :-1], solved[:, -1]
-    response = model.tree_response(q, jacobian.T, imposed)
-    return alone + response @ np.linalg.solve(jacobian @ response, -(bias + jacobian @ alone)), alone
+    free = np.zeros((len(v), len(others)), dtype=solved.dtype)
+    free[others], free[dependent] = np.eye(len(others)), -solved[:, others]
+    start = np.where(imposed, a, 0.0).astype(np.result_type(solved, a))
+    start[dependent] = -(solved[:, -1] + solved[:, :-1] @ start)
+    missing = tau - model.tree_inverse(q, v, start, pushes)
+    inertia = free.T @ model.mass_matrix(q) @ free
+    _refuse_massless(model, inertia, others)
+    alone = tree_accelerations(model, q, v, np.where(imposed, a, 0.0), tau, imposed, pushes)
+    return start + free @ np.linalg.solve(inertia, free.T @ missing), alone
+
+
+def tree_accelerations(model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations of the tree, as if no loop were closed; none of driven coordinates without inertia."""
+    still = imposed if not model.gear_count else imposed | (model.pivots(np.real(q)).ratios <= NO_INERTIA)
+    return model.tree_hybrid(q, v, tau, a, still, pushes)[0]
+
+
+def _refuse_massless(model: Dynamics, inertia: Array, others: Array) -> None:
+    """Refuse motions without inertia.
+
+    Raises
+    ------
+    ModelError
+        Naming the joint of the first coordinate of `others` along which nothing is moved.
+    """
+    left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
+    for k in reversed(range(len(others))):
+        if not left[k, k] > NO_INERTIA * sizes[k]:
+            name = model.coordinate_names[others[k]]
+            joint = next(joint for joint, own in model.assembly.v_slices.items() if own.start <= others[k] < own.stop)
+            raise ModelError(massless_joint(joint, f"no inertia along {name} at this configuration"))
+        left -= np.outer(left[:, k], left[k]) / left[k, k]
+
+
+def open_accelerations(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
+    first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
+    rows = Constraints(*(part[first:] for part in model.constraints(q, v)))
+    weights = model.closure_weights[first:]
+    return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)[0]
 
 
 def acting(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
@@ -62,21 +121,26 @@ def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
     return len(independent_rows((model.closure_weights[:, None] * rows.jacobian)[:, ~imposed], rank, model.gear_count))
 
 
-def refuse_overdriven(model: Dynamics, q: Array, imposed: Array) -> None:
-    """Refuse prescribed coordinates that cannot move independently of each other: nothing can be differentiated by them.
+def refuse_overdriven(model: Dynamics, q: Array, driven: Array, held: Array) -> None:
+    """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
 
     Raises
     ------
     ModelError
         Naming how many too many there are, and at a singular configuration.
     """
-    too_many = rank_of_free(model, q, np.zeros_like(imposed)) - rank_of_free(model, q, imposed)
+    too_many = int((driven & ~held).sum()) - (_freedom(model, q, held) - _freedom(model, q, held | driven))
     if not too_many:
         return
-    names = [name for name, on in zip(model.coordinate_names, imposed, strict=True) if on]
+    names = [name for name, on in zip(model.coordinate_names, driven & ~held, strict=True) if on]
     found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
-    advice = "prescribe fewer, as m.independent_coordinates does, or take m.inverse_dynamics_derivatives"
-    raise ModelError(Finding("overdriven", "prescribed", found, expected, advice))
+    advice = "drive fewer, as m.independent_coordinates does, or take m.hybrid_dynamics_derivatives"
+    raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
+
+
+def _freedom(model: Dynamics, q: Array, imposed: Array) -> int:
+    """Return how many motions are left where some coordinates do not move."""
+    return int((~imposed).sum()) - rank_of_free(model, q, imposed)
 
 
 def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:

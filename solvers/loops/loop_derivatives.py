@@ -22,6 +22,7 @@ from titop.blocks.compliant_closure import CompliantClosure
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array, rotation_exp, twist_transport
 from titop.graph.connections import Loop
+from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.multipliers import dependent_columns, independent_rows
 
@@ -185,56 +186,87 @@ def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
     return np.hstack(closure.jacobians(R, r)) @ twists
 
 
-class ClosedSlopes(NamedTuple):
-    """Derivatives at a resolved state: of the tree's efforts by q, v, a with multipliers held, and of ``J a + bias``.
+class Shares(NamedTuple):
+    """How efforts that are needed are split: ``D w + J^T lambda``, with ``J w = 0`` and D the selection of unknown efforts.
 
-    The constraints are solved for as many accelerations as there are: J is ``J_rows`` over its `pivots`, the columns of these.
+    Only independent constraints count, the `rows`; they are solved for as many coordinates as there are of them: J is
+    ``J_rows`` over its `pivots`, the columns of these.
     """
 
-    efforts: Array
-    jacobian: Array
-    by_q: Array
-    by_v: Array
+    unknown: Array
     rows: Array
     pivots: Array
+    matrix: Array
+
+    @classmethod
+    def of(cls, jacobian: Array, rows: Array, dependent: Array, unknown: Array) -> Shares:
+        """Return how the `rows` of a `jacobian`, which `dependent` coordinates follow, share efforts, `unknown` on some."""
+        pivots = jacobian[np.ix_(rows, dependent)]
+        J = np.linalg.solve(pivots, jacobian[rows])
+        matrix = np.block([[np.diag(unknown.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
+        return cls(unknown, rows, pivots, matrix)
+
+    def split(self, needed: Array, count: int) -> tuple[Array, Array]:
+        """Return w (n) and the multipliers of all the constraints, `count` of them."""
+        solution = self._solve(needed, np.zeros(len(self.rows)))
+        multipliers = np.zeros(count)
+        multipliers[self.rows] = np.linalg.solve(self.pivots.T, solution[len(needed) :])
+        return solution[: len(needed)], multipliers
+
+    def least(self, needed: Array, turning: Array | None = None) -> Array:
+        """Return changes (n x m) of the unknown efforts with those of all that are needed, constraints `turning` (k x m)."""
+        rows = np.zeros((len(self.rows), needed.shape[1])) if turning is None else turning[self.rows]
+        changes = self._solve(needed, -np.linalg.solve(self.pivots, rows))[: len(needed)]
+        return np.where(self.unknown[:, None], changes, 0.0)
+
+    def _solve(self, needed: Array, opening: Array) -> Array:
+        solution: Array = np.linalg.lstsq(self.matrix, np.concatenate([needed, opening]), rcond=None)[0]
+        return solution
+
+
+def _independent(model: Differentiable, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
+    """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
+    weighted = (model.closure_weights[:, None] * jacobian)[:, ~imposed]
+    rows = independent_rows(weighted, model.acting_rank(q, jacobian), model.gear_count)
+    return rows, np.flatnonzero(~imposed)[dependent_columns(weighted, rows, model.gear_count)]
 
 
 def closed_slopes(
-    model: Differentiable, q: Array, v: Array, a: Array, efforts: Array, pushes: list[Push], imposed: Array
-) -> ClosedSlopes:
-    """Return the derivatives at a state with accelerations `a` under the applied `efforts`, of independent constraints only.
+    model: Differentiable, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
+) -> HybridDerivatives:
+    """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
 
-    Constraints are chosen, and their multipliers found, on the coordinates whose motion is not `imposed`.
+    Where imposed motions depend on each other, changes of these that keep the loops closed make sense only.
     """
     jacobian = model.constraints(q, v).jacobian
-    weighted = model.closure_weights[:, None] * jacobian
-    rows = independent_rows(weighted[:, ~imposed], model.acting_rank(q, jacobian), model.gear_count)
-    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], rows, model.gear_count)]
-    missing = model.tree_inverse(q, v, a, pushes) - efforts
-    multipliers = np.zeros(len(jacobian))
-    multipliers[rows] = np.linalg.lstsq(jacobian[np.ix_(rows, ~imposed)].T, missing[~imposed], rcond=None)[0]
+    rows, dependent = _independent(model, q, jacobian, imposed)
+    whole = _independent(model, q, jacobian, np.zeros_like(imposed))
+    overdriven = len(rows) < len(whole[0])
+    shares = Shares.of(jacobian, *(whole if overdriven else (rows, dependent)), imposed)
+    needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
+    w, multipliers = shares.split(needed, len(jacobian))
     changes, (_, by_q, by_v, _) = model.slopes_with_closures(q, v, a, pushes, multipliers)
     pivots = jacobian[np.ix_(rows, dependent)]
-    jacobian, by_q, by_v = (np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v))
-    return ClosedSlopes(changes, jacobian, by_q, by_v, rows, pivots)
+    solved = [np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v)]
+    slopes = hybrid_derivatives(changes, imposed, (solved[0], solved[1], solved[2]))
+    if not overdriven:
+        return slopes
+    turning = (model.closure_rate_slopes(q, w), None, None, None)
+    on = imposed[:, None]
+    efforts = (
+        np.where(on, shares.least(np.where(on, change, 0.0), turned), change)
+        for change, turned in zip(slopes[4:], turning, strict=True)
+    )
+    return HybridDerivatives(*slopes[:4], *efforts)
 
 
 def actuated_derivatives(
-    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any, tau: Array
+    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
 ) -> Array:
-    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates, which are `tau`.
-
-    ``tau = D w`` with D the selection of the actuated coordinates, ``D w + J^T lambda = ID`` and ``J w = 0``.
-    """
-    nothing = np.zeros(model.nv, dtype=bool)
-    slopes = closed_slopes(model, q, v, a, tau + motors, pushes, nothing)
-    J, n = slopes.jacobian, model.nv
-    matrix = np.block([[np.diag(actuated.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
-    needed = model.tree_inverse(q, v, a, pushes) - motors
-    w = np.linalg.lstsq(matrix, np.concatenate([needed, np.zeros(len(J))]), rcond=None)[0][:n]
-    turning = np.linalg.solve(slopes.pivots, model.closure_rate_slopes(q, w)[slopes.rows])
-    right = np.zeros((3, n + len(J), n))
-    right[:, :n] = slopes.efforts
-    right[0, n:] = -turning
-    solution = np.linalg.lstsq(matrix, np.concatenate(list(right), axis=1), rcond=None)[0][:n]
-    return np.where(actuated[:, None], 1.0, 0.0) * np.stack(np.split(solution, 3, axis=1))
+    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates."""
+    jacobian = model.constraints(q, v).jacobian
+    shares = Shares.of(jacobian, *_independent(model, q, jacobian, np.zeros_like(actuated)), actuated)
+    w, multipliers = shares.split(model.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
+    changes, _ = model.slopes_with_closures(q, v, a, pushes, multipliers)
+    by_q = shares.least(changes[0], model.closure_rate_slopes(q, w))
+    return np.array([by_q, shares.least(changes[1]), shares.least(changes[2])])

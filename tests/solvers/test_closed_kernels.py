@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,14 @@ def flexible_loop() -> tt.System:
     return s
 
 
+def driven_four_bar() -> tt.System:
+    """Return a four-bar linkage with a motor, and a thruster on its coupler."""
+    s = four_bar()
+    s.add_actuator(tt.Motor("motor", "q1", gear=3.0))
+    s.add_actuator(tt.Thruster("jet", s["coupler"].port("end"), direction=[0.3, 1.0, 0.0]))
+    return s
+
+
 SYSTEMS = {
     "four-bar": four_bar,
     "slider-crank": slider_crank,
@@ -65,6 +74,12 @@ class Case:
         self.v = self.reference.assemble_velocity(self.q, self.rates[0])
         self.a = self.reference.assemble_acceleration(self.q, self.v, self.rates[1])
         self.wrenches = {model.port_names[-1]: rng.normal(size=6)}
+        self.more = next(name for name in model.coordinate_names if name not in self.free)
+
+    @property
+    def imposed(self) -> list[Sequence[str]]:
+        """Choices of coordinates: none, one and all that move independently, one more than do, and all."""
+        return [[], self.free[:1], self.free, [*self.free, self.more], self.model.coordinate_names]
 
     def forbid_python(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the NumPy forms fail, to which the compiled model returns where something is not clear."""
@@ -72,7 +87,9 @@ class Case:
         def fail(*_: Any, **__: Any) -> Any:
             raise AssertionError("not in compiled code")
 
-        monkeypatch.setattr(compiled.closed_dynamics, "inverse", fail)
+        for function in ("inverse", "hybrid", "forward"):
+            monkeypatch.setattr(compiled.closed_dynamics, function, fail)
+        monkeypatch.setattr(loop_derivatives, "actuated_derivatives", fail)
         monkeypatch.setattr(loop_derivatives, "closed_slopes", fail)
         monkeypatch.setattr(closed_loops, "project_velocity", fail)
         monkeypatch.setattr(closed_loops, "project_acceleration", fail)
@@ -103,21 +120,97 @@ def test_least_efforts(case: Case) -> None:
 
 def test_efforts_on_actuated_coordinates(case: Case) -> None:
     """On as many as move independently, and on one more: then they are the least ones."""
-    more = next(name for name in case.model.coordinate_names if name not in case.free)
-    for actuated in (case.free, [*case.free, more]):
+    for actuated in (case.free, [*case.free, case.more]):
         assert error(*of_both(case, "inverse_dynamics", case.q, case.v, case.a, actuated=actuated)) < TOLERANCE
 
 
+def worst(found: Any, expected: Any) -> float:
+    """Return the largest error of several matrices."""
+    return max(error(x, y) for x, y in zip(found, expected, strict=True))
+
+
 def test_derivatives_of_the_least_efforts(case: Case) -> None:
-    for wrenches in (None, case.wrenches):
-        found, expected = of_both(case, "inverse_dynamics_derivatives", case.q, case.v, case.a, wrenches)
-        assert max(error(x, y) for x, y in zip(found, expected, strict=True)) < TOLERANCE
+    """On all coordinates, on as many as move independently, and on one more."""
+    for actuated in (None, case.free, [*case.free, case.more]):
+        state = case.q, case.v, case.a, case.wrenches if actuated is None else None
+        assert worst(*of_both(case, "inverse_dynamics_derivatives", *state, actuated=actuated)) < TOLERANCE
 
 
 def test_derivatives_of_accelerations(case: Case) -> None:
-    tau = case.rates[0]
-    found, expected = of_both(case, "forward_dynamics_derivatives", case.q, case.v, tau)
-    assert max(error(x, y) for x, y in zip(found, expected, strict=True)) < TOLERANCE
+    for wrenches in (None, case.wrenches):
+        found, expected = of_both(case, "forward_dynamics_derivatives", case.q, case.v, case.rates[0], wrenches)
+        assert worst(found, expected) < TOLERANCE
+
+
+def test_hybrid_dynamics(case: Case) -> None:
+    """Of any coordinates, more than move independently among them: efforts are then the least ones."""
+    for imposed in case.imposed:
+        for wrenches in (None, case.wrenches):
+            state = case.q, case.v, case.rates[0], case.a, imposed, wrenches
+            assert worst(*of_both(case, "hybrid_dynamics", *state)) < TOLERANCE
+
+
+def test_derivatives_of_hybrid_dynamics(case: Case) -> None:
+    """Against complex steps, where imposed motions depend on each other too."""
+    for imposed in case.imposed[1:4]:
+        state = case.q, case.v, case.rates[0], case.a, imposed, case.wrenches
+        assert worst(*of_both(case, "hybrid_dynamics_derivatives", *state)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["four-bar", "braced"])
+def test_numpy_forms_of_overdriven_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What kernels leave to NumPy comes out the same; without how the constraints turn it does not."""
+    case = Case(name)
+    model, state = case.model, (case.q, case.v, case.rates[0], case.a)
+    mask = np.isin(model.coordinate_names, [*case.free, case.more])
+    expected = model.hybrid_dynamics_derivatives(*state, [*case.free, case.more])
+    assert worst(loop_derivatives.closed_slopes(model, *state[:2], *resolved(case, mask), [], mask), expected) < TOLERANCE
+    monkeypatch.setattr(type(model), "closure_rate_slopes", lambda self, q, v: 0.0 * self.closure_jacobian(q))
+    assert worst(loop_derivatives.closed_slopes(model, *state[:2], *resolved(case, mask), [], mask), expected) > 1e-3
+
+
+def resolved(case: Case, mask: Array) -> tuple[Array, Array]:
+    """Return accelerations and efforts, the motion imposed where `mask` is true."""
+    names = [name for name, on in zip(case.model.coordinate_names, mask, strict=True) if on]
+    return case.model.hybrid_dynamics(case.q, case.v, case.rates[0], case.a, names)
+
+
+def test_inputs_beside_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Motors and thrusters in all causalities: they leave less to do for the least efforts."""
+    monkeypatch.setitem(SYSTEMS, "driven", driven_four_bar)
+    case, u = Case("driven"), np.array([0.4, -2.0])
+    q, v, a, tau = case.q, case.v, case.a, case.rates[0]
+    for actuated in (None, ["q2"], ["q1", "q2"]):
+        assert error(*of_both(case, "inverse_dynamics", q, v, a, u=u, actuated=actuated)) < TOLERANCE
+        assert worst(*of_both(case, "inverse_dynamics_derivatives", q, v, a, u=u, actuated=actuated)) < TOLERANCE
+    assert worst(*of_both(case, "forward_dynamics_derivatives", q, v, tau, u=u)) < TOLERANCE
+    for imposed in (["q2"], ["q1"], ["q1", "q2"]):
+        assert worst(*of_both(case, "hybrid_dynamics", q, v, tau, a, imposed, u=u)) < TOLERANCE
+        assert worst(*of_both(case, "hybrid_dynamics_derivatives", q, v, tau, a, imposed, u=u)) < TOLERANCE
+    without, beside = (case.model.inverse_dynamics(q, v, a, u=inputs) for inputs in (None, u))
+    assert error(without, beside) > 1e-3
+
+
+def test_stacked_states_have_loads_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SYSTEMS, "driven", driven_four_bar)
+    case, rng = Case("driven"), np.random.default_rng(1)
+    model, port, imposed = case.model, case.model.port_names[-1], ["q2"]
+    state = [np.stack([x, x]) for x in (case.q, case.v, case.rates[0], case.a)]
+    wrenches, u = rng.normal(size=(2, 6)), rng.normal(size=(2, 2))
+    for m in (model, case.reference):
+        both = m.hybrid_dynamics(*state, imposed, {port: wrenches}, u)
+        slopes = m.hybrid_dynamics_derivatives(*state, imposed, {port: wrenches}, u)
+        forward = m.forward_dynamics_derivatives(*state[:3], {port: wrenches}, u=u)
+        for k in range(2):
+            one = *(x[k] for x in state), imposed, {port: wrenches[k]}, u[k]
+            assert worst([x[k] for x in both], case.reference.hybrid_dynamics(*one)) < TOLERANCE
+            assert worst([x[k] for x in slopes], model.hybrid_dynamics_derivatives(*one)) < TOLERANCE
+            expected = model.forward_dynamics_derivatives(*one[:3], {port: wrenches[k]}, u=u[k])
+            assert worst([x[k] for x in forward], expected) < TOLERANCE
+        assert both[0].shape == (2, model.nv)
+        assert slopes.dtau_da.shape == (2, model.nv, model.nv)
+        with pytest.raises(tt.ModelError, match="equally stacked"):
+            m.hybrid_dynamics(*state[:3], case.a, imposed)
 
 
 def test_nearest_rates(case: Case) -> None:
@@ -137,6 +230,10 @@ def test_what_is_wrong_is_told_as_by_the_reference(case: Case) -> None:
             model.assemble_velocity(case.q, case.rates[0], model.coordinate_names)
         with pytest.raises(tt.ModelError, match="under-actuated"):
             model.inverse_dynamics(case.q, case.v, case.a, actuated=[])
+        with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
+            model.hybrid_dynamics(case.q, case.v, case.a, case.rates[1], model.coordinate_names)
+        with pytest.raises(tt.ModelError, match="finite numbers"):
+            model.hybrid_dynamics(case.q, case.v, case.a + np.nan, case.a, model.coordinate_names)
 
 
 def test_a_changed_parameter_is_heard_of() -> None:
@@ -148,5 +245,7 @@ def test_a_changed_parameter_is_heard_of() -> None:
     assert error(before[0], reference.inverse_dynamics(case.q, case.v, case.a)) > 1e-3
     assert error(model.inverse_dynamics(case.q, case.v, case.a), reference.inverse_dynamics(case.q, case.v, case.a)) < TOLERANCE
     for function in ("forward_dynamics_derivatives", "inverse_dynamics_derivatives"):
-        found, expected = (getattr(m, function)(case.q, case.v, case.a) for m in (model, reference))
-        assert max(error(x, y) for x, y in zip(found, expected, strict=True)) < TOLERANCE
+        assert worst(*(getattr(m, function)(case.q, case.v, case.a) for m in (model, reference))) < TOLERANCE
+    imposed = case.q, case.v, case.a, case.a, case.free
+    assert worst(*(m.hybrid_dynamics(*imposed) for m in (model, reference))) < TOLERANCE
+    assert worst(*(m.hybrid_dynamics_derivatives(*imposed) for m in (model, reference))) < TOLERANCE

@@ -273,6 +273,58 @@ def test_what_is_no_gear_is_refused() -> None:
     assert_says(refused(s), "not-finite", "extra.ratio")
 
 
+def pointer(mass: float, ratio: float = -2.0) -> tt.System:
+    """Return an arm and, at its end, a pointer of some mass that it drives; gravity acts in their plane."""
+    s = tt.System("pointer", gravity=[0, -9.81, 0])
+    arm = tt.RigidBody("arm", mass=1.0, com=[0.5, 0, 0], inertia=[0.1, 0.1, 0.1], ports={"end": [1, 0, 0]})
+    needle = tt.RigidBody("needle", mass, com=[0.1, 0, 0], inertia=0.1 * mass) if mass else tt.RigidBody("needle", 0.0)
+    s.connect("world", arm, tt.Revolute("a"))
+    s.connect(arm.port("end"), needle, tt.Revolute("b"))
+    s.add_gear(tt.Gear("mesh", driver="a", driven="b", ratio=ratio))
+    return s
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_driven_links_need_no_inertia(engine: str) -> None:
+    """Against the arm alone, in closed form, the driven joint's effort times the ratio acting on it, and the gear's effort."""
+    model, efforts = pointer(0.0).resolve(engine), np.array([0.2, 0.1])
+    q, v = model.assemble([0.3, 0.0]), model.assemble_velocity(model.assemble([0.3, 0.0]), [1.0, 0.0])
+    inertia, weight = 0.1 + 0.25, 9.81 * 0.5
+    expected = (0.2 - 2.0 * 0.1 - weight * np.cos(0.3)) / inertia
+    a = model.forward_dynamics(q, v, efforts)
+    assert a == pytest.approx([expected, -2.0 * expected], rel=1e-13)  # rounding
+    by_q, _, by_tau = model.forward_dynamics_derivatives(q, v, efforts)
+    along = by_q @ [1.0, -2.0]
+    assert along == pytest.approx(np.array([1.0, -2.0]) * weight * np.sin(0.3) / inertia, rel=1e-12)
+    assert by_tau == pytest.approx(np.outer([1.0, -2.0], [1.0, -2.0]) / inertia, rel=1e-12)
+    assert model.hybrid_dynamics(q, v, efforts, [1.0, -2.0], ["a"])[1][0] == pytest.approx(inertia + weight * np.cos(0.3) + 0.2)
+    assert model.gear_effort("mesh", q, v, a, tau=efforts) == pytest.approx(-0.1)  # nothing is moved by what both do
+    assert np.abs(model.reaction("b", q, v, a, tau=efforts)).max() < 1e-13
+    near = pointer(1e-9).resolve(engine).forward_dynamics(q, v, efforts)
+    assert np.abs(near - a).max() < 1e-6  # accelerations of order 10 change by some times the mass
+    assert np.abs(near - a).max() > 1e-10
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_simulations_with_driven_links_without_inertia() -> None:
+    """The energy of an arm that swings is that of the arm: to the integrator's tolerance."""
+    model = pointer(0.0).resolve()
+    run = tt.simulate(model, np.linspace(0, 1, 11), model.assemble([0.3, 0.0]), np.zeros(2), rtol=1e-10, atol=1e-12)
+    energies = [sum(model.energy(q, v)[:2]) for q, v in zip(run.q, run.v, strict=True)]
+    assert np.ptp(energies) < 1e-8
+    assert np.abs(run.q[:, 1] + 2.0 * run.q[:, 0]).max() < 1e-8
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gears_between_links_without_inertia_move_nothing(engine: str) -> None:
+    s = pointer(0.0)
+    s["arm"].mass, s["arm"].inertia = 0.0, np.zeros((3, 3))
+    with pytest.raises(tt.ModelError, match=r"a: .*massless-joint"):
+        s.resolve(engine)
+
+
 def test_reactions_of_gears_are_not_wrenches() -> None:
     model = geared_hand().resolve()
     q, v, tau = meshed_state(model)

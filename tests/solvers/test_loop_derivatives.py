@@ -95,11 +95,17 @@ def test_hybrid_dynamics(case: Case) -> None:
 
 
 @pytest.mark.parametrize("name", ["four-bar", "bricard"])
-def test_motions_that_depend_on_each_other_are_nothing_to_differentiate_by(name: str) -> None:
-    case = Case(name)
-    for model in (case.model, case.reference):
-        with pytest.raises(tt.ModelError, match=r"too many; expected coordinates that can move independently.*overdriven"):
-            model.hybrid_dynamics_derivatives(case.q, case.v, case.tau, case.a, model.coordinate_names)
+def test_motions_that_depend_on_each_other_are_no_inputs(name: str) -> None:
+    """Their derivatives are those of the least efforts; coordinates that are held besides may depend on each other."""
+    model = Case(name).model
+    point = tt.trim(model, [f"{joint}.tau" for joint in model.coordinate_names], q=Case(name).q)
+    with pytest.raises(tt.ModelError, match=r"too many; expected coordinates that can move independently.*overdriven"):
+        tt.linearize(model, point, inputs=[f"{joint}.a" for joint in model.coordinate_names], outputs=["q1.tau"])
+    held = tt.linearize(
+        model, point, inputs=["coupler"] if name == "four-bar" else ["link3"], outputs=["q1.tau"], hold=["q1", "q2"]
+    )
+    assert held.nstates == 0
+    assert np.abs(held.D).max() > 1e-3
 
 
 def slopes_with_closures(case: Case) -> tuple[list[Array], list[Array]]:
