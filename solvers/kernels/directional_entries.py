@@ -18,9 +18,7 @@ from titop.solvers.kernels.layout import (
     COLUMN_COLUMNS,
     ELEMENTS,
     FORWARD_COLUMNS,
-    INERTIAL_LOADS,
     KNOWN,
-    LOADS,
     MULTI_COLUMNS,
     MULTIS,
     NQ,
@@ -68,8 +66,7 @@ def _linearise(ints, floats, q, v, tau, rooms):
     status = outward_motions(ints, floats, None, None, None, q, v, a, work, KNOWN)
     apply_wrenches(ints, floats, None, work, world, False)
     outward_columns(ints, floats, None, None, v, a, work, sums, columns)
-    if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
-        hold_loads(ints, floats, None, world, sums)
+    hold_loads(ints, floats, world, sums)
     return status
 
 
