@@ -522,7 +522,9 @@ def system_of_features():
     s.connect(s["hub"], wet, tt.Spherical("socket", stiffness=2.0, armature=[0.1, 0.2, 0.3]))
     s.add_load(tt.Load("shove", s["tip"], force=[1.0, 2.0, 3.0], frame="world"))
     s.close_loop(s["near"].port("C0"), s["tip"], tt.SpringDamper("strut", stiffness=3.0, damping=0.1, length=0.2))
-    m, rng = s.resolve(), np.random.default_rng(1)
+    oscillator = tt.System("oscillator")
+    oscillator.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", stiffness=4.0, damping=0.1))
+    rigid, m, rng = oscillator.resolve(), s.resolve(), np.random.default_rng(1)
     q, (v, a, tau) = m.random_configuration(rng), rng.normal(size=(3, m.nv))
     return {
         "forward": lambda: m.forward_dynamics(q, v, tau),
@@ -531,6 +533,7 @@ def system_of_features():
         "by forward": lambda: m.forward_dynamics_derivatives(q, v, tau),
         "by inverse": lambda: m.inverse_dynamics_derivatives(q, v, a),
         "hybrid": lambda: m.hybrid_dynamics(q, v, a, tau, ["socket"]),
+        "along": lambda: rigid.forward_dynamics_tangent([0.3], [0.2], [0.1], [1.0], [2.0], [3.0]),
     }
 
 
