@@ -24,8 +24,10 @@ Read in this order:
   out; forward dynamics with rigid closures; the least efforts and nearest rates that these leave;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`,
   `closure_derivatives`: derivatives;
-- `observe`: poses, energy, momentum, Jacobians;
-- `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`, `closed_derivative_entries`: what Python calls;
+- `directional`: derivatives along one direction, and transposed; `coriolis`, `momentum`: matrices from the same sums;
+- `observe`: poses, energy, momentum, Jacobians; `readings`: what sensors read; `pushes`: what wrenches do along coordinates;
+  `moving`: from one configuration to another;
+- `whole`: whole passes; `entries`, and the other files of this ending: what Python calls;
 - `pair`: kernels for rigid systems and for all, from one function; what compiles and calls them is in `solvers.native`.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the
