@@ -191,7 +191,7 @@ class Block(Surrounded):
         return q1 - q0
 
     def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
-        """Return how `integrate` moves its result with q, and with dq: two n x n matrices between tangent vectors."""
+        """Return how `integrate` moves its result with `q`, and with `dq`: two n x n matrices between tangent vectors."""
         if not self._moves_otherwise(Block):
             return np.eye(self.nv), np.eye(self.nv)
         reached = self.integrate(q, dq)
@@ -200,7 +200,7 @@ class Block(Surrounded):
         return by_q, step(lambda x: self.difference(reached, self.integrate(q, x)), dq)
 
     def difference_derivatives(self, q0: Array, q1: Array) -> tuple[Array, Array]:
-        """Return the derivatives of `difference` by tangent displacements of q0 and of q1: two n x n matrices."""
+        """Return the derivatives of `difference` by tangent displacements of `q0` and of `q1`: two n x n matrices."""
         if not self._moves_otherwise(Block):
             return -np.eye(self.nv), np.eye(self.nv)
         return self.slopes(lambda x: self.difference(x, q1), q0), self.slopes(lambda x: self.difference(q0, x), q1)

@@ -199,8 +199,10 @@ class CompiledObservations(CompiledSlopes):
             return self._at_ports[self._read_port(port)]
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]:
-        pose = self._ask(self._at_port(port).pose, (q,), np.empty((1, 12)))[..., 0, :]
-        return pose[..., :9].reshape(*pose.shape[:-1], 3, 3), pose[..., 9:]
+        pose = self._ask(self._at_port(port).pose, (q,), np.empty((1, 12)))
+        if pose.ndim > 2:
+            return pose[:, 0, :9].reshape(-1, 3, 3), pose[:, 0, 9:]
+        return pose[0, :9].reshape(3, 3), pose[0, 9:]
 
     def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
         kernel = self._at_port(port).twist[is_world(frame)]

@@ -15,6 +15,7 @@ from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.identification import Identification
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics, loop_derivatives
+from titop.solvers.named_rows import NamedRows
 from titop.solvers.rowwise import rowwise
 from titop.solvers.sensitivities import Sensitivities
 from titop.solvers.stacked_loads import each_row, read_states
@@ -247,7 +248,7 @@ class Differentiable(Identification):
 
     def inverse_dynamics_sensitivities(
         self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> dict[str, Array]:
+    ) -> Mapping[str, Array]:
         """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
 
         Parameters
@@ -260,8 +261,9 @@ class Differentiable(Identification):
 
         Returns
         -------
-        dict of str to array
-            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame.
+        mapping of str to array
+            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame. Where a
+            tree is asked for masses, centres of mass and inertias alone, its attribute `matrix` holds all of them, row by row.
 
         Raises
         ------
@@ -270,15 +272,16 @@ class Differentiable(Identification):
         """
         names = (names,) if isinstance(names, str) else tuple(names)
         if wrenches is None and u is None and not self.is_constrained:
-            rows = self._inertial_rows(names)
-            if rows is not None:
-                return dict(zip(names, self._slopes_by_inertia(q, v, a)[rows], strict=True))
+            inertial = self._inertial_rows(names)
+            if inertial is not None:
+                places, rows = inertial
+                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, 0))
         state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
         return Sensitivities(self, names).of_efforts(*state, wrenches, u)
 
     def forward_dynamics_sensitivities(
         self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> dict[str, Array]:
+    ) -> Mapping[str, Array]:
         """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
 
         Parameters
@@ -289,15 +292,16 @@ class Differentiable(Identification):
 
         Returns
         -------
-        dict of str to array
+        mapping of str to array
+            As `inverse_dynamics_sensitivities`.
         """
         names = (names,) if isinstance(names, str) else tuple(names)
         if not self.is_constrained:
-            rows = self._inertial_rows(names)
-            if rows is not None:
+            inertial = self._inertial_rows(names)
+            if inertial is not None:
+                places, rows = inertial
                 a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-                slopes = -self._slopes_by_inertia(q, v, a)[rows] @ self.inverse_mass_matrix(q)
-                return dict(zip(names, slopes, strict=True))
+                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, 0) @ self.inverse_mass_matrix(q))
         q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
         return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
 

@@ -102,17 +102,22 @@ class Identification(Dynamics):
         places = {name: place for name in names if (place := self._inertial_places.get(name)) is not None}
         return dict(zip(places, self._slopes_by_inertia(q, v, a)[list(places.values())], strict=True)) if places else {}
 
-    def _inertial_rows(self, names: tuple[str, ...]) -> Array | None:
-        """Return the rows of `_slopes_by_inertia` of some parameters; None if one of them is no mass or inertia."""
-        rows = self._rows_met.get(names)
-        if rows is None and self._inertial_places.keys() >= set(names):
+    def _inertial_rows(self, names: tuple[str, ...]) -> tuple[dict[str, int], Array] | None:
+        """Return places for some parameters by name, and their rows of `_slopes_by_inertia`.
+
+        None if one of them is no mass or inertia.
+        """
+        found = self._rows_met.get(names)
+        if found is None and self._inertial_places.keys() >= set(names):
             if len(self._rows_met) == _MOST_ROWS:
                 self._rows_met.clear()
-            rows = self._rows_met[names] = np.array([self._inertial_places[name] for name in names], dtype=int)
-        return rows
+            places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+            rows = np.array([self._inertial_places[name] for name in places], dtype=int)
+            found = self._rows_met[names] = places, rows
+        return found
 
     @cached_property
-    def _rows_met(self) -> dict[tuple[str, ...], Array]:
+    def _rows_met(self) -> dict[tuple[str, ...], tuple[dict[str, int], Array]]:
         """The `_inertial_rows` that were asked for."""
         return {}
 

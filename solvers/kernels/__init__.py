@@ -17,16 +17,17 @@ Read in this order:
   stages, `interaction_kinds`: titop's own;
 - `kinematics`, `inverse`, `forward`, `composite`: the passes: twists outwards; inverse dynamics; forward and hybrid
   dynamics; mass matrix;
-- `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`: what acts besides efforts
+- `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`, `loads`: what acts besides efforts
   (`rotations`, `rotation_series`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`, `interactions`:
   what acts on several ports and coordinates; `port_wrenches`: loads and interactions on general blocks in inverse dynamics;
 - `factor`, `closures`, `following`, `constrained`, `sharing`, `closed`: the mass matrix along the tree; loop closures; what
   gears take out; accelerations with closures; the least efforts and nearest rates that these leave; whole passes;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`,
   `closure_derivatives`, `closed_slopes`, `hybrid_derivatives`: derivatives;
-- `observe`: poses, energy, momentum, Jacobians;
-- `whole`: whole passes; `entries`, `closure_entries`, `derivative_entries`, `closed_derivative_entries`, `hybrid_entries`: what
-  Python calls;
+- `directional`: derivatives along one direction, and transposed; `coriolis`, `momentum`: matrices from the same sums;
+- `observe`: poses, energy, momentum, Jacobians; `readings`: what sensors read; `pushes`: what wrenches do along coordinates;
+  `moving`: from one configuration to another;
+- `whole`: whole passes; `entries`, and the other files of this ending: what Python calls;
 - `pair`: kernels for rigid systems and for all, from one function; what compiles and calls them is in `solvers.native`.
 
 Numbers are scalars in local variables, since that is what numba compiles quickly and well; ``a, b, c`` are the

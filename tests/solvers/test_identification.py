@@ -127,6 +127,27 @@ def test_identifying_an_arm():
     np.testing.assert_allclose(model.regressor(*state) @ found, model.inverse_dynamics(*state), rtol=1e-9, atol=1e-9)
 
 
+def test_sensitivities_to_inertia_are_rows_of_one_matrix():
+    model = tree(3).resolve()
+    q, v, a, tau = random_state(model, np.random.default_rng(0))
+    names = [name for name in model.parameters() if name.split(".")[1] in ("mass", "com", "inertia")][::-1]
+    for slopes in (
+        model.inverse_dynamics_sensitivities(q, v, a, [*names, names[0]]),
+        model.forward_dynamics_sensitivities(q, v, tau, iter(names)),
+    ):
+        assert list(slopes) == names
+        assert len(slopes) == len(names)
+        assert slopes.matrix.shape == (len(names), model.nv)
+        for row, (name, slope) in zip(slopes.matrix, slopes.items(), strict=True):
+            assert np.array_equal(slope, row)
+            assert np.array_equal(slope, slopes[name])
+        assert "hinge" not in slopes
+        with pytest.raises(KeyError):
+            slopes["hinge"]
+    with pytest.raises(tt.ModelError, match="parameter"):
+        model.inverse_dynamics_sensitivities(q, v, a, [*names, "mas"])
+
+
 @pytest.mark.parametrize("closed", [False, True])
 def test_sensitivities_are_those_of_the_reference_engine(closed, monkeypatch):
     """The regressor's slopes beside complex steps of the reference resolver, which know nothing of it."""
