@@ -112,13 +112,13 @@ class CompiledModel(CompiledHybrid):
     @cached_property
     def _shared_inverses(self) -> Variants:
         """Compiled inverse dynamics by names of the actuated coordinates, where constraints share efforts."""
-        kernel, loops = self._kernel(closure_entries.constrained_inverse).compiled, self._loops(0)
+        kernel, loops = self._kernel(closure_entries.constrained_inverse).compiled, self._loops(self._expected_rank)
         return Variants(lambda names: partial(kernel, loops, self._masks[names], self._still, *self._arrays))
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
         motors, pushes = self.motor_efforts(u), self.external_pushes(None, u)
-        least = partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(0), actuated)
+        least = partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(self._expected_rank), actuated)
 
         def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
             driven = np.zeros(self.nv) + motors + own_efforts(pushes, q, self.nv)
@@ -252,7 +252,7 @@ class CompiledModel(CompiledHybrid):
     def _nearest_motion(self, second: bool) -> Any:
         """Return the compiled function that finds velocities, or `second` rates, which keep loops closed."""
         kernel = self._kernel(closure_entries.nearest_motion).compiled
-        return partial(kernel, self._loops(0), second, self.coordinate_weights, *self._bare._arrays)
+        return partial(kernel, self._loops(self._expected_rank), second, self.coordinate_weights, *self._bare._arrays)
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
         nearest = self._nearest_at_once(lambda held, x: self._nearest_velocity(q, v, held, x), v, fixed)

@@ -17,7 +17,7 @@ from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts,
 from titop.solvers.kernels import closed_derivative_entries, layout
 from titop.solvers.loops.branch import is_open
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import real
+from titop.solvers.packed import BOUND, real
 
 
 class CompiledClosedSlopes(CompiledConfigurations):
@@ -31,7 +31,7 @@ class CompiledClosedSlopes(CompiledConfigurations):
     def _expect(self, rank: int) -> None:
         """Let the kernels expect that `rank` constraints act."""
         self._expected_rank = rank
-        for name in ("_forward", "_closed_forward_slopes", "_shared_slopes", "_hybrids"):
+        for name in BOUND:
             self.__dict__.pop(name, None)
 
     def _closing(self, pushes: Sequence[Push] = ()) -> tuple[Array, ...]:

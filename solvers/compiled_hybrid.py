@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.errors import ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.acting import Variants
 from titop.solvers.compiled_closed_slopes import driven_by, names_key
@@ -126,7 +127,11 @@ class CompiledHybrid(CompiledReadings):
         if not self.is_constrained:
             self.raise_for(status)
         if status == layout.SINGULAR and not is_open(self, self.constraints(q, np.zeros(self.nv)).error):
-            if (rank := self.closure_rank(q)) != self._expected_rank:
+            try:
+                rank = self.closure_rank(q)
+            except ModelError:  # a singular configuration, which does not matter where all is imposed
+                return False
+            if rank != self._expected_rank:
                 self._expect(rank)
             self._hybrids[key] = HybridKernels(self, mask, rank_of_free(self, q, mask))
             status = run(self._hybrids[key])

@@ -57,10 +57,10 @@ class Differentiable(Identification):
         ----------
         q, v, a : array_like (nq,), (nv,), (nv,)
             Or stacked along a leading axis, all three; the results are then stacked too.
-        wrenches : mapping of port name to (6,), optional
+        wrenches, u
+            As `forward_dynamics`.
         out : (3, nv, nv) float array, optional
             Where to put the results, for callers in a loop.
-        u : array_like (nu,) or mapping of input name to number, optional
         actuated : sequence of str, optional
             With rigid closures or gears: the coordinates that have efforts, as in `inverse_dynamics`.
 

@@ -4,11 +4,15 @@ The linkage's forward dynamics stand beside Pinocchio's ``constraintDynamics``. 
 (five constraints, two of them independent) and by a point in Pinocchio (``CONTACT_3D``), which cannot take redundant ones
 without regularising them. Both must find the same accelerations.
 
+Solo12, a quadruped from URDF, stands on four feet: derivatives of its forward dynamics stand beside Pinocchio's
+``computeConstraintDynamicsDerivatives``, four points (``CONTACT_3D``) held, the dynamics themselves included on both sides.
+
 Chains of ten bars, with a gear between the first two hinges or closed to a loop, stand beside the open chain in dynamics and
 their derivatives. A platform on six legs shows what a controller asks in a step: velocities and accelerations that keep the
 loops closed, and the legs' forces.
 
-Run it: ``python examples/benchmarks/closed_loops.py`` (``--ours`` leaves Pinocchio out)
+Needs Pinocchio and the robots of example-robot-data (extra "test"), unless ``--ours`` leaves these out. Run it:
+``python examples/benchmarks/closed_loops.py``
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import time
 import warnings
 from collections.abc import Callable
 from timeit import Timer
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +34,9 @@ import titop as tt
 #: Lengths (m) of crank, coupler and rocker, and of the ground between the fixed hinges.
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.9, 0.7, 1.0
 GOAL = 2.0
+#: The goal for Solo12's derivatives, in times of Pinocchio's; angles (rad) of a leg's joints, and its feet.
+STANDING_GOAL, LEG = 3.0, (0.1, 0.8, -1.6)
+FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 #: Bars of a chain, and the goals for its dynamics and their derivatives, in times of the open one.
 BARS = 10
 GOALS = {"gear": {"FD": 3.0, "ID": 3.0, "dFD": 5.0}, "loop": {"FD": 4.0, "ID": 6.0, "dFD": 10.0}}
@@ -79,7 +87,18 @@ def pinocchio_call(system: tt.System, q: np.ndarray, v: np.ndarray, tau: np.ndar
     return lambda: pin.constraintDynamics(peer, data, q, v, tau, closures, states, settings)
 
 
-def times(repeats: int = 60) -> tuple[float, float]:
+def interleaved(calls: dict[str, Callable[[], Any]], repeats: int) -> tuple[float, ...]:
+    """Return the times (s) of one call of each, minima of repeats that take turns."""
+    timers = {name: Timer(call) for name, call in calls.items()}
+    numbers = {name: max(1, round(TURN / min(timer.repeat(3, 100)) * 100)) for name, timer in timers.items()}
+    best = dict.fromkeys(timers, float("inf"))
+    for _ in range(repeats):
+        for name, timer in timers.items():
+            best[name] = min(best[name], timer.timeit(numbers[name]) / numbers[name])
+    return tuple(best.values())
+
+
+def times(repeats: int = 60) -> tuple[float, ...]:
     """Return the times (s) of one call of titop and Pinocchio, minima of interleaved repeats."""
     system = linkage()
     with warnings.catch_warnings():
@@ -89,16 +108,62 @@ def times(repeats: int = 60) -> tuple[float, float]:
     v = model.assemble_velocity(q, [1.0, 0.0, 0.0], fixed=["crank_hinge"])
     tau, out = np.array([0.5, 0.0, 0.0]), np.empty(3)
     calls = {"titop": lambda: model.forward_dynamics(q, v, tau, out=out), "Pinocchio": pinocchio_call(system, q, v, tau)}
-    found, expected = (call().copy() for call in calls.values())
-    if np.abs(found - expected).max() > 1e-9 * np.abs(expected).max():
-        raise SystemExit(f"the engines disagree: {found} and {expected}")
-    timers = {name: Timer(call) for name, call in calls.items()}
-    numbers = {name: max(1, round(TURN / min(timer.repeat(3, 100)) * 100)) for name, timer in timers.items()}
-    best = dict.fromkeys(timers, float("inf"))
-    for _ in range(repeats):
-        for name, timer in timers.items():
-            best[name] = min(best[name], timer.timeit(numbers[name]) / numbers[name])
-    return best["titop"], best["Pinocchio"]
+    _refuse_difference("the linkage", *(call().copy() for call in calls.values()))
+    return interleaved(calls, repeats)
+
+
+def standing_calls() -> dict[str, Callable[[], Any]]:
+    """Return the calls for accelerations and their derivatives of Solo12 on its feet, of titop and of Pinocchio."""
+    import pinocchio as pin
+    from functions import robot_file
+
+    path = robot_file("solo12.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # of what the file says of no use
+        system = tt.from_urdf(path, base="free", repair=True)
+        tree = system.resolve()
+    q, rng = tree.neutral(), np.random.default_rng(0)
+    q[7:] = LEG * 4
+    for foot in FEET:
+        system.world.add_port(foot, *reversed(tree.pose(foot, q)))
+        system.close_loop(system.world.port(foot), system[foot], tt.RigidClosure(f"on_{foot}", "spherical"))
+    model = system.resolve()
+    v, tau = model.assemble_velocity(q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
+    peer = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+    contacts, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for foot in FEET:
+        frame = peer.frames[peer.getFrameId(foot)]
+        ground = pin.SE3(np.eye(3), tree.pose(foot, q)[1])
+        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        contacts.append(
+            pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, peer, frame.parentJoint, frame.placement, 0, ground, axes)
+        )
+        states.append(contacts[-1].createData())
+    data, settings = peer.createData(), pin.ProximalSettings(1e-12, 1e-12, 10)
+    pin.initConstraintDynamics(peer, data, contacts, states)
+
+    def theirs() -> Any:
+        pin.constraintDynamics(peer, data, q, v, tau, contacts, states, settings)
+        pin.computeConstraintDynamicsDerivatives(peer, data, contacts, states, settings)
+        return data.ddq_dq, data.ddq_dv, data.ddq_dtau
+
+    a = pin.constraintDynamics(peer, data, q, v, tau, contacts, states, settings)
+    _refuse_difference("accelerations", model.forward_dynamics(q, v, tau), a)
+    slopes = np.empty((3, model.nv, model.nv))
+    return {"titop": lambda: model.forward_dynamics_derivatives(q, v, tau, out=slopes), "Pinocchio": theirs}
+
+
+def standing_times(repeats: int = 30) -> tuple[float, ...]:
+    """Return the times (s) of accelerations' derivatives of Solo12 on its feet, of titop and of Pinocchio."""
+    calls = standing_calls()
+    for name, found, expected in zip(("dq", "dv", "dtau"), calls["titop"](), calls["Pinocchio"](), strict=True):
+        _refuse_difference(f"derivatives by {name[1:]}", found, expected)
+    return interleaved(calls, repeats)
+
+
+def _refuse_difference(what: str, found: np.ndarray, expected: np.ndarray) -> None:
+    if np.abs(found - expected).max() > 1e-8 * np.abs(expected).max():
+        raise SystemExit(f"the engines disagree about {what}: {np.abs(found - expected).max():.3g}")
 
 
 def chain(kind: str) -> tt.Model:
@@ -211,6 +276,10 @@ def main() -> None:
     print_ours()
     if arguments.ours:
         return
+    ours, theirs = standing_times()
+    ratio, missed = ours / theirs, "" if ours <= STANDING_GOAL * theirs else ", missed"
+    print(f"Solo12 on its feet, dFD: titop {1e6 * ours:.0f} us, Pinocchio {1e6 * theirs:.0f} us a call")
+    print(f"ratio {ratio:.2f} (goal at most {STANDING_GOAL}{missed})")
     rows = []
     for _ in range(arguments.processes):
         done = subprocess.run([sys.executable, __file__, "--child"], stdout=subprocess.PIPE, text=True, check=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from titop.solvers.kernels.constrained import choose_rows, longest_row
 from titop.solvers.kernels.following import fold_rows, leaders_lengths, remaining
-from titop.solvers.kernels.layout import CONSTRAINT, FOLLOWERS, INCONSISTENT, OK, ROWS
+from titop.solvers.kernels.layout import CONSTRAINT, FOLLOWERS, INCONSISTENT, OK, ROWS, WHOLE_RANK
 from titop.solvers.native.kernel import AllocatingHelper, helper
 
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones.
@@ -123,11 +123,13 @@ def split_constraints(loops, floats, jacobian, sizes, unknown):
     """Return independent rows of a Jacobian, split by which efforts are `unknown`; how many first, and in all (-1 if unclear).
 
     The rows are a tuple for the functions below: side by side and orthogonal, entries times their columns' `sizes`; their
-    numbers; and what `make_orthogonal` says of them. All rows are tried first: to tell which are independent takes as long.
+    numbers; and what `make_orthogonal` says of them. Where all rows are expected to be independent they are tried first: to
+    tell which are takes as long as the rest.
     """
     k = loops[0, ROWS]
-    which = np.arange(k)
-    split, first, end = split_rows(jacobian, which, sizes, unknown)
+    which, end = np.arange(k), -1
+    if loops[0, WHOLE_RANK] == k:
+        split, first, end = split_rows(jacobian, which, sizes, unknown)
     if end < k:
         count = _independent_rows(loops, floats, jacobian, which)
         split, first, end = split_rows(jacobian, which[:count], sizes, unknown)

@@ -54,7 +54,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 OF_Q_ALONE = ("mass_matrix", "gravity_effects", "center_of_mass", "pose", "jacobian", "difference")
 OF_THREE = ("forward_dynamics", "inverse_dynamics", "hybrid_dynamics", "motion", "accelerometer", "reaction")
-STACKING = tuple(name for name in CALLS if name != "hybrid_dynamics")
+STACKING = tuple(CALLS)
 
 #: The calls that read each of the three states q, v and x.
 READERS = (list(CALLS), [name for name in CALLS if name not in OF_Q_ALONE], list(OF_THREE))

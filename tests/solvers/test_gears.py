@@ -325,6 +325,20 @@ def test_gears_between_links_without_inertia_move_nothing(engine: str) -> None:
         s.resolve(engine)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_gears_do_is_part_of_joints_reactions(engine: str) -> None:
+    """Motion alone says what joints transmit; along a driven joint's axis that is its effort, its damper's and the gear's."""
+    model, tree = geared_hand().resolve(engine), without_gears().resolve("reference")
+    q, v, tau = meshed_state(model)
+    a = model.forward_dynamics(q, v, tau)
+    for joint in model.joint_names:
+        found, expected = model.reaction(joint, q, v, a, tau=tau), tree.reaction(joint, q, v, a)
+        assert found == pytest.approx(expected, abs=1e-12)  # rounding of wrenches of order 10
+    k, axis = model.coordinate_names.index("r"), np.array([0, 1, 0.2]) / np.hypot(1, 0.2)
+    along = tau[k] - 0.1 * v[k] + model.gear_effort("pair", q, v, a, tau=tau)
+    assert model.reaction("r", q, v, a, tau=tau)[3:] @ axis == pytest.approx(along, abs=1e-12)
+
+
 def test_reactions_of_gears_are_not_wrenches() -> None:
     model = geared_hand().resolve()
     q, v, tau = meshed_state(model)
