@@ -14,6 +14,7 @@ from titop.solvers.kernels import (
     multi_joints,
     observation_entries,
     springs,
+    stepping_entries,
     term_stages,
 )
 from titop.solvers.kernels.pair import Pair
@@ -30,7 +31,7 @@ def units() -> dict[str, Unit]:
 
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
-    modules = derivative_entries, closed_derivative_entries, closure_entries, entries, observation_entries
+    modules = derivative_entries, closed_derivative_entries, closure_entries, entries, observation_entries, stepping_entries
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))

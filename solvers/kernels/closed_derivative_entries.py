@@ -170,7 +170,7 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if status != OK:
         return status
     k, m, r = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], max(loops[0, RANK] - loops[0, FOLLOWERS], 0)
-    room, sides, lengths, a = np.empty((k + 2 * m, n)), np.empty((3, k)), np.empty(n), np.empty(n)
+    room, sides, lengths, a = np.empty((k + 2 * m, n)), np.empty((3, k)), np.empty(n), np.zeros(n)
     chosen = np.empty(rows_to_choose(loops, n), np.int64)
     changes, rows, columns, gram = np.empty((3, n, n)), np.empty((4, k, n)), np.empty((n, r + 1)), np.empty((r, r + 1))
     status = constrained(

@@ -76,20 +76,22 @@ def constrained(
 ):
     """Turn known twists (in `work`) and efforts into the accelerations of a system with rigid closures; return a status.
 
+    At first `a` holds the accelerations of coordinates that follow the ground, zero elsewhere; afterwards these have none.
     Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
     `room` (k + 2 m x nv) holds the Jacobian of the constraints, below it that of the remaining ones by the leaders, and what
-    `choose_rows` leaves of it; `sides` (3 x k) the constraints' values, their biases (none of gears, which come last), and the
-    squares of what is left.
+    `choose_rows` leaves of it; `sides` (3 x k) the constraints' values, their biases (of gears, which come last, by what is
+    imposed alone), and the squares of what is left.
     """
     k, m, error, bias = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], sides[0], sides[1]
     jacobian, folded = room[:k], room[k : k + m]
-    for j in range(a.size):
-        a[j] = 0.0
     status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, matrix[0], KNOWN)
     if status != OK:
         return status
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)
+    for i in range(k - loops[0, GEARS], k):
+        for j in range(a.size):
+            bias[i] += jacobian[i, j] * a[j]
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
     r = choose_rows(folded, lengths, longest_row(jacobian), room[k + m :], sides[2], chosen)
@@ -135,6 +137,7 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     chosen = np.empty(rows_to_choose(loops, n), np.int64)
     columns, gram = np.empty((n, max(r, 0) + 1)), np.empty((max(r, 0), max(r, 0) + 1))
     result = space[k + 2 * m + n]
+    result[:] = 0.0
     status = constrained(
         tree,
         loops,

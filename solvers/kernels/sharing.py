@@ -153,11 +153,11 @@ def to_nearest(jacobian, rows, which, bias, second, sizes, free, v, x):
         add_least(rows, shares, order, squares, taken, right, step)
         for j in range(n):
             x[j] += sizes[j] * step[j]
-    return _contradiction(jacobian, bias, second, sizes, v, given, x)
+    return contradiction(jacobian, bias, second, sizes, v, given, x)
 
 
 @helper
-def _contradiction(jacobian, bias, second, sizes, v, given, x):
+def contradiction(jacobian, bias, second, sizes, v, given, x):
     """Return as a status whether rates leave more of the constraints than rounding, as `assembling` judges it."""
     rest, scale, rate, entry, fastest = 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(x.size):

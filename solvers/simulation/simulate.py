@@ -14,7 +14,6 @@ from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.functions import check_switch
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state
-from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.model import Model
@@ -151,9 +150,6 @@ def simulate(
     check_switch("saturate", saturate)
     about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, about_loop)
-    if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
-        expected, advice = "a sampled controller, or none", 'give a sample_time, or take method="Radau"'
-        raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
         from titop.solvers.simulation.closed_states import closed_start
