@@ -102,10 +102,14 @@ class PrescribedMotion:
 
     def write(self, times: Sequence[float], rows: Array) -> None:
         """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv)."""
-        at = [self._at(t) for t in times] if self._parts else []
+        values = [self._at(t) for t in times]
         for k, columns in enumerate(self._columns):
-            motions = [values[k] for values in at]
-            rows[:, columns] = motions if len(columns) == 3 else [np.concatenate(motion) for motion in motions]
+            motions = [at[k] for at in values]
+            if len(columns) == 3:
+                for column, numbers in zip(columns, zip(*motions, strict=True), strict=True):
+                    rows[:, column] = numbers
+            else:
+                rows[:, columns] = [np.concatenate(motion) for motion in motions]
 
     def _at(self, t: float) -> list[Motion]:
         """Return position, velocity and acceleration of each motion; the last times that were asked for are known."""
