@@ -16,6 +16,9 @@ QUATERNION_TOLERANCE = 1e-6
 
 _FLOAT = np.dtype(float)
 
+#: Up to so many numbers Python adds as fast as NumPy looks at them.
+_FEW = 60
+
 
 def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = False) -> Array:
     """Return a state argument as an array of shape ``(len(names),)``, or ``(batch, len(names))`` if stacked, for the kernels.
@@ -75,8 +78,10 @@ def is_ready(value: Any, length: int) -> bool:
 
 
 def all_finite(array: Array) -> bool:
-    """Whether all entries are finite; for few of them in a third of the time of ``np.isfinite(array).all()``."""
-    return b"\0" not in np.isfinite(array).tobytes()
+    """Whether all entries of a vector of floats are finite; for few of them much faster than ``np.isfinite(array).all()``."""
+    if array.size <= _FEW and math.isfinite(sum(array.tolist())):
+        return True
+    return bool(np.isfinite(array).all())  # the sum may overflow
 
 
 def store(result: Array, out: Array | None) -> Array:

@@ -26,6 +26,7 @@ from titop.solvers.kernels import (
     port_wrenches,
     reading_entries,
     springs,
+    stepping_entries,
     surroundings,
     term_stages,
 )
@@ -50,7 +51,7 @@ def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, entries, hybrid_entries, observation_entries),
-        *(reading_entries, acting_entries, directional_entries, moving_entries),
+        *(reading_entries, acting_entries, directional_entries, moving_entries, stepping_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from titop.blocks.errors import ConvergenceError
 from titop.blocks.spatial import Array
+from titop.solvers.constraint_tables import constraint_tables
 from titop.solvers.inputs import Place, PortPush
-from titop.solvers.kernels import closure_entries, entries, layout
-from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.kernels import entries, layout, stepping_entries
+from titop.solvers.loops.assembling import follow_steps
+from titop.solvers.native.callbacks import raise_pending
+from titop.solvers.prepared import Closed, PreparedDynamics
 
 if TYPE_CHECKING:
     from titop.solvers.compiled import CompiledModel
+
+#: A step of no length: of one stage, which is its beginning.
+_AT_ONCE = np.zeros((1, 1))
 
 
 class CompiledDynamics(PreparedDynamics):
@@ -23,45 +31,92 @@ class CompiledDynamics(PreparedDynamics):
 
     def __init__(self, model: CompiledModel, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
+        self._imposed = int(np.count_nonzero(imposed))
         loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
-        self._ints, self._floats = loaded._ints, loaded._floats
+        self._ints, self._floats = loaded._ints, loaded._floats.copy()
+        if model.is_constrained:
+            self._loops, self._tree = self._closures()
         self._numbers = loaded._numbers.copy()
         self._all_tables = self._ints, self._floats, self._numbers, loaded._stages
         self._tables = self._all_tables[: len(loaded._arrays)]
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
-        self._imposes = bool(imposed.any())
-        self._forward = model._kernel(entries.forward_dynamics).compiled
-        self._constrained = model._kernel(closure_entries.constrained_forward).compiled if model.is_constrained else None
-        self._loops = -1, np.zeros(0)
         self._law = np.empty((1, loaded._ints[0, layout.LAW_SIZE]))
         self._work = np.empty((len(model._tables.constants), layout.FORWARD_COLUMNS))
+
+    def _closures(self) -> tuple[Array, Array]:
+        """Return what kernels take of the constraints."""
+        loops, tree = constraint_tables(self.model, self.model._tables, self.imposed)
+        loops[0, layout.HELD] = True
+        return loops, tree
+
+    def _hold_rank(self) -> None:
+        """Let as many constraints act as callers say."""
+        if self.model.is_constrained:
+            self._loops[0, layout.RANK] = self.rank
 
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
         for name, own in self.model.inputs.acting:
             self._numbers[0, self.model._acting_inputs[name]] = u[own]
 
-    def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        rate = np.empty(len(q) + len(v))
-        self.model._write_rates(q, v, rate[: len(q)])
-        rate[len(q) :] = self.accelerations(q, v, tau, a)
-        return rate
+    @cached_property
+    def _stages(self) -> tuple[Any, tuple[Array, ...]]:
+        """The compiled stages of explicit Runge-Kutta methods (`stepping_entries`), and the constraints' tables for them."""
+        if self.model.is_constrained:
+            return self.model._kernel(stepping_entries.closed_stages).compiled, (self._tree, self._loops)
+        return self.model._kernel(stepping_entries.open_stages).compiled, ()
 
-    def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        if self._imposes:
-            return super().accelerations(q, v, tau, a)
-        result = np.empty(len(v))
-        if self._constrained is None:
-            self.model.raise_for(self._forward(*self._tables, q, v, tau, result))
-        else:
-            self.model.raise_for(self._constrained(*self._acting(), *self._tables, q, v, tau, result))
+    def stages(self, moved: Array, control: tuple[Array, ...], tau: Array) -> Callable[..., int]:
+        """Return these stages as ``f(first, last, h, coefficients, states, rates, motions) -> status``.
+
+        Parameters
+        ----------
+        moved : (nq,) bool array
+            Entries of q that are imposed.
+        control : tuple of array
+            As `no_control` returns it.
+        tau : (nv,) array
+        """
+        kernel, closures = self._stages
+        same = moved, self.imposed, *control, tau, *closures, *self._tables
+
+        def stages(*step: Any) -> int:
+            self._hold_rank()
+            return int(kernel(*step, *same))
+
+        return stages
+
+    @cached_property
+    def _one(self) -> Any:
+        """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
+        nq, nv = self.model.nq, self.model.nv
+        state, rate, motion, tau = np.empty((1, nq + nv)), np.empty((1, nq + nv)), np.empty((1, nq + 2 * nv)), np.empty(nv)
+        moved = np.zeros(nq, dtype=bool)
+        kernel, closures = self._stages
+        begin = 0, 1, 0.0, _AT_ONCE, state, rate, motion, moved, self.imposed
+        return partial(kernel, *begin, *no_control(nv, 1), tau, *closures, *self._tables), state[0], motion[0], tau, rate[0]
+
+    def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        nq, nv = len(q), len(v)
+        kernel, state, motion, efforts, rate = self._one
+        state[:nq], state[nq:], efforts[:] = q, v, tau
+        if self._imposed:
+            motion[nq : nq + nv], motion[nq + nv :] = v, a
+        self._hold_rank()
+        status = kernel()
+        if status != layout.OK:
+            self.model.raise_for(status)
+        result = rate.copy()
+        for block, in_q, in_v in self.model._moving_otherwise:
+            result[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
         return result
 
+    def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        return self.rate(q, v, tau, a)[self.model.nq :]
+
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        if not self._imposes:
-            return self.accelerations(q, v, tau, a), tau
-        if self.model.is_constrained:
+        if not self._imposed or self.model.is_constrained:
             return super().dynamics(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
         self.model.raise_for(entries.outward(*self._all_tables, q, v, self._law, self._work))
@@ -69,8 +124,32 @@ class CompiledDynamics(PreparedDynamics):
         self.model.raise_for(status)
         return a, tau
 
-    def _acting(self) -> tuple[Array, Array]:
-        """Return the tables that tell which coordinates the constraints move, and how many act."""
-        if self._loops[0] != self.rank:
-            self._loops = self.rank, self.model._loops(self.rank, held=True)
-        return self.model._constraint_tables[1], self._loops[1]
+    @cached_property
+    def _closing(self) -> Any:
+        """The compiled search for states on the closures."""
+        kernel, sizes = self.model._kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
+        return partial(kernel, sizes, self.imposed, self._loops, *self._tables)
+
+    def closed(self, q: Array, v: Array, precision: float) -> Closed:
+        velocity, told, status = np.empty(len(v)), np.zeros(3), layout.OK
+        self._hold_rank()
+
+        def look(q: Array) -> tuple[float, Array]:
+            nonlocal status
+            step = np.empty(len(v))
+            status = min(status, self._closing(q, v, step, velocity, told))
+            return told[0], step
+
+        try:
+            q = follow_steps(self.model, q, look, precision)
+        except ConvergenceError:
+            status = min(status, layout.SINGULAR)
+        if status != layout.OK:  # what is wrong is found by looking closer
+            raise_pending()
+            return super().closed(q, v, precision)
+        return Closed(q, velocity, told[1], int(told[2]))
+
+
+def no_control(nv: int, rows: int) -> tuple[Array, ...]:
+    """Return what stands for no controller in the compiled stages: gains, offsets, limits, motors and thrust."""
+    return np.zeros((0, 0)), np.zeros((rows, 0)), np.zeros((2, 0)), np.zeros((nv, 0)), np.zeros((0, 0))

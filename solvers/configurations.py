@@ -296,6 +296,11 @@ class Configurations:
         block = next(b for b in self._assembly.blocks_with_coordinates if self._v(b).start <= k < self._v(b).stop)
         return block.configuration_names == block.coordinates
 
+    @property
+    def has_plain_configuration(self) -> bool:
+        """Whether all entries of v are the rates of the numbers in q, in their order."""
+        return not self._plain.others
+
     # -- for the model and its engines -------------------------------------------------------------------------------
 
     @cached_property

@@ -117,6 +117,8 @@ class Inputs:
         Efforts on the coordinates a unit of the motors' inputs.
     places : tuple of Place
         Where the others act.
+    thrust : (6 n, nu) array
+        Their wrenches at these n places, a unit of each input.
     own : list of (Block, slice, slice, slice)
         Blocks with inputs of their own; where their coordinates stand in q and v, and their inputs among all.
     acting : list of (str, slice)
@@ -145,6 +147,9 @@ class Inputs:
             column += len(actuator.inputs)
         self.places = tuple(places)
         self._wrenches, self._columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
+        self.thrust = np.zeros((6 * len(places), len(self.names)))
+        for k, (column, wrench) in enumerate(zip(self._columns, self._wrenches, strict=True)):
+            self.thrust[6 * k : 6 * k + 6, column] = wrench
         self.own: list[tuple[Block, slice, slice, slice]] = []
         for block in driven:
             own = slice(column, column + len(block.inputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -85,7 +85,13 @@ class Model(Differentiable):
         parts = [read_sensor(self, sensor, q, v, a, wrenches, u, tau) for sensor in self.assembly.sensors]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def to_nlsys(self, inputs: Any, outputs: Any = None, point: OperatingPoint | None = None) -> NonlinearIOSystem:
+    def to_nlsys(
+        self,
+        inputs: Any,
+        outputs: Any = None,
+        point: OperatingPoint | None = None,
+        independent: Sequence[str] | None = None,
+    ) -> NonlinearIOSystem:
         """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
 
         States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by
@@ -99,7 +105,9 @@ class Model(Differentiable):
             As in `linearize`; all states by default.
         point : OperatingPoint, optional
             Reference configuration of free and spherical joints, and the efforts, inputs and wrenches that act; by default
-            neutral, and nothing.
+            neutral, with closures next to that, and nothing. It has to close the loops.
+        independent : sequence of str, optional
+            As in `linearize`: in systems with closures or gears, the coordinates to take as states.
 
         Returns
         -------
@@ -110,11 +118,11 @@ class Model(Differentiable):
         Raises
         ------
         ModelError
-            For unknown names, and for systems with rigid closures or gears, which have no such states yet.
+            For unknown names, coordinates that are not independent, some alone of a free or spherical joint's, and open loops.
         """
         from titop.solvers.linear.nlsys import nonlinear_system
 
-        return nonlinear_system(self, inputs, outputs, point)
+        return nonlinear_system(self, inputs, outputs, point, independent)
 
     # -- motion of ports and bodies ------------------------------------------------------------------------------------
 

@@ -6,16 +6,36 @@ What comes out is looked at every time, so that numbers that are not finite cann
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from titop.blocks.spatial import Array
 from titop.solvers.inputs import ActingPush, Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics
+from titop.solvers.loops.assembling import project_configuration, project_velocity
+from titop.solvers.loops.multipliers import independence, independent_rows
 
 if TYPE_CHECKING:
     from titop.solvers.dynamics import Dynamics
+
+
+class Closed(NamedTuple):
+    """A state on the closures.
+
+    Attributes
+    ----------
+    q, v : (nq,) and (nv,) arrays
+    distance : float
+        From a singular configuration: what is left of the last constraint that acts beside the others, over the largest.
+    rank : int
+        How many constraints are independent there, imposed coordinates held.
+    """
+
+    q: Array
+    v: Array
+    distance: float
+    rank: int
 
 
 class PreparedDynamics:
@@ -64,9 +84,28 @@ class PreparedDynamics:
         """Return all accelerations and efforts (nv)."""
         if not self.model.is_constrained:
             return self.model.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
-        if self.imposed.any():
-            return closed_dynamics.hybrid(self.model, q, v, tau, a, self.imposed, self._pushes(), self.rank)
-        return self.accelerations(q, v, tau, a), tau
+        a = self.accelerations(q, v, tau, a)
+        if not self.imposed.any():
+            return a, tau
+        rows, pushes = self.model.constraints(q, v), self._pushes()
+        return a, closed_dynamics.imposing_efforts(self.model, q, v, a, tau, self.imposed, pushes, rows)
+
+    def closed(self, q: Array, v: Array, precision: float) -> Closed:
+        """Return the state on the closures next to a nearly closed one, imposed coordinates held.
+
+        Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.
+
+        Raises
+        ------
+        ConvergenceError
+            If there is none.
+        """
+        model, rank = self.model, self.rank
+        q = project_configuration(model, q, self.imposed, rank, precision)
+        v = project_velocity(model, q, v, self.imposed, rank)
+        weighted = (model.closure_weights[:, None] * model.constraints(q, v).jacobian)[:, ~self.imposed]
+        independent = independent_rows(weighted, gears=model.gear_count)
+        return Closed(q, v, independence(weighted, rank, model.gear_count), len(independent))
 
     def _pushes(self) -> list[Push]:
         on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True))

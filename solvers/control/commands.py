@@ -35,39 +35,43 @@ class Commands:
     Attributes
     ----------
     units : tuple of str
+    to_u, to_tau : (nu, names) and (nv, names) arrays
+        Inputs and efforts a unit of each commanded value.
+    limits : (2, nu) array
+        The inputs' ranges.
     """
 
     def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
         self.names = tuple(names)
         inputs, coordinates = model.inputs, model.assembly.coordinate_units
-        self._to_u, self._to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
+        self.to_u, self.to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
         units = []
         for k, name in enumerate(self.names):
             if name in inputs.names:
                 row = inputs.names.index(name)
-                self._to_u[row, k] = 1.0
+                self.to_u[row, k] = 1.0
                 units.append(inputs.units[row])
             else:
                 row = model.coordinate_names.index(name.removesuffix(".tau"))
-                self._to_tau[row, k] = 1.0
+                self.to_tau[row, k] = 1.0
                 units.append(EFFORT_UNITS.get(coordinates[row], "1"))
         self.units = tuple(units)
-        self._lower = inputs.lower if saturate else np.full(model.nu, -np.inf)
-        self._upper = inputs.upper if saturate else np.full(model.nu, np.inf)
+        free = np.full(model.nu, np.inf)
+        self.limits = np.array([inputs.lower, inputs.upper] if saturate else [-free, free])
 
     def send(self, values: Array) -> Command:
         """Return what commanded values (one a name) add to inputs and efforts."""
-        return Command(self._to_u @ values, self._to_tau @ values)
+        return Command(self.to_u @ values, self.to_tau @ values)
 
     def values(self, command: Command) -> Array:
         """Return the values (one a name) in a command."""
-        return self._to_u.T @ command.u + self._to_tau.T @ command.tau
+        return self.to_u.T @ command.u + self.to_tau.T @ command.tau
 
     def acting(self, u: Array | None) -> Array:
         """Return for each name one, or zero where the inputs (nu) are at the actuators' limits: commands change nothing."""
-        held = np.zeros(len(self._lower)) if u is None else (u <= self._lower) | (u >= self._upper)
-        return 1.0 - self._to_u.T @ held
+        held = np.zeros(len(self.limits[0])) if u is None else (u <= self.limits[0]) | (u >= self.limits[1])
+        return 1.0 - self.to_u.T @ held
 
     def within_limits(self, u: Array) -> Array:
         """Return inputs (nu) cut to the actuators' ranges."""
-        return np.clip(u, self._lower, self._upper)
+        return np.minimum(np.maximum(u, self.limits[0]), self.limits[1])

@@ -21,6 +21,7 @@ from titop.solvers.control.commands import Command, Commands
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.control.linear_controller import REFERENCE
+from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.loop_signals import check_names, measured_signals
 from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
@@ -133,12 +134,18 @@ class ControlLoop(ABC):
 
 
 class ContinuousLoop(ControlLoop):
-    """A loop whose controller's states are integrated with the model's: ``y = [q, v, x]``."""
+    """A loop whose controller's states are integrated with the model's: ``y = [q, v, x]``.
+
+    Attributes
+    ----------
+    K : control.StateSpace
+        The controller.
+    """
 
     sampled = False
 
     def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
-        wiring, self._K = law.wiring, law.K
+        wiring, self.K = law.wiring, law.K
         super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
         self._from_y, self._from_r = wiring.from_y, wiring.from_r
         self._slopes = LoopSlopes(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
@@ -161,11 +168,38 @@ class ContinuousLoop(ControlLoop):
         """Return dy/dt."""
         (q, v), x = plant.split(t, y), self._own(plant, y)
         error = self._error(t, q, v)
-        plant.command = self._command(x, error)
+        plant.command = self.command(x, error)
         rate = plant.rate_at(t, q, v)
         if self._accelerated:
-            error = self._error(t, q, v, plant.measure(self.measurements, t, q, v, rate[len(q) :]))
-        return np.concatenate([rate, self._K.A @ x + self._K.B @ error])
+            error = self.error(plant, t, q, v, rate[len(q) :])
+        return np.concatenate([rate, self.K.A @ x + self.K.B @ error])
+
+    def error(self, plant: Plant, t: float, q: Array, v: Array, a: Array) -> Array:
+        """Return the inputs of the controller at a state with accelerations `a`."""
+        return self._error(t, q, v, plant.measure(self.measurements, t, q, v, a) if self._accelerated else None)
+
+    def feedback(self, given: Array | None) -> LinearFeedback | None:
+        """Return what the controller does as tables, beside inputs that are `given` (nu); None where they cannot say it.
+
+        They cannot where it measures more than coordinates and their rates, or where inputs act otherwise than as constant
+        efforts and wrenches.
+        """
+        model, K = self.measurements.model, self.K
+        measured = self.measurements.selection(model.nq, model.nv)
+        if measured is None or model.inputs.own or model.inputs.acting:
+            return None
+        sent = np.vstack([self.commands.to_u, self.commands.to_tau])
+        resting = np.concatenate([self.resting.u + (0.0 if given is None else given), self.resting.tau])
+        by_error = np.vstack([sent @ K.D, K.B])
+        gains = np.hstack([by_error @ self._from_y @ measured, np.vstack([sent @ K.C, K.A])])
+        still = np.concatenate([resting, np.zeros(K.nstates)]) - by_error @ self._from_y @ self.trim
+        by_reference = by_error @ self._from_r
+
+        def offset(t: float) -> Array:
+            return still + by_reference @ (self.references.read(t) - self.r_trim)
+
+        inputs = model.inputs
+        return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
 
     def slopes(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
         """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopSlopes.at`."""
@@ -177,10 +211,11 @@ class ContinuousLoop(ControlLoop):
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
         q, v = plant.split(t, y)
-        return self._command(self._own(plant, y), self._error(t, q, v))
+        return self.command(self._own(plant, y), self._error(t, q, v))
 
-    def _command(self, x: Array, error: Array) -> Command:
-        return self.send(self._K.C @ x + self._K.D @ error)
+    def command(self, x: Array, error: Array) -> Command:
+        """Return what is commanded with states x and inputs of the controller."""
+        return self.send(self.K.C @ x + self.K.D @ error)
 
     def _own(self, plant: Plant, y: Array) -> Array:
         return y[plant.model.nq + plant.model.nv :]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.sensors import Accelerometer, ReactionSensor
+from titop.blocks.sensors import Accelerometer, Encoder, ReactionSensor, Tachometer
 from titop.blocks.spatial import Array
 from titop.solvers.control.loop_signals import PORT_PARTS
 from titop.solvers.model import Model
@@ -40,6 +40,7 @@ class Measurements:
 
     Attributes
     ----------
+    model : Model
     origin : (nq,) array
     units : tuple of str
     dynamic : (ny,) bool array
@@ -47,6 +48,7 @@ class Measurements:
     """
 
     def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
+        self.model = model
         self.names = tuple(names)
         self.origin = origin
         self._zero = np.zeros(model.nv)
@@ -55,6 +57,16 @@ class Measurements:
         self._kinematic = [(k, source) for k, source in enumerate(self._sources) if not source.dynamic]
         self.units = tuple(source.unit for source in self._sources)
         self.dynamic = np.array([source.dynamic for source in self._sources], dtype=bool)
+
+    def selection(self, nq: int, nv: int) -> Array | None:
+        """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are more than entries of these."""
+        starts = {"q": 0, "v": nq}
+        if not all(source.key in starts for source in self._sources):
+            return None
+        matrix = np.zeros((len(self._sources), nq + nv))
+        for row, source in enumerate(self._sources):
+            matrix[row, starts[source.key] + source.entry] = 1.0
+        return matrix
 
     def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
         """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
@@ -77,6 +89,9 @@ def _source(model: Model, name: str, origin: Array) -> _Source:
             entry = sensor.output_names.index(name)
             dynamic = isinstance(sensor, Accelerometer | ReactionSensor)
             unit = sensor_units(model, sensor)[entry]
+            if isinstance(sensor, Encoder | Tachometer):
+                in_q, in_v = model.assembly.place(sensor.joint)
+                return _entry("q", in_q, unit) if isinstance(sensor, Encoder) else _entry("v", in_v, unit)
             return _Source(sensor.name, lambda *state, sensor=sensor: read_sensor(model, sensor, *state), entry, unit, dynamic)
     target, _, part = name.rpartition(".")
     if part == "q" and target in model.coordinate_names and not _is_plain(model, target):
@@ -85,15 +100,20 @@ def _source(model: Model, name: str, origin: Array) -> _Source:
         return _Source("displacement", lambda q, *_: model.difference(origin, q), entry, unit, False)
     if part == "q":
         unit = configuration_units(model).get(target, "1")
-        return _Source("q", lambda q, *_: q, model.configuration_names.index(target), unit, False)
+        return _entry("q", model.configuration_names.index(target), unit)
     if part == "v":
         entry = model.coordinate_names.index(target)
-        return _Source("v", lambda q, v, *_: v, entry, f"{model.assembly.coordinate_units[entry]}/s", False)
+        return _entry("v", entry, f"{model.assembly.coordinate_units[entry]}/s")
     start, unit = PORT_PARTS[part[:-3]]
     key = f"{target} dynamic" if start < 6 else target
     if part.startswith("theta"):
         return _Source(name[:-3], lambda q, v, a, *_: model.motion(target, q, v, a), start + int(part[-2]), unit, False)
     return _Source(key, lambda q, v, a, *_: model._turning_motion(target, q, v, a)[0], start + int(part[-2]), unit, start < 6)
+
+
+def _entry(key: str, entry: int, unit: str) -> _Source:
+    """Return the source that is an entry of q or v."""
+    return _Source(key, (lambda q, *_: q) if key == "q" else (lambda q, v, *_: v), entry, unit, False)
 
 
 def _is_plain(model: Model, coordinate: str) -> bool:

@@ -39,6 +39,8 @@ class References:
         self.names = tuple(names)
         self._resting = resting
         self._functions: list[tuple[Any, Callable[[float], Any]]] = []
+        #: Whether they change in time.
+        self.vary = given is not None
         if given is None:
             return
         if not isinstance(given, Mapping):

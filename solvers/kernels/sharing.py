@@ -250,11 +250,11 @@ def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
         for j in range(n):
             if not held[j]:
                 x[j] += sizes[j] * step[j, 0]
-    return _contradiction(jacobian, bias, second, sizes, v, given, x)
+    return contradiction(jacobian, bias, second, sizes, v, given, x)
 
 
 @helper
-def _contradiction(jacobian, bias, second, sizes, v, given, x):
+def contradiction(jacobian, bias, second, sizes, v, given, x):
     """Return as a status whether rates leave more of the constraints than rounding, as `assembling` judges it."""
     rest, scale, rate, entry, fastest = 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(x.size):

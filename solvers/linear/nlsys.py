@@ -16,12 +16,14 @@ from titop.solvers.arguments import read_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.inputs import Place
 from titop.solvers.linear.drives import Drives
+from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linearisation import Points, motions
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.readings import read_outputs
-from titop.solvers.linear.reduction import Reduction, closure_slopes
+from titop.solvers.linear.reduction import Reduction, reduction
 from titop.solvers.linear.signals import exported, state_signals, table_of
 from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.loops.closed_dynamics import rank_of_free
 from titop.solvers.model import Model
 from titop.solvers.prepared import PreparedDynamics
 
@@ -29,13 +31,12 @@ if TYPE_CHECKING:
     from control import NonlinearIOSystem, StateSpace
 
 
-def nonlinear_system(model: Model, inputs: Any, outputs: Any = None, point: Any = None) -> NonlinearIOSystem:
+def nonlinear_system(
+    model: Model, inputs: Any, outputs: Any = None, point: Any = None, independent: Any = None
+) -> NonlinearIOSystem:
     """Return a model as a system of python-control; see `Model.to_nlsys`."""
-    at = read_point(model, model.neutral() if point is None else point)
-    if closure_slopes(model, at.q, at.v) is not None:
-        advice = "simulate with tt.simulate; or make the closures compliant, and leave the gears out"
-        raise ModelError(Finding("closed-loop", "to_nlsys", "rigid closures or gears", "a tree: independent states", advice))
-    return _system_class()(Plant(at, inputs, outputs))
+    at = read_point(model, model.assemble(model.neutral()) if point is None else point)
+    return _system_class()(Plant(at, inputs, outputs, independent))
 
 
 class Acting(NamedTuple):
@@ -67,7 +68,7 @@ class Plant:
     Parameters
     ----------
     point : OperatingPoint
-    inputs, outputs
+    inputs, outputs, independent
         As in `linearize`; no outputs stand for all states.
 
     Attributes
@@ -78,17 +79,24 @@ class Plant:
         From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """
 
-    def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any) -> None:
+    def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
         self.point, self.model = point, point.model
         self.drives = Drives(self.model, inputs)
-        self.states = state_signals(self.model)
+        self.origin = self._origin()
+        self._chosen = np.arange(self.model.nv)
+        self._independent: IndependentStates | None = None
+        if self.model.is_constrained or independent is not None:
+            self._independent = IndependentStates(point, self.origin, independent)
+            self._chosen = self._independent.chosen
+        states = state_signals(self.model)
+        self.states = tuple(states[k] for k in (*self._chosen, *(self.model.nv + self._chosen)))
         if outputs is None:
             outputs = [signal.path for signal in self.states]
         self.readings = read_outputs(self.model, outputs, self.drives)
-        self.origin = self._origin()
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.drives.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
         self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]
+        self._at_inputs = slice(2 * self.model.nv, 2 * self.model.nv + self.model.nu)
         self._kept = threading.local()  # the places' wrenches are those of one state
 
     def _acting_at_rest(self) -> tuple[tuple[str, ...], Array, Array]:
@@ -122,27 +130,47 @@ class Plant:
         ModelError
             For wrong lengths and entries that are not finite.
         """
-        (model, dynamics), nv, nu = self._with(params or {}), self.model.nv, self.model.nu
-        x, w = read_state("x", x, self._names[0]), read_state("u", w, self._names[1])
-        given = self._resting.copy()
-        given[self._targets] = w
-        u, wrenches = given[2 * nv : 2 * nv + nu], given[2 * nv + nu :].reshape(-1, 6)
-        dynamics.wrenches[: len(wrenches)] = wrenches
-        if nu:
-            dynamics.wrenches[len(wrenches) :] = model.inputs.wrenches(u)
-            dynamics.drive_interactions(u)
+        (model, dynamics, follower), nv = self._with(params), self.model.nv
+        x, given = self._read(x, w)
+        u, wrenches = self._push(dynamics, given)
         ports = dict(zip(self._ports, wrenches, strict=True))
-        return Acting(
-            model, dynamics, model._moved(self.origin, x[:nv]), x[nv:].copy(), given[:nv], given[nv : 2 * nv], u, ports
-        )
+        q, v = self._state(x, follower)
+        return Acting(model, dynamics, q, v.copy(), given[:nv], given[nv : 2 * nv], u, ports)
 
-    def _with(self, params: Mapping[str, float]) -> tuple[Model, PreparedDynamics]:
-        """Return the model with changed parameters, and its dynamics, the last ones of each thread kept."""
-        key, kept = tuple(sorted(params.items())), self._kept
+    def _state(self, x: Array, follower: Follower | None) -> tuple[Array, Array]:
+        """Return q and v."""
+        if follower is not None:
+            return follower.state(x)
+        return self.model._moved(self.origin, x[: self.model.nv]), x[self.model.nv :]
+
+    def _read(self, x: Any, w: Any) -> tuple[Array, Array]:
+        """Return x, and all that acts, ``[a; tau; u; wrenches]``."""
+        given = self._resting.copy()
+        given[self._targets] = read_state("u", w, self._names[1])
+        return read_state("x", x, self._names[0]), given
+
+    def _push(self, dynamics: PreparedDynamics, given: Array) -> tuple[Array, Array]:
+        """Let inputs and wrenches act on ports; return both."""
+        u, wrenches = given[self._at_inputs], given[self._at_inputs.stop :].reshape(-1, 6)
+        if self._places:
+            dynamics.wrenches[: len(wrenches)] = wrenches
+        if len(u):
+            if self.model.inputs.places:
+                dynamics.wrenches[len(wrenches) :] = self.model.inputs.wrenches(u)
+            dynamics.drive_interactions(u)
+        return u, wrenches
+
+    def _with(self, params: Mapping[str, float] | None) -> tuple[Model, PreparedDynamics, Follower | None]:
+        """Return the model with changed parameters, its dynamics and what finds its states, each thread's last ones kept."""
+        key, kept = tuple(sorted(params.items())) if params else (), self._kept
         if key != getattr(kept, "key", None):
-            model = self.model.changed(dict(params))[0] if key else self.model
-            kept.key, kept.pair = key, (model, model.prepared(self._places, self.drives.prescribed))
-        return kept.pair  # type: ignore[no-any-return]
+            model = self.model.changed(dict(key))[0] if key else self.model
+            dynamics = model.prepared(self._places, self.drives.prescribed)
+            follower = None if self._independent is None else self._independent.follow(model)
+            if model.is_constrained:
+                dynamics.rank = rank_of_free(model, self.point.q, self.drives.prescribed)
+            kept.key, kept.parts = key, (model, dynamics, follower)
+        return kept.parts  # type: ignore[no-any-return]
 
     def dynamics(self, at: Acting) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
@@ -152,10 +180,22 @@ class Plant:
 
     def rates(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return dx/dt."""
-        at = self.acting(x, w, params)
-        efforts = at.tau + at.model.inputs.efforts(at.inputs, at.q)
-        rates = self.model.displacement_rate(x[: self.model.nv], at.v)
-        return np.concatenate([rates, at.dynamics.accelerations(at.q, at.v, efforts, at.a)])
+        (model, dynamics, follower), nv = self._with(params), self.model.nv
+        x, given = self._read(x, w)
+        u, _ = self._push(dynamics, given)
+        q, v = self._state(x, follower)
+        tau = given[nv : 2 * nv]
+        rate = dynamics.rate(q, v, tau + model.inputs.efforts(u, q) if len(u) else tau, given[:nv])
+        if follower is None and model.has_plain_configuration:
+            return rate
+        moved = self.model.displacement_rate(self._displacements(x), v)
+        return np.concatenate([moved[self._chosen], rate[model.nq :][self._chosen]])
+
+    def _displacements(self, x: Array) -> Array:
+        """Return the displacements (nv) in x, zero where coordinates are no states."""
+        whole = np.zeros(self.model.nv, dtype=x.dtype)
+        whole[self._chosen] = x[: len(self._chosen)]
+        return whole
 
     def outputs(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return the outputs."""
@@ -168,21 +208,30 @@ class Plant:
 
     def slopes(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> tuple[Array, Array, Array, Array]:
         """Return A, B, C and D: the derivatives of rates and outputs, exact to rounding."""
-        at, nv = self.acting(x, w, params), self.model.nv
+        at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
         wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
         u = None if at.u is None else at.u[None]
         motion = motions(Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None]), self.drives)
-        change = Variation(Reduction(np.arange(2 * nv)), *motion[2:]).at(0)
+        reduced = self._reduction(at)
+        change = Variation(reduced, *motion[2:]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
-        chart = self.model.difference_slopes(x[:nv])
-        to_x = np.eye(2 * nv)
-        to_x[:nv, :nv] = np.linalg.inv(chart)
-        A, B = motion.by_state[0] @ to_x, motion.by_input[0]
-        A[:nv, :nv] = complex_step(lambda dq: self.model.difference_slopes(dq) @ at.v, x[:nv])
-        A[:nv, nv:] = chart
+        x = read_state("x", x, self._names[0])
+        chart = self.model.difference_slopes(self._displacements(x))[np.ix_(chosen, chosen)]
+        to_x = np.eye(2 * n)
+        to_x[:n, :n] = np.linalg.inv(chart)
+        A, B = reduced.rows(reduced.columns(motion.by_state[0])) @ to_x, reduced.rows(motion.by_input[0])
+        A[:n, :n] = complex_step(lambda dx: (self.model.difference_slopes(self._displacements(dx)) @ at.v)[chosen], x[:n])
+        A[:n, n:] = chart
         rows = [reading.slopes(snapshot, change) for reading in self.readings]
-        y = np.vstack(rows) if rows else np.zeros((0, 2 * nv + B.shape[1]))
-        return A, B, y[:, : 2 * nv] @ to_x, y[:, 2 * nv :]
+        y = np.vstack(rows) if rows else np.zeros((0, 2 * n + B.shape[1]))
+        return A, B, y[:, : 2 * n] @ to_x, y[:, 2 * n :]
+
+    def _reduction(self, at: Acting) -> Reduction:
+        """Return how all coordinates follow from the states."""
+        if self._independent is None:
+            return Reduction(np.arange(2 * self.model.nv))
+        names = [self.model.coordinate_names[k] for k in self._chosen]
+        return reduction(at.model, at.q, at.v, np.zeros(self.model.nv, dtype=bool), names)
 
 
 @cache

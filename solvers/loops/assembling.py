@@ -6,6 +6,7 @@ angles.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,24 +74,39 @@ def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
 
 
 def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int, precision: float) -> Array:
-    """Return the closed configuration next to a nearly closed one, the rank of the constraints known.
-
-    Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.
-    """
-    weights, free, least = model.closure_weights, ~fixed, np.inf
+    """Return the closed configuration next to a nearly closed one, the rank of the constraints known: see `follow_steps`."""
+    weights, free = model.closure_weights, ~fixed
     sizes = model.coordinate_weights[free]
-    for _ in range(_STEPS):
+
+    def look(q: Array) -> tuple[float, Array]:
         rows = model.constraints(q, np.zeros(model.nv))
-        error = weights * rows.error
-        worst = np.abs(error).max(initial=0.0)
+        error, step = weights * rows.error, np.zeros(model.nv)
+        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank, model.gear_count)
+        return np.abs(error).max(initial=0.0), step
+
+    return follow_steps(model, q, look, precision)
+
+
+def follow_steps(model: ClosedLoops, q: Array, look: Callable[[Array], tuple[float, Array]], precision: float) -> Array:
+    """Return the closed configuration to which Newton's steps lead from q.
+
+    `look` returns the largest error (rad, and m for a system of size one) and the step (nv) that removes all to first order.
+    Errors that are below `precision` are left, and those that grow no less.
+
+    Raises
+    ------
+    ConvergenceError
+        If the errors stay.
+    """
+    least = np.inf
+    for _ in range(_STEPS):
+        worst, step = look(q)
         if worst < precision or (worst < CLOSED and worst > 0.5 * least):
             return q
         if worst > 0.9 * least:
             break
         least = worst
-        step = np.zeros(model.nv)
-        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank, model.gear_count)
-        q = model.integrate(q, step)
+        q = model._moved(q, step)
     raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
 
 

@@ -187,10 +187,27 @@ def hybrid(
         refuse_inconsistent(model, rows, q, v, a, pushes, advice)
     elif held_rank is None:
         refuse_opening(model, rows, v, a, alone, rank)
+    return a, imposing_efforts(model, q, v, a, tau, imposed, pushes, rows, rank if held_rank is None else None)
+
+
+def imposing_efforts(
+    model: Dynamics,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    imposed: Array,
+    pushes: list[Push],
+    rows: Constraints,
+    most: int | None = None,
+) -> Array:
+    """Return all efforts that cause the accelerations: those of `tau` where these are not imposed, the least ones elsewhere.
+
+    At `most` so many constraints act, if that is given.
+    """
     needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    most = rank if held_rank is None else None
     own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, model.gear_count, by_passive=True)
-    return a, np.where(imposed, own, tau)
+    return np.where(imposed, own, tau)
 
 
 def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array
+from titop.solvers.control.control_loop import ContinuousLoop
+from titop.solvers.control.implicit_control import Answer
 from titop.solvers.loops.loop_derivatives import compliant_forces
+from titop.solvers.model import Model
 from titop.solvers.simulation.alpha_step import Node, Step, tangent
+from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
 from titop.solvers.simulation.plant import Plant
@@ -18,6 +23,8 @@ from titop.solvers.simulation.plant import Plant
 #: Rounding of lengths and angles.
 _ROUNDING = 1e-13
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
+#: What a step leaves of the reach of coordinates and rates that errors are measured by.
+_REMEMBERED = 0.99
 #: A step that could grow by less is kept.
 _WORTH_A_CHANGE = 1.2
 #: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
@@ -65,8 +72,11 @@ class AlphaSolver:
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._slopes: Slopes | None = None
         q, v = plant.split(start, y0)
+        control = self._first_answer(start, y0)
         a, _ = plant.dynamics(start, q, v)
-        self.node = self.before = Node(start, q, v, v, a, a, 0.0, None)
+        self.node = self.before = Node(start, q, v, v, a, a, 0.0, None, control)
+        self._reach, self._alike = np.zeros((2, self.model.nv)), list(_alike(self.model))
+        self._look()
         self.longest = max_step if scheme.step is None else self.span / math.ceil(self.span / scheme.step * (1 - 1e-12))
         self.h = min(self.longest, self.span)
         self.smallest = _SMALLEST * self.span if scheme.step is None else _SHORTER * self.longest
@@ -83,7 +93,8 @@ class AlphaSolver:
     @property
     def y(self) -> Array:
         """State ``[q, v]`` that is reached."""
-        return np.concatenate([self.node.q, self.node.v])
+        own = () if self.node.control is None else (self.node.control.x,)
+        return np.concatenate([self.node.q, self.node.v, *own])
 
     @property
     def status(self) -> str:
@@ -94,10 +105,11 @@ class AlphaSolver:
         """Return what was counted."""
         return dict(self.counts)
 
-    def go_on(self, state: Array) -> None:
+    def go_on(self, closed: OnClosures) -> None:
         """Take the closed state that belongs to the one that is reached."""
-        q, v = self.plant.split(self.t, state)
+        q, v = self.plant.split(self.t, closed.y)
         self.node = self.node._replace(q=q, v_closed=v)
+        self._look()
 
     def dense_output(self) -> Callable[[float], Array]:
         """Return ``[q, v]`` as a function of time within the last step: a cubic in the tangent space, and its rate."""
@@ -109,11 +121,12 @@ class AlphaSolver:
             s = (t - first.t) / last.h
             along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
             rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
-            return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h])
+            own = () if first.control is None or last.control is None else (_between(first.control, last.control, last.h, s),)
+            return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *own])
 
         return state
 
-    def step(self) -> None:
+    def step(self) -> OnClosures:
         """Make a step, of a length with which its error is small and Newton's method converges.
 
         Raises
@@ -141,6 +154,7 @@ class AlphaSolver:
         self.counts["steps"] += 1
         if grow and not 1 <= factor < _WORTH_A_CHANGE and (adaptive or self.h < self.longest):
             self.h = min(self.h * factor, self.longest)
+        return project(self.plant, self.t, self.y)
 
     # -- for the steps -------------------------------------------------------------------------------------------------
 
@@ -157,9 +171,29 @@ class AlphaSolver:
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
-        size = np.abs(self.model.difference(self.model.neutral(), self.node.q))
-        scale_q = self.atol + self.rtol * size + _ROUNDING
-        return scale_q, self.atol + self.rtol * np.abs(self.node.v_closed) + _ROUNDING / h
+        reach_q, reach_v = self._reach
+        return self.atol + self.rtol * reach_q + _ROUNDING, self.atol + self.rtol * reach_v + _ROUNDING / h
+
+    def _look(self) -> None:
+        """Note how far coordinates and rates reach: what swings is measured by its amplitude, where it passes zero too.
+
+        Own coordinates of a body are measured by the one that goes farthest among those of the same unit.
+        """
+        now = np.abs([self.model.difference(self.model.neutral(), self.node.q), self.node.v_closed])
+        for alike in self._alike:
+            now[:, alike] = now[:, alike].max(axis=1, keepdims=True)
+        self._reach = np.maximum(now, _REMEMBERED * self._reach)
+
+    def _first_answer(self, t: float, y: Array) -> Answer | None:
+        """Return what a continuous controller has come to at the beginning, its command acting; None without one."""
+        plant, model = self.plant, self.model
+        if not isinstance(plant.loop, ContinuousLoop):
+            return None
+        plant.answer = None
+        rate = plant.loop.rate(plant, t, y)
+        x = slice(model.nq + model.nv, None)
+        plant.command = plant.loop.command_at(plant, t, y)
+        return Answer(y[x], rate[x], plant.command)
 
     def _until_end(self, h: float) -> tuple[float, float]:
         """Return the length of a step and the time at its end, so that the last steps are not of unlike lengths."""
@@ -187,3 +221,21 @@ class AlphaSolver:
             "perhaps efforts that jump or grow without bound, or a singular configuration; try "
             + ("looser tolerances" if self.scheme.step is None else "a shorter step, or none")
         )
+
+
+def _between(first: Answer, last: Answer, h: float, s: float) -> Array:
+    """Return a controller's states within a step, the part s of it done: a cubic."""
+    moved = last.x - first.x
+    bend = s * (1 - s) * ((1 - s) * (h * first.rate - moved) - s * (h * last.rate - moved))
+    between: Array = first.x + s * moved + bend
+    return between
+
+
+def _alike(model: Model) -> Iterator[Array]:
+    """Yield the own coordinates (entries of v) of each body that have one unit."""
+    units = np.array(model.assembly.coordinate_units)
+    for block in model.assembly.blocks_with_coordinates:
+        if not isinstance(block, Joint):
+            where = model.assembly.v_slices[block.name]
+            own = np.arange(where.start, where.stop)
+            yield from (own[units[where] == unit] for unit in np.unique(units[where]))

@@ -9,6 +9,9 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 
 from titop.blocks.joint import Joint
 from titop.blocks.spatial import Array
+from titop.solvers.control.commands import Command
+from titop.solvers.control.control_loop import ContinuousLoop
+from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
 from titop.solvers.model import Model
 from titop.solvers.simulation.implicit_dynamics import Residual
 
@@ -25,7 +28,7 @@ _WORTH_SLOPES = 8
 class Node(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed.
+    `v_closed` is the velocity with which the loops stay closed; `control` what a continuous controller has come to.
     """
 
     t: float
@@ -36,6 +39,7 @@ class Node(NamedTuple):
     w: Array
     h: float
     jerk: Array | None
+    control: Answer | None = None
 
 
 class Step:
@@ -51,7 +55,16 @@ class Step:
         self.q0, self.a0 = node.q, node.a
         self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
         self.w0 = node.a + ratio * (node.w - node.a)
+        self.control = node.control
+        if node.control is not None and isinstance(solver.plant.loop, ContinuousLoop):
+            self.controller = TrapezoidalStep(solver.plant.loop, solver.plant, node.control.x, node.control.rate, h)
+            solver.plant.answer = self.answer
         self.guess()
+
+    def answer(self, t: float, q: Array, v: Array) -> Command:
+        """Return what a controller commands where the step ends at such a state."""
+        self.control = self.controller.answer(t, q, v, self.a)
+        return self.control.command
 
     def guess(self) -> None:
         """Begin with accelerations that go on to change as they did."""
@@ -164,13 +177,24 @@ class Step:
             apart = 0.5 * (h + old.h) + n.offset * (h - old.h)
             errors.append((n.error_v * h**3 * (jerk - old.jerk) / apart, self.scales[1]))
         nothing = np.zeros(len(self.rows))
-        return max(
-            float(np.abs(self._solved(n.share * self.mass @ error, nothing)[0] / scale).max()) for error, scale in errors
-        )
+        own = (self._solved(n.share * self.mass @ error, nothing)[0] / scale for error, scale in errors)
+        return max(self._control_error(), *(float(np.abs(part).max()) for part in own))
+
+    def _control_error(self) -> float:
+        """Return the estimated error of a controller's states beside the tolerances, by the last three rates."""
+        old, before, now = self.solver.before.control, self.solver.node.control, self.control
+        if old is None or before is None or now is None or not self.solver.node.h or not len(now.x):
+            return 0.0
+        h, last, solver = self.h, self.solver.node.h, self.solver
+        bend = ((now.rate - before.rate) / h - (before.rate - old.rate) / last) / (0.5 * (h + last))
+        scale = solver.atol + solver.rtol * np.maximum(np.abs(now.x), np.abs(before.x))
+        return float(np.abs(self.controller.filtered(h**3 / 12 * bend) / scale).max())
 
     def node(self) -> Node:
         """Return the end of the step."""
-        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, (self.w - self.w0) / self.h)
+        if self.control is not None:  # that of the state at the end, not of one before it
+            self.answer(self.t, self.q, self.v)
+        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, (self.w - self.w0) / self.h, self.control)
 
 
 def tangent(model: Model, dq: Array) -> Array:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.loops.assembling import open_loops, project_configuration, project_velocity, refuse_flipped
+from titop.solvers.loops.assembling import open_loops, refuse_flipped
 from titop.solvers.loops.closed_dynamics import rank_of_free
-from titop.solvers.loops.multipliers import independent_rows
 from titop.solvers.model import Model
 from titop.solvers.simulation.plant import Plant
 
@@ -44,28 +44,43 @@ def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tupl
     return q, model.assemble_velocity(q, v, fixed)
 
 
-def project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> Array:
+class OnClosures(NamedTuple):
+    """A state ``y`` on the closures.
+
+    Attributes
+    ----------
+    y : array
+    distance : float
+        From a singular configuration, and
+    rank : int
+        how many constraints are independent there; see `Closed`.
+    """
+
+    y: Array
+    distance: float
+    rank: int
+
+
+def project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> OnClosures:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
-    model, fixed, rank = plant.model, plant.motion.mask, plant.held_rank
-    q, v = plant.split(t, y)
+    model = plant.model
+    own = y[model.nq + model.nv :]
     if not model.is_constrained:
-        return np.concatenate([q, v, y[model.nq + model.nv :]])
+        return OnClosures(np.concatenate([*plant.split(t, y), own]), 1.0, 0)
     try:
-        q = project_configuration(model, q, fixed, rank, precision)
-        return np.concatenate([q, project_velocity(model, q, v, fixed, rank), y[model.nq + model.nv :]])
+        q, v, distance, rank = plant.closed(t, y, precision)
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
+    return OnClosures(np.concatenate([q, v, own]), distance, rank)
 
 
-def follow_branch(plant: Plant, state: Array) -> None:
-    """Count the constraints that act anew, unless the state on the closures is next to a singular configuration."""
+def follow_branch(plant: Plant, t: float, closed: OnClosures) -> OnClosures:
+    """Return a state that is reached; count the constraints that act anew, unless it is next to a singular configuration."""
     model = plant.model
-    if not model.is_constrained:
-        return
-    q = state[: model.nq]
-    weighted = model.closure_weights[:, None] * model.closure_jacobian(q)
-    if len(independent_rows(weighted[:, ~plant.motion.mask], gears=model.gear_count)) != plant.held_rank:
-        try:
-            plant.held_rank = rank_of_free(model, q, plant.motion.mask)
-        except ModelError:
-            return
+    if closed.rank == plant.held_rank or not model.is_constrained:
+        return closed
+    try:
+        plant.held_rank = rank_of_free(model, closed.y[: model.nq], plant.motion.mask)
+    except ModelError:
+        return closed
+    return project(plant, t, closed.y)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from titop.blocks.spatial import Array
-from titop.solvers.simulation.closed_states import follow_branch, project
+from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.solution_pieces import Found, Reached
 
@@ -36,13 +36,13 @@ class Stepper(Protocol):
     def status(self) -> str:
         """``"running"`` until the end is reached."""
 
-    def step(self) -> None:
-        """Make a step, or raise a `ConvergenceError`."""
+    def step(self) -> OnClosures:
+        """Make a step, or raise a `ConvergenceError`; return the state on the closures at its end."""
 
     def dense_output(self) -> Callable[[float], Array]:
         """Return the state within the last step as a function of time."""
 
-    def go_on(self, state: Array) -> None:
+    def go_on(self, closed: OnClosures) -> None:
         """Go on from the state on the closures that belongs to y."""
 
     def statistics(self) -> dict[str, float]:
@@ -72,20 +72,20 @@ def integrate_steps(
     """
     values = [event(*reached.last) for event in events]
     while solver.status == "running":
-        before = solver.t
-        solver.step()
-        state = project(plant, solver.t, solver.y)
-        follow_branch(plant, state)
+        before, closed = solver.t, solver.step()
+        closed = follow_branch(plant, solver.t, closed)
+        state = closed.y
         step = _Step(plant, before, solver, state, values)
-        end = step.find(events, reached.found)
-        ahead = times[len(reached.outputs) :]
-        reached.outputs += [step.state(t) for t in ahead[ahead <= (solver.t if end is None else end)]]
+        end = step.find(events, reached.found) if events else None
+        last = solver.t if end is None else end
+        while len(reached.outputs) < len(times) and times[len(reached.outputs)] <= last:
+            reached.outputs.append(step.state(times[len(reached.outputs)]))
         reached.ended = end is not None
         if reached.ended:
             break
         reached.last = solver.t, state
         values = step.values
-        solver.go_on(state)
+        solver.go_on(closed)
         advance(solver.t, state)
 
 
@@ -103,7 +103,7 @@ class _Step:
             return self.last
         if self._dense is None:
             self._dense = self.solver.dense_output()
-        return project(self.plant, t, self._dense(t))
+        return project(self.plant, t, self._dense(t)).y
 
     def find(self, events: Sequence[Watched], found: list[Found]) -> float | None:
         """Add the events within the step to what is found; return the time of the first terminal one."""

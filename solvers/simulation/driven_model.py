@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,15 +12,21 @@ from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import all_finite, read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
+from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
+from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Place, PortPush, Push
 from titop.solvers.model import Model
-from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.prepared import Closed, PreparedDynamics
 from titop.solvers.simulation.acting import Constant, check_functions, read_efforts, read_inputs, read_wrench_function
+from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
+
+if TYPE_CHECKING:
+    from titop.solvers.simulation.tableaus import Tableau
 
 #: A state for functions that do not look at it.
 _NOWHERE = (np.zeros(0), np.zeros(0))
@@ -44,6 +51,8 @@ class DrivenModel:
         self.motion = motion
         self.loop = loop
         self.command: Command | None = None
+        #: What a continuous controller commands at the end of a step of an implicit integrator, as a function of the state.
+        self.answer: Callable[[float, Array, Array], Command] | None = None
         check_functions(tau, wrenches, u)
         self._efforts = read_efforts(model, times, tau)
         read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
@@ -51,7 +60,8 @@ class DrivenModel:
         self.varying = {port: read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
         self.model = model
         self._inputs = read_inputs(model, times, u)
-        self._dynamics = self._prepared(u is not None or loop is not None)
+        self._is_driven = u is not None or loop is not None
+        self._dynamics = self._prepared(self._is_driven)
         #: Whether nothing that acts changes but commands, and what acted last by them.
         self._steady = not self.varying and isinstance(self._efforts, Constant) and isinstance(self._inputs, Constant)
         self._last: tuple[Command | None, tuple[Array, Any]] | None = None
@@ -120,7 +130,9 @@ class DrivenModel:
         return self.constant | {port: value(t, q, v) for port, value in self.varying.items()}
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
-        """Return applied efforts, the motors' included, and all else that acts."""
+        """Return applied efforts, the motors' included, and all else that acts; commands as `answer` says, if it does."""
+        if self.answer is not None:
+            self.command = self.answer(t, q, v)
         tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
         pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in self.wrenches(t, q, v).items()]
         return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
@@ -152,13 +164,12 @@ class DrivenModel:
 
     def _is_held(self) -> bool:
         """Tell whether what acts stays as it is between commands: efforts of blocks' own inputs turn with the state."""
-        return self._steady and not self.model.inputs.own
+        return self._steady and not (self._is_driven and self.model.inputs.own)
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        free = not self.motion.mask.any() and not isinstance(self.loop, ContinuousLoop)
-        if free and self._is_held() and isinstance(model, CompiledModel) and model.is_compiled:
+        if self.is_plain and isinstance(model, CompiledModel):
             tau, u = self.efforts(0.0, *_NOWHERE), self.inputs(0.0, *_NOWHERE)
             return model.loaded(self.constant, u).state_derivative(tau if u is None else tau + model.inputs.motors @ u)
 
@@ -166,6 +177,40 @@ class DrivenModel:
             dy[:] = self.rate(t, y)
 
         return derivative, ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the system is compiled as a whole, unconstrained, and nothing changes what acts between commands."""
+        model = self.model
+        driven = bool(self.motion.names) or isinstance(self.loop, ContinuousLoop) or not self._is_held()
+        return not driven and not model.is_constrained and isinstance(model, CompiledModel) and model.is_compiled
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether nothing that acts is a function of the state, but for a controller that tables can describe: see `stages`."""
+        dynamics = self._dynamics
+        if not isinstance(dynamics, CompiledDynamics) or not self._is_held() or dynamics.model._moving_otherwise:
+            return False
+        return not isinstance(self.loop, ContinuousLoop) or self._feedback is not None
+
+    @cached_property
+    def _feedback(self) -> LinearFeedback | None:
+        """What a continuous controller does as tables, if these can say it."""
+        return self.loop.feedback(self._inputs(0.0, *_NOWHERE)) if isinstance(self.loop, ContinuousLoop) else None
+
+    def stages(self, method: Tableau) -> CompiledStages | None:
+        """Return the compiled stages of an explicit method, if it `has_stages`."""
+        dynamics = self._dynamics
+        if not self.has_stages or not isinstance(dynamics, CompiledDynamics):
+            return None
+        if self._feedback is not None:
+            return CompiledStages(self, dynamics, self._efforts(0.0, *_NOWHERE), self._feedback, method)
+        tau, motors = self._act(0.0, *_NOWHERE)
+        return CompiledStages(self, dynamics, tau + motors, None, method)
+
+    def closed(self, t: float, y: Array, precision: float) -> Closed:
+        """Return the state on the closures next to a given one, prescribed motions imposed; see `PreparedDynamics.closed`."""
+        return self._dynamics.closed(*self.split(t, y), precision)
 
     def rate(self, t: float, y: Array) -> Array:
         """Return dy/dt, in closed loop with the rates of a continuous controller's states."""

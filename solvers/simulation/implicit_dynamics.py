@@ -61,7 +61,7 @@ class ImplicitDynamics:
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
         stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
-        if self.plant.feedback:
+        if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_slopes(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
         return Slopes(stiffness, damping)

@@ -7,6 +7,7 @@ Jacobian of what is integrated, and all where loops have to stay closed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,23 +63,29 @@ def integrate(
     SimulationInterrupt
         On Ctrl-C, with what was reached.
     """
-    from tqdm import tqdm
-
-    length = float(times[-1] - times[0])
-    with tqdm(total=length, unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None if progress else True, leave=False) as bar:
+    with _bar(float(times[-1] - times[0]), progress) as bar:
 
         def advance(t: float, y: Array) -> None:
             if plant.half_turns.any:
                 plant.half_turns.look(t, plant.split(t, y)[0])
-            done = t - times[0]
-            if done - bar.n > length / 200:
-                bar.update(done - bar.n)
+            if bar is not None and t - times[0] - bar.n > bar.total / 200:
+                bar.update(t - times[0] - bar.n)
 
-        if isinstance(method, str) and method in _EXPLICIT and not plant.model.is_constrained:
+        looked_at = not plant.model.is_constrained and not plant.has_stages
+        if isinstance(method, str) and method in _EXPLICIT and (plant.is_plain or looked_at):
             return _explicit(plant, times, y0, events, method, tolerances, advance)
         from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
         return integrate_stepwise(plant, times, y0, events, method, tolerances, advance)
+
+
+def _bar(length: float, progress: bool) -> Any:
+    """Return a context that gives a progress bar of a length (s), None if there is to be no progress."""
+    if not progress:
+        return nullcontext()
+    from tqdm import tqdm
+
+    return tqdm(total=length, unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None, leave=False)
 
 
 class _EveryStep:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from titop.blocks.spatial import Array
+from titop.solvers.control.commands import Command
+from titop.solvers.control.control_loop import ControlLoop
+from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Push
 from titop.solvers.model import Model
+from titop.solvers.prepared import Closed
 
 
 class Plant(Protocol):
@@ -19,9 +24,15 @@ class Plant(Protocol):
     motion: Any
     held_rank: int
     feedback: bool
+    loop: ControlLoop | None
+    command: Command | None
+    answer: Callable[[float, Array, Array], Command] | None
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""
+
+    def closed(self, t: float, y: Array, precision: float) -> Closed:
+        """Return the state on the closures next to a given one, prescribed motions imposed."""
 
     def rate(self, t: float, y: Array) -> Array:
         """Return dy/dt."""
@@ -30,4 +41,19 @@ class Plant(Protocol):
         """Return accelerations and efforts."""
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
-        """Return efforts (nv), the motors' included, and what acts on ports; functions of the state if `feedback` is true."""
+        """Return efforts (nv), the motors' included, and what acts on ports.
+
+        Functions of the state if `feedback` is true, or if a controller has an `answer`.
+        """
+
+    def rate_at(self, t: float, q: Array, v: Array) -> Array:
+        """Return dq/dt and the accelerations (nq + nv)."""
+
+    def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
+        """Return outputs at a state with accelerations `a`."""
+
+    def inputs(self, t: float, q: Array, v: Array) -> Array | None:
+        """Return all inputs; None for none."""
+
+    def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
+        """Return all external wrenches."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -14,6 +14,12 @@ from titop.blocks.functions import check_function
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import coordinate_mask
 from titop.solvers.model import Model
+
+#: Position, velocity and acceleration, each a number, or one per coordinate.
+Motion = tuple[Any, Any, Any]
+
+#: How many times are kept: those of some steps.
+_KEPT = 64
 
 
 class PrescribedMotion:
@@ -31,6 +37,7 @@ class PrescribedMotion:
     ----------
     names : list of str
     mask : (nv,) bool array
+    moved : (nq,) bool array
 
     Raises
     ------
@@ -50,7 +57,14 @@ class PrescribedMotion:
             motion = _with_derivatives(function)
             self._parts.append((_checked(name, motion, q.stop - q.start, v.stop - v.start), q, v))
         self._nowhere = np.zeros(model.nv)
-        self._last: tuple[float, list[tuple[Array, Array, Array]]] = np.nan, []
+        self.moved = np.zeros(model.nq, dtype=bool)
+        self._columns: list[list[int]] = []
+        for _, in_q, in_v in self._parts:
+            self.moved[in_q] = True
+            second = range(in_v.start, in_v.stop)
+            self._columns.append([*range(in_q.start, in_q.stop), *(model.nq + k for k in second)])
+            self._columns[-1] += [model.nq + model.nv + k for k in second]
+        self._known: dict[float, list[Motion]] = {}
 
     @staticmethod
     def _where(model: Model, name: str) -> tuple[slice, slice]:
@@ -86,11 +100,25 @@ class PrescribedMotion:
             a[where_v] = second
         return a
 
-    def _at(self, t: float) -> list[tuple[Array, Array, Array]]:
-        """Return position, velocity and acceleration of each motion; asked for them twice, calls the functions once."""
-        if t != self._last[0]:
-            self._last = t, [function(t) for function, _, _ in self._parts]
-        return self._last[1]
+    def write(self, times: Sequence[float], rows: Array) -> None:
+        """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv)."""
+        values = [self._at(t) for t in times]
+        for k, columns in enumerate(self._columns):
+            motions = [at[k] for at in values]
+            if len(columns) == 3:
+                for column, numbers in zip(columns, zip(*motions, strict=True), strict=True):
+                    rows[:, column] = numbers
+            else:
+                rows[:, columns] = [np.concatenate(motion) for motion in motions]
+
+    def _at(self, t: float) -> list[Motion]:
+        """Return position, velocity and acceleration of each motion; the last times that were asked for are known."""
+        known = self._known.get(t)
+        if known is None:
+            if len(self._known) == _KEPT:
+                self._known.clear()
+            known = self._known[t] = [function(t) for function, _, _ in self._parts]
+        return known
 
 
 def _check_knots(name: str, function: Any, span: tuple[float, float]) -> None:
@@ -124,28 +152,32 @@ class _Piecewise:
     """Position, velocity and acceleration of a piecewise polynomial of scipy's, all at once, within its knots."""
 
     def __init__(self, function: Any) -> None:
-        orders, pieces, *shape = function.c.shape
-        self._coefficients = np.zeros((pieces, 3, *shape, orders))  # the constants first
-        for k, c in enumerate((function.c, function.derivative(1).c, function.derivative(2).c)):
-            self._coefficients[:, k, ..., : len(c)] = np.moveaxis(c[::-1], 0, -1)
-        self._knots, self._powers = function.x.tolist(), np.arange(orders)
+        self._pieces = list(np.moveaxis(function.c, 1, 0))  # of each the coefficients, the highest order first
+        if function.c.ndim == 2:
+            self._pieces = [piece.tolist() for piece in self._pieces]
+        self._knots = function.x.tolist()
 
-    def __call__(self, t: float) -> Any:
-        piece = min(max(bisect_right(self._knots, t) - 1, 0), len(self._coefficients) - 1)
-        values = self._coefficients[piece] @ (t - self._knots[piece]) ** self._powers
-        return values.tolist() if values.ndim == 1 else list(values)
+    def __call__(self, t: float) -> Motion:
+        piece = min(max(bisect_right(self._knots, t) - 1, 0), len(self._pieces) - 1)
+        s, value, rate, half = t - self._knots[piece], 0.0, 0.0, 0.0
+        for c in self._pieces[piece]:  # Horner's rule, for the derivatives too
+            half, rate, value = half * s + rate, rate * s + value, value * s + c
+        return value, rate, 2.0 * half
 
 
-def _checked(name: str, function: Callable[[float], Any], nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
-    def checked(t: float) -> tuple[Array, Array, Array]:
+def _checked(name: str, function: Callable[[float], Any], nq: int, nv: int) -> Callable[[float], Motion]:
+    def checked(t: float) -> Motion:
         value = function(t)
-        if isinstance(value, tuple | list) and len(value) == 3:
-            if nq == 1 and all(isinstance(part, float) for part in value) and isfinite(sum(value)):
-                return tuple(value)
+        if isinstance(value, (tuple, list)) and len(value) == 3:
+            if nq == 1:
+                position, rate, second = value
+                numbers = isinstance(position, float) and isinstance(rate, float) and isinstance(second, float)
+                if numbers and isfinite(position + rate + second):
+                    return position, rate, second
             position, rate, second = (np.atleast_1d(np.asarray(part, dtype=float)) for part in value)
             finite = all(np.isfinite(part).all() for part in (position, rate, second))
             if position.shape == (nq,) and rate.shape == second.shape == (nv,) and finite:
-                return position, rate, second
+                return (position.item(), rate.item(), second.item()) if nq == 1 else (position, rate, second)
         expected = f"finite position ({nq}), velocity ({nv}) and acceleration ({nv})"
         raise ModelError(
             Finding("bad-motion", f"prescribed[{name!r}]", value, expected, "return all three, or give a scipy spline")

@@ -1,4 +1,4 @@
-"""Integrators of scipy's that go on from states on the closures, also across singular configurations.
+"""Integrators that go on from states on the closures, also across singular configurations.
 
 Next to a singular configuration what a state is off the closures, over the distance or its square, would be taken for motion:
 there the states within a step are projected too, and no step ends so near that rounding alone would do the same.
@@ -10,16 +10,16 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy.integrate import DOP853, RK23, RK45, DenseOutput, OdeSolver, Radau
+from scipy.integrate import DenseOutput, OdeSolver
 
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.loops.multipliers import independence
-from titop.solvers.simulation.closed_states import project
+from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.plant import Plant
+from titop.solvers.simulation.runge_kutta import RungeKutta
 
 #: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
-METHODS: dict[str, type[OdeSolver]] = {"DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau}
+METHODS = ("DOP853", "RK45", "RK23", "Radau")
 
 #: Distances from singular configurations, by the least independent constraint, relative to the largest of the motion so far.
 #: Below the first states within a step are projected, below the second no step ends.
@@ -33,8 +33,8 @@ _STUCK = 1e-9
 _ROUNDING = 1e-17
 
 
-def require_method(method: str) -> type[OdeSolver]:
-    """Return the integrator of a name.
+def require_method(method: str) -> None:
+    """Refuse other integrators than `METHODS`.
 
     Raises
     ------
@@ -45,11 +45,10 @@ def require_method(method: str) -> type[OdeSolver]:
         expected = " or ".join((*METHODS, "generalized-alpha"))
         advice = 'with rigid closures or gears take "Radau" for stiff systems, "DOP853" for others'
         raise ModelError(Finding("unknown-method", "method", method, expected, advice))
-    return METHODS[method]
 
 
 class Stepping:
-    """An integrator of scipy's, step by step; see `Stepper` of `constrained_integration`.
+    """An integrator of scipy's kind, step by step; see `Stepper` of `constrained_integration`.
 
     Parameters
     ----------
@@ -75,8 +74,8 @@ class Stepping:
         """``"running"`` until the end is reached."""
         return str(self._solver.status)
 
-    def step(self) -> None:
-        """Make a step.
+    def step(self) -> OnClosures:
+        """Make a step; return the state at its end.
 
         Raises
         ------
@@ -85,6 +84,7 @@ class Stepping:
         """
         self._try()
         self._steps += 1
+        return project(self._plant, self.t, self.y)
 
     def _try(self) -> None:
         before, message = self.t, self._solver.step()
@@ -99,7 +99,7 @@ class Stepping:
         """Return the state within the last step as a function of time."""
         return self._solver.dense_output()
 
-    def go_on(self, state: Array) -> None:
+    def go_on(self, closed: OnClosures) -> None:
         """Go on as if nothing had been: states need no projection."""
 
     def statistics(self) -> dict[str, float]:
@@ -113,23 +113,26 @@ class Projected(Stepping):
     Parameters
     ----------
     plant : Plant
-    integrator : subclass of scipy.integrate.OdeSolver
+    integrator : callable ``f(fun, start, y0, end, is_near, **options) -> scipy.integrate.OdeSolver``
+        `is_near` tells whether states within the next step are projected too.
     start, end : float, s
     y0 : array
         On the closures.
     **options
-        ``rtol``, ``atol`` and ``max_step`` of the integrator; ``jac`` of an implicit one.
+        ``rtol``, ``atol`` and ``max_step`` of the integrator.
     """
 
-    def __init__(self, plant: Plant, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any) -> None:
+    def __init__(
+        self, plant: Plant, integrator: Callable[..., OdeSolver], start: float, end: float, y0: Array, **options: Any
+    ) -> None:
         self._plant = plant
         self._least = _STUCK * abs(end - start)
-        self._farthest = 0.0
-        self._away = self._distance(y0)
-        right_hand_side = _right_hand_side(plant, lambda: self._away < _NEAR)
-        super().__init__(plant, integrator(right_hand_side, start, y0, end, **options))
+        self._farthest = project(plant, start, y0).distance
+        self._away = self._relative(self._farthest)
+        derivative = _right_hand_side(plant, self._is_near)
+        super().__init__(plant, integrator(derivative, start, y0, end, self._is_near, **options))
 
-    def step(self) -> None:
+    def step(self) -> OnClosures:
         """Make a step; a shorter one if it ended too near to a singular configuration.
 
         Raises
@@ -139,30 +142,41 @@ class Projected(Stepping):
         """
         start = vars(self._solver).copy()
         self._try()
-        length = self._solver.step_size
+        length, closed = self._solver.step_size, self._end()
         for part in _SHORTER if self._away > _LANDING else ():
-            if self._distance(self.y) > _LANDING:
+            if closed is not None and self._relative(closed.distance) > _LANDING:
                 break
             counted = {name: getattr(self._solver, name) for name in ("nfev", "njev", "nlu")}
             vars(self._solver).update(start | counted | {"h_abs": part * length})
             self._try()
+            closed = self._end()
         if self._away < _LANDING and self._solver.step_size < self._least and self.status == "running":
             self._give_up(self.t, "steps that shrink to nothing next to a singular configuration")
         self._steps += 1
+        return closed or project(self._plant, self.t, self.y)
 
-    def _distance(self, y: Array) -> float:
-        """Return the distance from a singular configuration, relative to the largest so far."""
-        model, free = self._plant.model, ~self._plant.motion.mask
-        weighted = model.closure_weights[:, None] * model.closure_jacobian(y[: model.nq])
-        distance = independence(weighted[:, free], self._plant.held_rank, model.gear_count)
+    def _end(self) -> OnClosures | None:
+        """Return the state on the closures at the end of the step, None if there is none."""
+        try:
+            return project(self._plant, self.t, self.y)
+        except ConvergenceError:
+            return None
+
+    def _is_near(self) -> bool:
+        """Tell whether states within the next step are projected too."""
+        return self._away < _NEAR
+
+    def _relative(self, distance: float) -> float:
+        """Return a distance from a singular configuration, relative to the largest so far."""
         self._farthest = max(self._farthest, distance)
         return distance / self._farthest if self._farthest else 1.0
 
-    def go_on(self, state: Array) -> None:
+    def go_on(self, closed: OnClosures) -> None:
         """Go on from the projected state."""
-        self._away = self._distance(state)
-        self._solver.y = state
-        self._solver.f = self._solver.fun(self.t, state)  # both kinds of integrator keep it for the next step
+        self._away = self._relative(closed.distance)
+        self._solver.y = closed.y
+        if not isinstance(self._solver, RungeKutta):
+            self._solver.f = self._solver.fun(self.t, closed.y)  # implicit integrators keep it for the next step
 
 
 def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:
@@ -175,7 +189,7 @@ def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float,
         if not np.isfinite(y).all():
             return np.full(len(y), np.nan)
         try:
-            return plant.rate(t, project(plant, t, np.ascontiguousarray(y), _ROUNDING) if near() else y)
+            return plant.rate(t, project(plant, t, np.ascontiguousarray(y), _ROUNDING).y if near() else y)
         except ConvergenceError:
             return np.full(len(y), np.nan)
         except ModelError as error:

@@ -57,7 +57,7 @@ class RateJacobian:
     def _at(self, t: float, y: Array) -> Array:
         plant, model = self.plant, self.plant.model
         nq, nv = model.nq, model.nv
-        q, v = plant.split(t, project(plant, t, y) if model.is_constrained else y)
+        q, v = plant.split(t, project(plant, t, y).y if model.is_constrained else y)
         if isinstance(plant.loop, ContinuousLoop):
             plant.command = plant.loop.command_at(plant, t, y)
         acceleration = self._acceleration(t, q, v, y)

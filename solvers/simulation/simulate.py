@@ -14,7 +14,6 @@ from titop.blocks.errors import Finding, ModelError, warn
 from titop.blocks.functions import check_switch
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_mapping, read_state
-from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.model import Model
@@ -28,6 +27,10 @@ from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
+
+
+#: More output times than these are worth a kernel for stacked states, which has to be compiled once.
+_MANY = 200
 
 
 def simulate(
@@ -151,9 +154,6 @@ def simulate(
     check_switch("saturate", saturate)
     about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, about_loop)
-    if isinstance(scheme, GeneralizedAlpha) and isinstance(loop, ContinuousLoop):
-        expected, advice = "a sampled controller, or none", 'give a sample_time, or take method="Radau"'
-        raise ModelError(Finding("unknown-method", "method", f"{method} for a continuous controller", expected, advice))
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
         from titop.solvers.simulation.closed_states import closed_start
@@ -208,15 +208,23 @@ def _collect(plant: DrivenModel, solution: Any, events: Mapping[str, Watched]) -
     q, v, a, tau = np.empty((len(t), model.nq)), *(np.empty((len(t), model.nv)) for _ in range(3))
     u = np.empty((len(t), model.nu))
     wrenches: dict[str, Array] = {port: np.empty((len(t), 6)) for port in (*plant.constant, *plant.varying)}
+    alike = plant.is_plain and plant.loop is None and len(t) > _MANY
     for k, instant in enumerate(t):
         if plant.loop is not None:
             plant.command = plant.loop.command_at(plant, instant, y[k])
         q[k], v[k] = plant.split(instant, y[k])
+        if alike and k:  # all acts as at the first time
+            continue
         a[k], tau[k] = plant.dynamics(instant, q[k], v[k])
         applied = plant.inputs(instant, q[k], v[k])
         u[k] = 0.0 if applied is None else applied
         for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
             wrenches[port][k] = wrench
+    if alike:
+        tau[1:], u[1:] = tau[0], u[0]
+        for values in wrenches.values():
+            values[1:] = values[0]
+        a[1:] = model.forward_dynamics(q[1:], v[1:], tau[1:], plant.constant or None, u=u[0] if model.nu else None)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
     return Trajectory(model, t, q, v, a, tau, u, wrenches, found, history, dict(plant.counted))
 

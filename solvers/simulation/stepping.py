@@ -1,6 +1,7 @@
 """Integrating a driven model step by step in Python, with scipy's integrators or titop's own.
 
-Implicit integrators get the exact Jacobian of what is integrated; see `rate_jacobian`.
+Explicit methods let compiled code do whole steps, unless functions of the state are asked for what acts. Implicit ones get the
+exact Jacobian of what is integrated; see `rate_jacobian`.
 """
 
 from __future__ import annotations
@@ -14,16 +15,24 @@ from scipy.integrate import BDF, LSODA, OdeSolver, Radau
 from titop.blocks.errors import ConvergenceError, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.simulation.alpha_solver import AlphaSolver
+from titop.solvers.simulation.closed_states import OnClosures
 from titop.solvers.simulation.constrained_integration import Stepper, integrate_steps
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
-from titop.solvers.simulation.projected import Projected, Stepping, require_method
+from titop.solvers.simulation.projected import Projected, Stepping
 from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.solution_pieces import Reached
+from titop.solvers.simulation.tableaus import tableau
 
-#: Implicit integrators of systems without rigid closures.
+#: ``f(fun, start, y0, end, is_near, **options)``: see `Projected`.
+Integrator = Callable[..., OdeSolver]
+
+#: Explicit integrators.
+EXPLICIT = ("DOP853", "RK45", "RK23")
+#: Implicit integrators.
 _IMPLICIT: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Radau}
 
 
@@ -52,24 +61,39 @@ def _solver(
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
         return AlphaSolver(plant, method, *span, y0, **tolerances)
-    options: dict[str, Any] = dict(tolerances)
-    if method in _IMPLICIT:
-        options["jac"] = RateJacobian(plant)
-    if plant.model.is_constrained:
-        return Projected(plant, require_method(method), *span, y0, **options)
-    return Unprojected(plant, _IMPLICIT[method], *span, y0, **options)
+    stepping = Projected if plant.model.is_constrained else Unprojected
+    return stepping(
+        plant, _explicit(plant, method) if method in EXPLICIT else _implicit(plant, method), *span, y0, **tolerances
+    )
+
+
+def _explicit(plant: DrivenModel, method: str) -> Integrator:
+    table = tableau(method)
+    stages = plant.stages(table)
+
+    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> OdeSolver:
+        return RungeKutta(fun, start, y0, end, table, lambda: None if is_near() else stages, **options)
+
+    return integrator
+
+
+def _implicit(plant: DrivenModel, method: str) -> Integrator:
+    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> OdeSolver:
+        return _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant), **options)
+
+    return integrator
 
 
 class Unprojected(Stepping):
-    """An integrator of scipy's for a system whose states need no projection; see `Stepping`."""
+    """An integrator for a system whose states need no projection; see `Stepping` and `Projected`."""
 
     def __init__(
-        self, plant: DrivenModel, integrator: type[OdeSolver], start: float, end: float, y0: Array, **options: Any
+        self, plant: DrivenModel, integrator: Integrator, start: float, end: float, y0: Array, **options: float
     ) -> None:
         plant.dynamics(start, *plant.split(start, y0))  # raises what is wrong with it
         self._derivative, self._arguments = plant.derivative()
         self._refused: ModelError | None = None
-        super().__init__(plant, integrator(self._rate, start, y0, end, **options))
+        super().__init__(plant, integrator(self._rate, start, y0, end, lambda: False, **options))
 
     def _rate(self, t: float, y: Array) -> Array:
         """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
@@ -83,7 +107,7 @@ class Unprojected(Stepping):
                 self._refused = error
         return dy
 
-    def step(self) -> None:
+    def step(self) -> OnClosures:
         """Make a step.
 
         Raises
@@ -95,7 +119,7 @@ class Unprojected(Stepping):
         """
         t, y = self.t, self.y.copy()
         try:
-            super().step()
+            reached = super().step()
             if not np.isfinite(self.y).all() or self.t <= t:  # which LSODA takes for a solution, and a step
                 name = type(self._solver).__name__
                 raise ConvergenceError(f"{name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count")
@@ -103,3 +127,4 @@ class Unprojected(Stepping):
             self._plant.dynamics(t, *self._plant.split(t, y))
             raise error if self._refused is None else ConvergenceError(f"{error}; {self._refused}") from None
         self._refused = None
+        return reached

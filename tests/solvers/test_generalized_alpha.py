@@ -5,6 +5,7 @@ from __future__ import annotations
 import control
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import titop as tt
 from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
@@ -362,8 +363,8 @@ def test_giving_up_says_when_and_what_to_try(step, advice):
         tt.simulate(s.resolve(), [0, 1], [1.0], [0.0], **arguments)
 
 
-def test_sampled_controllers_only():
-    """A sampled damper moves as with the default integrator; a continuous one, which has states of its own, is refused."""
+def test_sampled_controllers():
+    """A sampled damper moves as with the default integrator."""
     model, times = oscillator(3.0), np.linspace(0, 1, 11)
     damper = tt.Controller(lambda t, x, y, r: (x, -2.0 * y), [], inputs=["x.v"], outputs=["x"], sample_time=0.1)
     expected, run = (
@@ -373,6 +374,73 @@ def test_sampled_controllers_only():
     assert run.q == pytest.approx(expected.q, abs=1e-4)  # a hundred times the tolerance: second order
     assert np.abs(run.control.u).max() > 1.0
     assert run.statistics["steps"] > 10
-    filtered = control.tf([-2.0], [0.1, 1.0], inputs=["x_v"], outputs=["x"])
-    with pytest.raises(tt.ModelError, match=r"generalized-alpha for a continuous controller.*give a sample_time"):
-        tt.simulate(model, times, [1.0], [0.0], controller=control.ss(filtered), method="generalized-alpha")
+
+
+def filtered_damper():
+    """Return a damper with a lag, and the matrix of the oscillator of frequency 3 with it: ``d[q, v, x]/dt``."""
+    K = control.ss([[-10.0]], [[1.0]], [[20.0]], [[-2.0]], inputs=["x_v"], outputs=["x"])
+    # an input named like an output gets the reference less the output: e = -v, and u = 20 x + 2 v
+    return K, np.array([[0.0, 1.0, 0.0], [-9.0, 2.0, 20.0], [0.0, -1.0, -10.0]])
+
+
+def test_continuous_controllers_converge_as_the_scheme_does():
+    """Against the matrix exponential of the closed loop: second order, states of the controller too."""
+    model, times = oscillator(3.0), np.linspace(0, 1, 5)
+    K, closed = filtered_damper()
+    expected = np.array([expm(closed * t) @ [1.0, 0.0, 0.0] for t in times])
+    errors = []
+    for step in (0.02, 0.01, 0.005):
+        run = tt.simulate(model, times, [1.0], [0.0], controller=K, method=tt.GeneralizedAlpha(0.8, step=step))
+        errors.append(np.abs(np.column_stack([run.q, run.v, run.control.x]) - expected).max(axis=0))
+    ratios = np.array(errors[:-1]) / np.array(errors[1:])
+    assert (ratios > 3.6).all()
+    assert (ratios < 4.4).all()
+    wrong = np.abs(expm(0.999 * closed) @ [1.0, 0.0, 0.0] - expected[-1])
+    assert wrong.max() > errors[-1].max(), "the negative control: a loop that is slower by a thousandth"
+
+
+def test_continuous_controllers_with_steps_of_their_own():
+    """A fast filter of the controller's is resolved: its states have tolerances as the model's have."""
+    model, times = oscillator(3.0), np.linspace(0, 1, 5)
+    K, closed = filtered_damper()
+    expected = np.array([expm(closed * t) @ [1.0, 0.0, 0.0] for t in times])
+    found = []
+    for rtol in (1e-4, 1e-6):
+        run = tt.simulate(model, times, [1.0], [0.0], controller=K, method="generalized-alpha", rtol=rtol, atol=rtol)
+        found.append(np.abs(np.column_stack([run.q, run.v, run.control.x]) - expected).max())
+    assert found[0] < 2e-2  # a hundred steps or two, each with an error of the tolerance
+    assert found[1] < 0.1 * found[0]
+
+
+def test_continuous_controllers_of_closed_loops():
+    """A linkage held by a controller that measures and drives its crank, as by an explicit integrator."""
+    model, q, v = closed_four_bar(0.5, 0.0)
+    K = control.ss([[-20.0]], [[1.0]], [[-300.0]], [[40.0]], inputs=["q1_q"], outputs=["q1"])
+    given = {"controller": K, "reference": {"q1_q": lambda t: 0.5 + 0.3 * np.sin(2 * t)}}
+    times = np.linspace(0, 1, 11)
+    expected = tt.simulate(model, times, q, v, rtol=1e-10, atol=1e-12, **given)
+    errors = [
+        np.abs(tt.simulate(model, times, q, v, method=tt.GeneralizedAlpha(step=step), **given).q - expected.q).max()
+        for step in (4e-3, 2e-3)
+    ]
+    assert errors[1] < 1e-3
+    assert 3.0 < errors[0] / errors[1] < 5.0  # second order, next to what Newton's method leaves
+
+
+def test_undamped_beams_take_steps_of_what_they_move_by():
+    """A boom kicked about a soft hinge: vibrations far below its motion do not set the steps, and energy is kept."""
+    s = tt.System("boom", gravity=[0, 0, -9.81])
+    boom = tt.Beam("boom", length=6.0, density=2700.0, area=6e-4, young=7e10, iy=3e-8, iz=3e-8)
+    s.connect("world", boom, joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=5000.0))
+    model, times = s.resolve(), np.linspace(0, 0.3, 16)
+    q = model.neutral()
+    q[0] = 1e-2
+    fine = tt.simulate(model, times, q, np.zeros(model.nv), rtol=1e-8, atol=1e-10)
+    run = tt.simulate(model, times, q, np.zeros(model.nv), method="generalized-alpha", rtol=1e-3, atol=1e-5)
+    reach = np.abs(fine.q).max(axis=0)
+    tip = model.coordinate_names.index("boom.C_z")
+    assert np.abs(run.q[:, tip] - fine.q[:, tip]).max() < 0.02 * reach[tip]  # twenty steps' errors in the phase
+    energy = run.energy().sum(axis=1)
+    assert np.abs(energy - energy[0]).max() < 1e-3 * np.ptp(run.energy()[:, 0])
+    # the axial vibration, of 1,470 rad/s and a thousandth of the tip's speed, would take twenty steps a period
+    assert run.statistics["steps"] < 500

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.closed_systems import closed_four_bar
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.solvers.test_linearize import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart
@@ -48,6 +49,91 @@ def test_at_a_resting_point_it_is_the_linear_model() -> None:
     assert linear.output_labels == expected.output_labels
     assert tt.signal_table(linear) == tt.signal_table(system)
     assert control.linearize(system, np.zeros(6), np.zeros(2), name="upright").name == "upright"
+
+
+def turning_four_bar() -> tuple[tt.Model, np.ndarray, np.ndarray, tt.OperatingPoint]:
+    """Return a linkage whose crank turns over, its state, and that as a point."""
+    model, q, v = closed_four_bar(0.5, 12.0)
+    return model, q, v, tt.OperatingPoint(model, q, v, np.array([0.5, 0.0, 0.0]))
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_closed_loops_respond_as_they_are_simulated() -> None:
+    """Over more than a turn of the crank: coupler and rocker stay on their branch."""
+    model, q, v, point = turning_four_bar()
+    system, t = model.to_nlsys(["q1"], ["q1.q", "q2.q", "q3.q", "q3.v"], point, ["q1"]), np.linspace(0, 1, 11)
+    assert system.state_labels == ["q1_q", "q1_v"]
+    response = control.input_output_response(
+        system, t, np.full((1, 11), 0.5), [q[0], v[0]], solve_ivp_kwargs={"rtol": 1e-10, "atol": 1e-12}
+    )
+    run = tt.simulate(model, t, q, v, tau=[0.5, 0, 0], rtol=1e-10, atol=1e-12)
+    assert np.ptp(run.q[:, 0]) > 2 * np.pi
+    # both integrate to 1e-10 a step, some hundreds of them
+    assert response.outputs[:3] == pytest.approx(run.q.T, abs=1e-7)
+    assert response.outputs[3] == pytest.approx(run.v[:, 2], abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("independent", [None, ["q2"]])
+def test_closed_loops_are_linearised_as_linear_models_are(independent: list[str] | None) -> None:
+    model, q, v, point = turning_four_bar()
+    outputs = ["q1.a", "q2.q", "rocker.end.v", "pin.reaction"]
+    system = model.to_nlsys(["q1", "q3"], outputs, point, independent)
+    expected = tt.linearize(model, point, ["q1", "q3"], outputs, independent=independent)
+    assert system.state_labels == expected.state_labels
+    k = model.coordinate_names.index(system.state_labels[0].removesuffix("_q"))
+    linear = system.linearize([q[k], v[k]], [0.5, 0.0])
+    for name in "ABCD":  # the dependent coordinates are found anew: rounding times the condition of the closures
+        assert getattr(linear, name) == pytest.approx(getattr(expected, name), rel=1e-9, abs=1e-9), name
+    crude = control.NonlinearIOSystem.linearize(system, [q[k], v[k]], [0.5, 0.0])
+    size = np.abs(linear.A).max()
+    assert np.abs(crude.A - linear.A).max() < 1e-4 * size  # one-sided differences of 1e-6
+    assert np.abs(crude.A - linear.A).max() > 1e-12 * size
+
+
+def test_gears_and_free_bases_in_independent_coordinates() -> None:
+    s = tt.System("geared satellite", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("hub", 4.0, inertia=[0.5, 0.6, 0.7], ports={"A": [0, 0.4, 0]}), tt.Free("base"))
+    s.connect(s["hub"].port("A"), tt.RigidBody("near", 1.0, [0, 0.2, 0], [0.1] * 3), tt.Revolute("first", axis=[1, 0, 0]))
+    s.connect(s["near"], tt.RigidBody("far", 0.5, [0, 0.2, 0], [0.1] * 3), tt.Revolute("second", axis=[1, 0, 0]))
+    s.add_gear(tt.Gear("pair", driver="first", driven="second", ratio=-2.0))
+    model, rng = s.resolve(), np.random.default_rng(0)
+    q = model.assemble(model.random_configuration(rng))
+    system = model.to_nlsys(["base", "first"], ["far.w", "second.q"], tt.OperatingPoint(model, q, np.zeros(8), np.zeros(8)))
+    x, w = rng.uniform(-0.5, 0.5, 14), rng.normal(size=7)
+    k = [*range(6), model.coordinate_names.index("second" if "second_q" in system.state_labels else "first")]
+    whole, v = model.difference(system.plant.origin, q), np.zeros(8)
+    whole[k], v[k] = x[:7], x[7:]
+    at = model.integrate(system.plant.origin, whole)
+    at, v = (
+        model.assemble(at, [model.coordinate_names[i] for i in k]),
+        model.assemble_velocity(at, v, ["base", system.state_labels[6][:-2]]),
+    )
+    a = model.forward_dynamics(at, v, np.concatenate([w, [0.0]]))
+    assert system.dynamics(0, x, w)[7:] == pytest.approx(a[k], rel=1e-9, abs=1e-9)
+    linear, columns = system.linearize(x, w), []
+    for direction in 1e-3 * np.eye(14):
+        columns.append(
+            sum(
+                weight / 1e-3 * (system.dynamics(0, x + n * direction, w) - system.dynamics(0, x - n * direction, w))
+                for n, weight in STENCIL
+            )
+        )
+    assert np.abs(linear.A - np.array(columns).T).max() < BY_DIFFERENCES
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_closed_states_that_cannot_be_are_refused() -> None:
+    model, q, v, point = turning_four_bar()
+    with refusal("open-point", "loop 'pin' is open by"):
+        model.to_nlsys(["q1"], None, tt.OperatingPoint(model, q + 0.1, v, np.zeros(3)))
+    with refusal("not-independent", "independent"):
+        model.to_nlsys(["q1"], None, point, ["q1", "q2"])
+    rocker = model.to_nlsys(["q1"], None, point, ["q3"])
+    with pytest.raises(
+        tt.ConvergenceError, match=r"q3 at .*2.5.*: loop 'pin' .*; these values lead out of what the loops allow"
+    ):
+        rocker.dynamics(0, [2.5, 0.0], [0.0])
 
 
 def test_responses_are_simulations() -> None:

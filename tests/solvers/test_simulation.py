@@ -717,3 +717,20 @@ def test_splines_are_not_extrapolated() -> None:
         tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], prescribed={"track": spline})
         with pytest.raises(tt.ModelError, match="short-spline"):
             tt.simulate(cart(), [0, 2], [0.0, 0.4], [0.0, 0.0], prescribed={"track": spline})
+
+
+@pytest.mark.parametrize("given", [{}, {"u": [0.3]}, {"tau": [0.1, 0.2], "wrenches": {"bob.tip": np.arange(6.0)}}])
+def test_many_output_times_have_the_accelerations_of_each(given: dict[str, Any]) -> None:
+    """Stacked states beside single ones, which go the same way through the same numbers."""
+    s = tt.System("swing", gravity=[0, 0, -9.81])
+    arm = tt.RigidBody("arm", 1.0, [0, 0, -0.5], [0.1] * 3, ports={"end": [0, 0, -1]})
+    s.connect("world", arm, tt.Revolute("hinge", axis=[0, 1, 0]))
+    s.connect(arm.port("end"), tt.RigidBody("bob", 1.0, ports={"tip": [0.1, 0, 0]}), tt.Prismatic("slide", axis=[1, 0, 0]))
+    s.add_actuator(tt.Motor("motor", "hinge"))
+    model = s.resolve()
+    run = tt.simulate(model, np.linspace(0, 1, 300), [0.3, 0.0], [0.0, 0.1], progress=False, **given)
+    for k in (0, 1, 150, 299):
+        wrenches = {port: values[k] for port, values in run.wrenches.items()}
+        assert np.array_equal(run.a[k], model.forward_dynamics(run.q[k], run.v[k], run.tau[k], wrenches or None, u=run.u[k]))
+    assert run.u[:, 0] == pytest.approx(given.get("u", [0.0])[0])
+    assert run.tau == pytest.approx(np.tile(given.get("tau", [0.0, 0.0]), (300, 1)))

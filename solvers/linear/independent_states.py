@@ -1,0 +1,150 @@
+"""States of systems with rigid closures and gears: independent coordinates and their rates, which the others follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.linear.reduction import independent_columns, reduction
+from titop.solvers.loops.assembling import open_loops
+from titop.solvers.loops.branch import is_open
+from titop.solvers.model import Model
+
+#: How far independent coordinates go at a time (rad, and m for a system of size one): further away loops may close otherwise.
+_STRIDE = 0.2
+#: By how much columns are lengthened that a pivoted QR is to take first: its rank is judged beside the longest.
+_FIRST = 1e3
+#: How well loops are closed (rad, and m for a system of size one).
+_CLOSED = 1e-13
+
+
+class IndependentStates:
+    """The choice of independent coordinates about an operating point.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+        Closed.
+    origin : (nq,) array
+        From which displacements are measured.
+    independent : sequence of str, optional
+        As in `linearize`.
+
+    Attributes
+    ----------
+    chosen : (n,) int array
+        Entries of v.
+    in_q : int array
+        What they stand for in q.
+    mask : (nv,) bool array
+        Which are chosen.
+
+    Raises
+    ------
+    ModelError
+        For coordinates that are not independent, or only some of those of a free or spherical joint, and for open loops.
+    """
+
+    def __init__(self, point: OperatingPoint, origin: Array, independent: Any) -> None:
+        model = point.model
+        if is_open(model, model.closure_error(point.q)):
+            found, advice = f"{open_loops(model, point.q)} the point leaves it so", "take a point at m.assemble(q)"
+            raise ModelError(Finding("open-point", "point", found, "a configuration that closes the loops", advice))
+        held = np.zeros(model.nv, dtype=bool)
+        states = reduction(model, point.q, point.v, held, independent).states
+        self.point, self.origin, self.chosen = point, origin, states[: len(states) // 2]
+        self._turning = [
+            (block, where)
+            for block, where in model.assembly.v_slices.items()
+            if not all(model.has_plain_coordinates(k) for k in range(where.start, where.stop))
+        ]
+        if independent is None and self._split() is not None:
+            self.chosen = self._plain_choice()
+        if (block := self._split()) is not None:
+            names = ", ".join(model.coordinate_names[k] for k in self.chosen)
+            expected, advice = "all coordinates of the joint, or none", "name others with independent=[...]"
+            raise ModelError(Finding("split-joint", block, names, expected, advice))
+        self.mask = np.isin(np.arange(model.nv), self.chosen)
+        self.in_q = np.concatenate([self._entries(model, block) for block in model.assembly.v_slices])
+
+    def _split(self) -> str | None:
+        """Return a joint without plain coordinates of which some are chosen, some not."""
+        for block, where in self._turning:
+            count = np.isin(np.arange(where.start, where.stop), self.chosen).sum()
+            if 0 < count < where.stop - where.start:
+                return block
+        return None
+
+    def _plain_choice(self) -> Array:
+        """Return a choice in which coordinates that are not plain follow, as far as the closures move them."""
+        model, point = self.point.model, self.point
+        jacobian = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+        first = np.ones(model.nv)
+        for _, where in self._turning:
+            first[where] = _FIRST
+        return independent_columns(jacobian * first, np.arange(model.nv))
+
+    def _entries(self, model: Model, block: str) -> Array:
+        """Return the entries of q that the chosen coordinates of a block stand for."""
+        in_q, in_v = model.assembly.q_slices[block], model.assembly.v_slices[block]
+        entries, chosen = np.arange(in_q.start, in_q.stop), self.mask[in_v]
+        return entries[chosen] if len(entries) == len(chosen) else entries[[bool(chosen.all())] * len(entries)]
+
+    def follow(self, model: Model) -> Follower:
+        """Return what finds states of a model, the point's or the same with other parameters."""
+        return Follower(self, model)
+
+
+class Follower:
+    """Finds the states of a model in which independent coordinates have given values, each time from the last one on.
+
+    Parameters
+    ----------
+    states : IndependentStates
+    model : Model
+    """
+
+    def __init__(self, states: IndependentStates, model: Model) -> None:
+        self._states, self._model = states, model
+        self._dynamics = model.prepared([], states.mask)
+        self._sizes = model.coordinate_weights[states.chosen]
+        self._whole, q = np.zeros(model.nv), states.point.q
+        self._dynamics.rank = model.nv - len(states.chosen)
+        begin = model.difference(states.origin, q)[states.chosen]
+        self._last = begin, model.assemble(q, [model.coordinate_names[k] for k in states.chosen])
+
+    def state(self, x: Array) -> tuple[Array, Array]:
+        """Return q and v from the displacements and rates of the independent coordinates.
+
+        Raises
+        ------
+        ConvergenceError
+            If the loops cannot be closed on the way there.
+        """
+        n = len(x) // 2
+        (begin, q), goal = self._last, x[:n]
+        v = np.zeros(self._model.nv)
+        v[self._states.chosen] = x[n:]
+        strides = max(1, int(np.ceil(np.abs((goal - begin) / self._sizes).max(initial=0.0) / _STRIDE)))
+        try:
+            for k in range(1, strides + 1):
+                placed = self._placed(q, begin + (goal - begin) * (k / strides))
+                closed = self._dynamics.closed(placed, v, _CLOSED)
+                q = closed.q
+        except ConvergenceError as error:
+            names = ", ".join(self._model.coordinate_names[k] for k in self._states.chosen)
+            raise ConvergenceError(f"{names} at {goal}: {error}; these values lead out of what the loops allow") from None
+        self._last = goal.copy(), q
+        return q, closed.v
+
+    def _placed(self, q: Array, x: Array) -> Array:
+        """Return q with the independent coordinates displaced by x from the origin, the others as they are."""
+        model, whole = self._model, self._whole
+        whole[self._states.chosen] = x
+        moved, placed = model._moved(self._states.origin, whole), q.copy()
+        placed[self._states.in_q] = moved[self._states.in_q]
+        return placed

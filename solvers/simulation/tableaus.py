@@ -1,0 +1,92 @@
+"""Explicit Runge-Kutta methods as tables, with the coefficients of scipy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import DOP853, RK23, RK45
+
+from titop.blocks.spatial import Array
+
+#: A state as a function of the part of a step that has passed, 0 to 1.
+Within = Callable[[float], Array]
+
+
+class Tableau(NamedTuple):
+    """A method: stage s stands at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
+
+    Attributes
+    ----------
+    kind : subclass of scipy.integrate.OdeSolver
+        Scipy's form of it.
+    nodes : list of float
+        Of all stages.
+    coefficients : (n, n) array
+    end : int
+        The stage whose state is that at the end of the step; those behind it serve `within`.
+    used : int
+        How many stages the error needs.
+    estimators : (1, used) or (2, used) array
+        See `step_error` of the kernels.
+    exponent : float
+        Of the error in the length of the next step.
+    within : callable ``f(states, rates, h)``
+        From all stages to the states within the step.
+    """
+
+    kind: Any
+    nodes: list[float]
+    coefficients: Array
+    end: int
+    used: int
+    estimators: Array
+    exponent: float
+    within: Callable[[Array, Array, float], Within]
+
+
+@cache
+def tableau(method: str) -> Tableau:
+    """Return a method, ``"DOP853"``, ``"RK45"`` or ``"RK23"``."""
+    return _dop853() if method == "DOP853" else _of_a_pair({"RK45": RK45, "RK23": RK23}[method])
+
+
+def _of_a_pair(kind: Any) -> Tableau:
+    n = kind.n_stages
+    coefficients = np.zeros((n + 1, n + 1))
+    coefficients[:n, : kind.A.shape[1]], coefficients[n, :n] = kind.A, kind.B
+
+    def within(states: Array, rates: Array, h: float) -> Within:
+        slopes, begin = h * (rates.T @ kind.P), states[0].copy()
+        return lambda part: begin + slopes @ part ** np.arange(1, slopes.shape[1] + 1)
+
+    exponent = -1 / (kind.error_estimator_order + 1)
+    return Tableau(kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, within)
+
+
+def _dop853() -> Tableau:
+    n, more = DOP853.n_stages, len(DOP853.C_EXTRA)
+    coefficients = np.zeros((n + 1 + more, n + 1 + more))
+    coefficients[:n, :n], coefficients[n, :n] = DOP853.A, DOP853.B
+    coefficients[n + 1 :, : DOP853.A_EXTRA.shape[1]] = DOP853.A_EXTRA
+    estimators = np.array([DOP853.E5[:n], DOP853.E3[:n]])  # the rate at the end counts for nothing
+
+    def within(states: Array, rates: Array, h: float) -> Within:
+        begin, moved = states[0].copy(), states[n] - states[0]
+        first, last = h * rates[0], h * rates[n]
+        terms = [moved, first - moved, 2 * moved - last - first, *(h * (DOP853.D @ rates))]
+
+        def at(part: float) -> Array:
+            state = np.zeros_like(begin)
+            for k, term in enumerate(reversed(terms)):
+                state = (state + term) * (1 - part if k % 2 else part)
+            return begin + state
+
+        return at
+
+    exponent = -1 / (DOP853.error_estimator_order + 1)
+    return Tableau(
+        DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, within
+    )

@@ -1,0 +1,263 @@
+"""Whole steps in compiled code, against the reference resolver and scipy's integrators, which know nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import control
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import titop as tt
+from tests.closed_systems import four_bar, geared_hand, random_closed_tree
+from tests.flexible import random_system
+from tests.solvers.test_own_inputs import Telescope
+from tests.systems import Array, random_state, random_tree
+from titop.solvers.arguments import all_finite
+from titop.solvers.loops import closed_dynamics
+from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.simulation.closed_states import project
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.simulation.tableaus import tableau
+
+pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+
+#: Two engines on states of order one; the reference resolver solves with the whole mass matrix.
+SAME = 1e-9
+
+
+def swing(t: float) -> tuple[float, float, float]:
+    """Return a motion."""
+    return 0.3 * np.sin(t), 0.3 * np.cos(t), -0.3 * np.sin(t)
+
+
+def rigid_tree() -> tuple[tt.System, list[str]]:
+    s = random_tree(
+        np.random.default_rng(3), 5, base="free", kinds=("Revolute", "Spherical", "Prismatic"), passive=True, loads=True
+    )
+    return s, [next(name for name in s.resolve().coordinate_names if "." not in name)]
+
+
+def flexible_tree() -> tuple[tt.System, list[str]]:
+    return random_system(np.random.default_rng(1)), ["slide"]
+
+
+def with_a_block_in_python() -> tuple[tt.System, list[str]]:
+    s = tt.System("crane", gravity=[0, 0, -9.81])
+    telescope = Telescope("telescope")
+    s.connect("world", telescope, tt.Revolute("hinge", axis=[0, 1, 0]))
+    s.connect(telescope.port("C"), tt.RigidBody("load", 0.5, inertia=[0.01] * 3), tt.Revolute("wrist", axis=[0, 1, 0]))
+    return s, ["wrist"]
+
+
+def with_interactions() -> tuple[tt.System, list[str]]:
+    s = tt.System("pair", gravity=[0, 0, -9.81])
+    for k in range(2):
+        s.world.add_port(f"P{k}", [0.5 * k, 0, 0])
+        bob = tt.RigidBody(f"bob{k}", 1.0, com=[0, 0, -0.5], inertia=[0.1] * 3, ports={"tip": [0, 0, -1]})
+        s.connect(s.world.port(f"P{k}"), bob, tt.Revolute(f"hinge{k}", axis=[0, 1, 0]))
+    s.close_loop(s["bob0"].port("tip"), s["bob1"].port("tip"), tt.SpringDamper("spring", 20.0, 0.3, length=0.4))
+    return s, ["hinge0"]
+
+
+def closed_loop() -> tuple[tt.System, list[str]]:
+    return four_bar(damping=0.1), ["q1"]
+
+
+def spatial_loops() -> tuple[tt.System, list[str]]:
+    return random_closed_tree(np.random.default_rng(5), 6, rigid=1, compliant=1)[0], []
+
+
+def gears() -> tuple[tt.System, list[str]]:
+    s = geared_hand()
+    return s, [s.resolve().gear_constraints[0].gear.driver]
+
+
+SYSTEMS = [rigid_tree, flexible_tree, with_a_block_in_python, with_interactions, closed_loop, spatial_loops, gears]
+
+
+def plant_at_a_state(system: tt.System, driven: list[str], engine: str, **given: Any) -> tuple[DrivenModel, Array]:
+    """Return a system with all that acts on it, and a state that its constraints and motions allow."""
+    model, rng = system.resolve(engine), np.random.default_rng(0)
+    motion = PrescribedMotion(model, dict.fromkeys(driven, swing))
+    q, v, _, tau = random_state(model, rng)
+    q, v = motion.impose(0.2, model.integrate(model.neutral(), 0.2 * v), v)
+    if model.is_constrained:
+        q = model.assemble(q, driven)
+        v = model.assemble_velocity(q, v, driven)
+    port = model.port_names[-1]
+    plant = DrivenModel(model, np.array([0.0, 1.0]), tau, {port: np.linspace(-1, 1, 6)}, motion, given.get("u"), None)
+    if model.is_constrained:
+        plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
+    return plant, np.concatenate([q, v])
+
+
+def differing(system: Callable[[], tuple[tt.System, list[str]]], is_driven: bool, shift: float = 0.0) -> float:
+    """Return the largest difference between compiled stages and rates of the reference resolver at the same states."""
+    built, names = system()
+    names = names if is_driven else []
+    (plant, y), (reference, _) = (plant_at_a_state(built, names, engine) for engine in ("compiled", "reference"))
+    method, h = tableau("DOP853"), 1e-3
+    stages = plant.stages(method)
+    assert stages is not None
+    states, rates = np.zeros((2, len(method.nodes), len(y)))
+    states[0] = y
+    assert stages.fill(0, method.used, 0.2, h, states, rates)
+    worst = 0.0
+    for s in range(method.used):
+        assert states[s] == pytest.approx(y + h * (method.coefficients[s, :s] @ rates[:s]), rel=1e-13, abs=1e-13)
+        expected = reference.rate(0.2 + method.nodes[s] * h + shift, states[s])
+        worst = max(worst, float(np.abs(rates[s] - expected).max() / max(1.0, np.abs(expected).max())))
+    return worst
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("is_driven", [False, True], ids=["free", "driven"])
+def test_stages_are_rates_of_the_reference_resolver(system: Any, is_driven: bool) -> None:
+    assert differing(system, is_driven) < SAME
+
+
+@pytest.mark.parametrize("system", [rigid_tree, closed_loop, gears])
+def test_motions_of_another_time_differ(system: Any) -> None:
+    """The negative control."""
+    assert differing(system, True, shift=1e-4) > 1e3 * SAME
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23"])
+def test_steps_are_scipys(method: str) -> None:
+    """The same coefficients and step control: as many steps, to the same states."""
+    s, names = rigid_tree()
+    plant, y = plant_at_a_state(s, names, "compiled")
+    q, v = plant.split(0.2, y)
+    t, tau, wrench = np.linspace(0.2, 1.2, 6), plant.efforts(0.2, q, v), plant.constant
+    run = tt.simulate(
+        plant.model, t, q, v, tau, wrench, dict.fromkeys(names, swing), method=method, rtol=1e-6, atol=1e-8, progress=False
+    )
+
+    def rate(t: float, y: Array) -> Array:
+        return plant.rate(t, y)
+
+    expected = solve_ivp(rate, (0.2, 1.2), y, method, t, dense_output=True, rtol=1e-6, atol=1e-8)
+    # states with unit quaternions, and motions put where they belong, step differently by the tolerance of a step
+    reached = np.array([plant.split(time, state)[0] for time, state in zip(t, expected.y.T, strict=True)])
+    assert np.abs(run.q - reached).max() < 1e-5
+    assert abs(run.statistics["steps"] - (len(expected.sol.ts) - 1)) <= 1
+
+
+def motorised(saturated: bool) -> tt.Model:
+    """Return a tree with motors, one of them limited, and a thruster."""
+    s = tt.System("arm", gravity=[0, 0, -9.81])
+    upper = tt.RigidBody("upper", 1.0, com=[0.2, 0, 0], inertia=[0.1, 0.1, 0.1], ports={"end": [0.4, 0, 0]})
+    lower = tt.RigidBody("lower", 1.0, com=[0.2, 0, 0], inertia=[0.1, 0.1, 0.1], ports={"tip": [0.4, 0, 0]})
+    s.connect("world", upper, tt.Revolute("shoulder", axis=[0, 1, 0]))
+    s.connect(upper.port("end"), lower, tt.Revolute("elbow", axis=[0, 1, 0]))
+    s.add_actuator(tt.Motor("motor", "shoulder", effort_limit=3.0 if saturated else np.inf))
+    s.add_actuator(tt.Thruster("jet", lower.port("tip")))
+    s.add_sensor(tt.Encoder("angle", "elbow"))
+    return s.resolve()
+
+
+def controller() -> Any:
+    """Return a controller with states and feedthrough, commanding an input, a thrust and an effort."""
+    names = {"inputs": ["shoulder_q", "shoulder_v", "angle"], "outputs": ["motor", "jet", "elbow_tau"]}
+    B, D = np.array([[1.0, 0.2, 0], [0, 0, 1.0]]), np.array([[9.0, 2.0, 0], [0, 0, 0.5], [0, 0.1, 1.0]])
+    return control.ss([[-1.0, 0.2], [0, -2.0]], B, [[1.0, 0], [0, 0.3], [0.2, 0.1]], D, **names)
+
+
+@pytest.mark.parametrize("saturated", [False, True])
+def test_linear_controllers_within_compiled_steps(saturated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the same loop around functions in Python."""
+    model, t = motorised(saturated), np.linspace(0, 2, 11)
+    given: dict[str, Any] = {"controller": controller(), "u": [0.1, 0.2], "tau": [0.0, 0.05], "progress": False}
+    given["reference"] = {"shoulder_q": lambda t: 0.3 * np.sin(t)}
+    tables = tt.simulate(model, t, [0.4, 0.1], [0.0, 0.0], **given)
+    monkeypatch.setattr(DrivenModel, "has_stages", False)
+    functions = tt.simulate(model, t, [0.4, 0.1], [0.0, 0.0], **given)
+    assert np.ptp(tables.u[:, 0]) > 0.5
+    assert (np.abs(tables.u[:, 0]).max() <= 3.0) == saturated
+    # both integrate to 1e-8 a step; where the input is cut its rate jumps
+    assert np.abs(tables.q - functions.q).max() < (1e-6 if saturated else 1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("is_driven", [False, True], ids=["free", "driven"])
+def test_states_on_the_closures_are_those_of_the_reference(seed: int, is_driven: bool) -> None:
+    rng = np.random.default_rng(seed)
+    for system in (closed_loop, gears, spatial_loops):
+        s, names = system()
+        plant, y = plant_at_a_state(s, names if is_driven else [], "compiled")
+        y = y + 1e-7 * rng.normal(size=len(y))
+        q, v = plant.split(0.2, y)
+        found, expected = plant._dynamics.closed(q, v, 1e-13), PreparedDynamics.closed(plant._dynamics, q, v, 1e-13)
+        error = plant.model.closure_weights * plant.model.closure_error(found.q)
+        assert np.abs(error).max() < 1e-12
+        for one, other in zip(found, expected, strict=True):  # Newton's steps leave what rounding does, times their slopes
+            assert np.asarray(one) == pytest.approx(np.asarray(other), rel=1e-8, abs=1e-10)
+
+
+def test_motions_that_contradict_the_closures_are_named() -> None:
+    """A crank and a rocker that do not belong together."""
+    model = four_bar().resolve()
+    q = model.assemble([0.5, 0.5, -1.5], fixed=["q1"])
+    v = model.assemble_velocity(q, [1.0, 0, 0], fixed=["q1"])
+    turning = {"q1": lambda t: (q[0] + t, 1.0, 0.0), "q2": lambda t: (q[1] + v[1] * t + t * t, v[1] + 2 * t, 2.0)}
+    told = r"at t = .* s (loop 'pin'|the fixed velocities contradict the closures: pin)"
+    with pytest.raises(tt.ConvergenceError, match=told):
+        tt.simulate(model, [0, 1], q, v, prescribed=turning, progress=False)
+
+
+def broken_block(when: float) -> tt.Block:
+    class Broken(Telescope):
+        def mass_matrix(self, q: Array) -> Any:
+            if np.real(q[0]) > when:
+                raise RuntimeError("the tube has left the other")
+            return super().mass_matrix(q)
+
+    return Broken("telescope")
+
+
+def test_what_a_block_raises_within_a_step_arrives() -> None:
+    s = tt.System("crane", gravity=[0, 0, 9.81])
+    s.connect("world", broken_block(0.4), tt.Weld("mount"))
+    model = s.resolve()
+    with pytest.raises(RuntimeError, match="the tube has left the other"):
+        tt.simulate(model, [0, 1], [0.0], [3.0], progress=False)
+
+
+def test_numbers_that_overflow_within_a_step_are_not_accepted() -> None:
+    """A spring that pushes away: the state leaves all bounds in no time."""
+    s = tt.System("runaway", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("bob", 1.0), tt.Prismatic("slide", axis=[1, 0, 0]))
+    s.connect("world", tt.RigidBody("rod", 1.0), tt.Prismatic("other", axis=[1, 0, 0]))
+    s.add_gear(tt.Gear("pair", driver="slide", driven="other", ratio=1.0))
+    model = s.resolve()
+    with pytest.raises((tt.ModelError, tt.ConvergenceError)):
+        tt.simulate(model, [0, 1], [1e300, 1e300], [1e308, 1e308], tau=[1e308, 1e308], progress=False)
+
+
+def test_an_unstable_controller_is_named_within_compiled_steps() -> None:
+    s = tt.System("cart", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("body", 1.0), tt.Prismatic("rail", axis=[1, 0, 0]))
+    pushing = control.ss([[900.0]], [[1.0]], [[1e6]], [[0.0]], inputs=["rail_q"], outputs=["rail"])
+    with pytest.raises(tt.ModelError) as caught:
+        tt.simulate(s.resolve(), [0, 10], [0.4], [0.0], controller=pushing, progress=False)
+    assert caught.value.code == "not-finite"
+    assert caught.value.where.startswith("controller at t = ")
+    assert float(str(caught.value).split("commands up to ")[1].split(",")[0]) > 1e100
+
+
+@pytest.mark.parametrize(("entry", "finite"), [(1.0, True), (1e200, True), (np.nan, False), (-np.inf, False)])
+def test_vectors_are_looked_at_whole(entry: float, finite: bool) -> None:
+    assert all_finite(np.array([1.0, entry, 0.0])) is finite
+
+
+def test_a_state_is_projected_with_its_motions_imposed() -> None:
+    s, names = closed_loop()
+    plant, y = plant_at_a_state(s, names, "compiled")
+    closed = project(plant, 0.2, y + 1e-8)
+    assert closed.y[0] == swing(0.2)[0]
+    assert closed.rank == plant.held_rank
+    assert 0.0 < closed.distance <= 1.0
