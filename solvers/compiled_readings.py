@@ -237,5 +237,5 @@ class CompiledReadings(CompiledEfforts):
         if joint in self._interaction_rows:
             return _Row(readings.ACTING_WRENCH, self._interaction_rows[joint])
         child = self._connections[joint].child
-        _, _, frame = self._port_place(str(child) if child.name in child.block.ports else child.block.name)
-        return _Row(readings.JOINT_WRENCH, self._tables.carriers[child.block.name], frame=frame)
+        _, port, frame = self._port_place(str(child) if child.name in child.block.ports else child.block.name)
+        return _Row(readings.JOINT_WRENCH, self._tables.carriers[child.block.name], port, frame=frame)

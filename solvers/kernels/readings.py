@@ -64,7 +64,13 @@ def read_all(ints, floats, law, what, frames, q, v, work, pose, motion, result):
         elif kind == RATE:
             result[o] = frames[row, FACTOR] * v[at]
         elif kind == JOINT_WRENCH:
-            _write(result, o, carry_back(frames, row, six(work, at, BIAS)))
+            for k in range(12):
+                pose[0, k] = frames[row, k]
+            if law is not None:
+                if what[row, READ_PORT] >= 0:
+                    for k in range(12):
+                        pose[0, k] = law[0, what[row, READ_PORT] + k]
+            _write(result, o, carry_back(pose, 0, six(work, at, BIAS)))
         elif kind == ACTING_WRENCH:
             if law is not None:
                 _write(result, o, six(law, 0, loads_of(ints, at) + 6))
