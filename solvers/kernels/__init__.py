@@ -19,7 +19,8 @@ Read in this order:
   dynamics; mass matrix;
 - `multi_joints`: elimination of joints with several coordinates at once; `passive`, `springs`, `loads`: what acts besides
   efforts (`rotations`, `rotation_series`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`,
-  `interactions`: what acts on several ports and coordinates; `port_wrenches`: loads and interactions on general blocks in inverse dynamics;
+  `interactions`: what acts on several ports and coordinates; `port_wrenches`: loads and interactions on general blocks in
+  inverse dynamics;
 - `factor`, `closures`, `following`, `constrained`, `sharing`, `closed`: the mass matrix along the tree; loop closures; what
   gears take out; accelerations with closures; the least efforts and nearest rates that these leave; whole passes;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`,
