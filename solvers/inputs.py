@@ -148,8 +148,8 @@ class Inputs:
         self.places = tuple(places)
         self._wrenches, self._columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
         self.thrust = np.zeros((6 * len(places), len(self.names)))
-        for k, (column, wrench) in enumerate(zip(self._columns, self._wrenches, strict=True)):
-            self.thrust[6 * k : 6 * k + 6, column] = wrench
+        for k, wrench in enumerate(self._wrenches):
+            self.thrust[6 * k : 6 * k + 6, self._columns[k]] = wrench
         self.own: list[tuple[Block, slice, slice, slice]] = []
         for block in driven:
             own = slice(column, column + len(block.inputs))
