@@ -69,25 +69,21 @@ class Trajectory:
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
         """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
-        motion = np.array([self.model.motion(port, q, v, a, sequence) for q, v, a in self._states()])
+        motion = self.model.motion(port, self.q, self.v, self.a, sequence)
         motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
         return motion
 
     def reaction(self, joint: str) -> Array:
         """Return the wrenches (n, 6) that a joint or closure transmits over time; see `Model.reaction`."""
-        rows = []
-        for k, (q, v, a) in enumerate(self._states()):
-            wrenches = {port: values[k] for port, values in self.wrenches.items()}
-            rows.append(self.model.reaction(joint, q, v, a, wrenches, self.u[k] if self.model.nu else None, self.tau[k]))
-        return np.array(rows)
+        return self.model.reaction(joint, self.q, self.v, self.a, *self._acting())
 
     def outputs(self) -> Array:
         """Return what the model's sensors read (n, outputs) over time."""
-        rows = []
-        for k, (q, v, a) in enumerate(self._states()):
-            wrenches = {port: values[k] for port, values in self.wrenches.items()}
-            rows.append(self.model.outputs(q, v, a, wrenches, self.u[k] if self.model.nu else None, self.tau[k]))
-        return np.array(rows)
+        return self.model.outputs(self.q, self.v, self.a, *self._acting())
+
+    def _acting(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
+        """Return wrenches, inputs and efforts over time, as functions of stacked states take them."""
+        return self.wrenches or None, self.u if self.model.nu else None, self.tau
 
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
@@ -95,10 +91,7 @@ class Trajectory:
 
     def energy(self) -> Array:
         """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
-        return np.array([self.model.energy(q, v) for q, v, _ in self._states()])
-
-    def _states(self) -> Any:
-        return zip(self.q, self.v, self.a, strict=True)
+        return np.column_stack(self.model.energy(self.q, self.v))
 
     def signal(self, name: str) -> Array:
         """Return a signal of the control loop (n,) at the times `t`: that of the last sample, if it is sampled.
