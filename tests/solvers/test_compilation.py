@@ -534,6 +534,7 @@ def system_of_features():
         "by inverse": lambda: m.inverse_dynamics_derivatives(q, v, a),
         "hybrid": lambda: m.hybrid_dynamics(q, v, a, tau, ["socket"]),
         "along": lambda: rigid.forward_dynamics_tangent([0.3], [0.2], [0.1], [1.0], [2.0], [3.0]),
+        "transposed": lambda: np.concatenate(rigid.forward_dynamics_adjoint([0.3], [0.2], [0.1], [1.0])),
     }
 
 

@@ -197,7 +197,7 @@ def test_kernels_of_flexible_bodies_take_complex_steps() -> None:
 
     @njit
     def law_of(numbers: Any, q: Any, v: Any, twist: Any, law: Any) -> None:
-        modal.write_law(q.size, 2, numbers, q, v, twist, 1, law)
+        modal.write_law(q.size, 2, -1, numbers, q, v, twist, 1, law)
 
     for scale in (1.0, 30.0):
         q, v, twist = scale * body.random_configuration(rng), rng.normal(size=n), rng.normal(size=(1, 6))

@@ -207,11 +207,12 @@ def test_coriolis_matrix(engine: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_half_the_velocity_derivative_is_no_coriolis_matrix(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_the_velocity_derivative_is_no_coriolis_matrix(engine: str) -> None:
     c = control_case(engine)
-    monkeypatch.setattr(type(c.model), "_bracket", lambda self, v: np.zeros((self.nv, self.nv)))
+    steps = np.eye(c.model.nv)
+    ahead, behind = (np.array([c.model.nonlinear_effects(c.q, c.v + s * step) for step in steps]).T for s in (1.0, -1.0))
     with pytest.raises(AssertionError):
-        assert_is_coriolis_matrix(c, c.model.coriolis_matrix(c.q, c.v))
+        assert_is_coriolis_matrix(c, 0.25 * (ahead - behind))  # exact, since quadratic, but for what joints of groups add
 
 
 # -- power and wrenches ------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
         "import os, time\n"
         "from titop.solvers.workers import spread\n"
         "def slow(task):\n"
-        "    print(os.getpid(), flush=True)\n"
+        "    os.write(1, f'{os.getpid()}\\n'.encode())\n"  # at once: the lines of two processes must not mix
         "    time.sleep(60)\n"
         "list(spread(range(100), lambda f: f, (slow,), 2, None))\n"
     )
