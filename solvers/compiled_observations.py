@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.applied import gravity_energy, has_weight, is_acted_on, weight_energy
+from titop.blocks.block import overrides_method
 from titop.blocks.inertial_parameters import NAMES
 from titop.blocks.spatial import Array
 from titop.blocks.surroundings import mass_and_moment
@@ -241,8 +242,9 @@ class CompiledObservations(CompiledSlopes):
 
     @cached_property
     def _surrounded(self) -> list[GeneralBlock]:
-        """The blocks on which more than gravity on their inertia acts."""
-        return [general for general in self._tables.general if is_acted_on(general.block)]
+        """The blocks on which more than gravity on their inertia acts, or that store energy in their surroundings."""
+        blocks = self._tables.general
+        return [each for each in blocks if is_acted_on(each.block) or overrides_method(each.block, "applied_energy")]
 
     @cached_property
     def _momentum(self) -> Any:

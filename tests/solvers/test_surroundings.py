@@ -248,3 +248,18 @@ def test_a_joint_says_what_acts_on_it() -> None:
         np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-10 * max(1.0, np.abs(plain).max()))
     found = np.array(models[0].forward_dynamics_derivatives(*at))
     np.testing.assert_allclose(found, stepped(models[0], "forward_dynamics", *at), rtol=0, atol=1e-7 * np.abs(found).max())
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_energy_of_surroundings_that_do_nothing_counts_in_both_engines() -> None:
+    """An energy without the efforts that follow from it is suspicious; engines that disagree about it are worse."""
+
+    class Storing(tt.RigidBody):
+        def applied_energy(self, q: Array, rotation: Array, position: Array) -> Any:
+            return 3.0 + 2.0 * position[0]
+
+    s = tt.System("storing")
+    s.connect("world", Storing("body", 1.0, inertia=0.1), tt.Prismatic("rail", axis=[1, 0, 0]))
+    model, reference = s.resolve(), s.resolve("reference")
+    np.testing.assert_allclose(model.energy([0.5], [1.0]), reference.energy([0.5], [1.0]), rtol=1e-14)
+    assert model.energy([0.5], [1.0]).elastic == pytest.approx(4.0)
