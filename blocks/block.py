@@ -522,8 +522,3 @@ def port_terms(block: Block, port: str, q: Array, v: Array, twist: Array) -> tup
     relative = subspace @ v
     at_child = twist_transport(rotation, position) @ twist + relative
     return rotation, position, subspace, block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative
-
-
-def acceleration_bias(block: Block, port: str, q: Array, v: Array, twist: Array) -> Array:
-    """Return ``gamma = dS/dt v + ad(V_C) S v`` (6) of a child port, ``V_C = Ad(g)^-1 V_P + S v``."""
-    return port_terms(block, port, q, v, twist)[3]

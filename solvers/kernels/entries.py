@@ -180,13 +180,6 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     return min(status_of(tau), status_of(a))
 
 
-@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, result=NOTHING)
-def mass_matrix(ints, floats, law, work, matrix):
-    """The mass matrix from known poses and laws into `matrix`, which is zero before."""
-    composite_inertias(ints, floats, law, work)
-    fill_mass_matrix(ints, floats, law, work, matrix)
-
-
 @entry(FLOATS, INTEGER, VECTOR)
 def put_wrench(floats, row, wrench):
     """Put a wrench into the load at a row."""

@@ -26,7 +26,7 @@ def test_every_kernel_and_feature_is_among_the_units() -> None:
 
 
 def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: unit for name, unit in units().items() if name in ("entries_put_wrench", "entries_mass_matrix")}
+    few = {name: unit for name, unit in units().items() if name in ("entries_put_wrench", "entries_configuration_rate")}
     assert len(few) == 2
     monkeypatch.setattr("titop.solvers.compile_ahead.units", lambda: few)
     compile_ahead(2, progress=False)
