@@ -36,6 +36,7 @@ from titop.solvers.native import cache, calling
 from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.workers import spread
 
+#: The kernels' modules that have features.
 _WITH_FEATURES = (
     *(held_loads, interaction_derivatives, interactions, joints, loads, multi_joints),
     *(observe, port_wrenches, springs, surroundings),

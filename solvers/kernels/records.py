@@ -14,7 +14,7 @@ SPARED_PORTS = 62
 
 @helper
 def is_used(used, p):
-    """Tell from their bits whether the p-th port is in use: nothing of the others is written or read."""
+    """Tell from their bits whether the p-th port is in use: what stands at the others is not read."""
     return p >= SPARED_PORTS or (used >> p) & 1 == 1
 
 

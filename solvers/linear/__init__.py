@@ -7,5 +7,5 @@
 - `block_system`, `channels`: a block's own linear TITOP model, and inverting its channels;
 - `lpv`, `lpv_model`, `lpv_plots`: families over parameters (`family`, `family_basis`, `family_points`,
   `family_results`);
-- `nlsys`: nonlinear systems for python-control.
+- `nlsys` (with `independent_states`, of closed systems): nonlinear systems for python-control.
 """

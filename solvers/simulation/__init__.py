@@ -2,6 +2,7 @@
 
 - `simulate`: a model with everything that acts on it (`driven_model`), integrated in time (`integration`: in compiled code,
   `stepping`: step by step in Python) while `events` are watched for; `prescribed`: motions as functions of time;
+- `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose stages compiled code does at once where it can;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
 - `rate_jacobian`, `feedback_slopes`: what implicit integrators need;
