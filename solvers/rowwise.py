@@ -58,7 +58,8 @@ def at_rows(function: Callable[..., Any], model: Dynamics, given: dict[str, Any]
 
     if rows:
         return _stacked([at(*row) for row in rows])
-    nothing = [model.neutral(), *(np.zeros(model.nv) for _ in range(len(states) - 1))]
+    closed = model.regular_configuration if model.is_constrained else None
+    nothing = [model.neutral() if closed is None else closed, *(np.zeros(model.nv) for _ in range(len(states) - 1))]
     return _stacked([at(nothing, None, None)], slice(0, 0))
 
 

@@ -243,8 +243,8 @@ def test_stacked_sensitivities_to_anything(closed):
             single = function(q[row], v[row], x[row], names, {port: loads[row]}, own[row])
             for name in names:
                 assert np.array_equal(stacked[name][row], single[name])
-        nothing = {} if closed else function(q[:0], v[:0], x[:0], names)
-        assert all(each.shape == (0, *stacked[name].shape[1:]) for name, each in nothing.items())
+        nothing = function(q[:0], v[:0], x[:0], names)
+        assert {name: (3, *each.shape[1:]) for name, each in nothing.items()} == {name: x.shape for name, x in stacked.items()}
 
 
 @pytest.mark.parametrize("names", [["link0.mass"], ["hinge0.stiffness"]])
