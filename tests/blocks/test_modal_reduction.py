@@ -318,8 +318,7 @@ class TestSparse:
         ("code", "change"),
         [
             ("wrong-shape", lambda M, K: (M[:-1, :-1], K)),
-            ("wrong-shape", lambda M, K: (M, K[:-6, :-6])),
-            ("wrong-shape", lambda M, K: (M[:, :-1], K)),
+            ("wrong-shape", lambda M, K: (M[:, :-1], K[:-6, :-6])),
             ("wrong-type", lambda M, K: (M * 1j, K)),
             ("not-finite", lambda M, K: (M, K * np.nan)),
             ("not-symmetric", lambda M, K: (M, K + scipy.sparse.eye_array(K.shape[0], k=1))),
