@@ -149,6 +149,8 @@ class DrivenModel:
         if self.answer is not None:
             self.command = self.answer(t, q, v)
         tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
+        if not (all_finite(tau) and (u is None or all_finite(u))):
+            self.check_acting()
         pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in self.wrenches(t, q, v).items()]
         return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
 
