@@ -57,6 +57,9 @@ class Measurements:
         self._kinematic = [(k, source) for k, source in enumerate(self._sources) if not source.dynamic]
         self.units = tuple(source.unit for source in self._sources)
         self.dynamic = np.array([source.dynamic for source in self._sources], dtype=bool)
+        selection = self.selection(model.nq, model.nv)
+        #: Where they stand in ``[q, v]``, if they are entries of these.
+        self._entries = None if selection is None else np.nonzero(selection)[1]
 
     def selection(self, nq: int, nv: int) -> Array | None:
         """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are more than entries of these."""
@@ -75,6 +78,8 @@ class Measurements:
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
+        if self._entries is not None:
+            return np.concatenate([q, v])[self._entries]
         outputs, values = np.zeros(len(self._sources)), {}
         for k, source in self._kinematic:
             if source.key not in values:
