@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 WATER, GRAVITY = 1000.0, 9.81
 #: Mass (kg), volume (m^3), and how far the mass hangs below the middle of the hull (m).

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
 
-from titop.blocks.actuators import Actuator, Motor, PortActuator
-from titop.blocks.block import Block, PortRef
-from titop.blocks.checks import FieldReader
-from titop.blocks.closure import Closure
-from titop.blocks.coordinate_limits import CoordinateLimits
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.gear import Gear
-from titop.blocks.interaction import Interaction
-from titop.blocks.joint import CHILD_PORT, Joint
-from titop.blocks.loads import Load
-from titop.blocks.pose import Pose, read_pose
-from titop.blocks.reaction_wheel import ReactionWheel
-from titop.blocks.rigid_body import World
-from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.sensors import KINDS, Sensor
-from titop.blocks.spatial import Array
-from titop.graph.connections import Connection, Loop
-from titop.graph.include import Included, include
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.rigid_body import World
+from titop.blocks.constraints.closure import Closure
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.loads import Load
+from titop.blocks.devices.reaction_wheel import ReactionWheel
+from titop.blocks.devices.sensors import KINDS, Sensor
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.joint import CHILD_PORT, Joint
+from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.include import Included, include
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -340,7 +340,7 @@ class System:
         ModelError
             With everything that is wrong.
         """
-        from titop.graph.check import check_system
+        from titop.graph.checking.system_check import check_system
 
         errors, warnings = check_system(self)
         if errors:
@@ -376,7 +376,7 @@ class System:
         ModelError
             For blocks of a kind that model files do not know, and paths that do not end in ``.toml``.
         """
-        from titop.graph.files import save
+        from titop.graph.files.saving import save
 
         save(self, path)
 
@@ -395,29 +395,29 @@ class System:
         -------
         matplotlib.figure.Figure
         """
-        from titop.graph.draw import draw_system
+        from titop.graph.drawing.draw import draw_system
 
         return draw_system(self, path, collapse)
 
     def to_mermaid(self) -> str:
         """Return the diagram as Mermaid text."""
-        from titop.graph.mermaid import to_mermaid
+        from titop.graph.drawing.mermaid import to_mermaid
 
         return to_mermaid(self)
 
     def to_dot(self) -> str:
         """Return the diagram as DOT text."""
-        from titop.graph.dot import to_dot
+        from titop.graph.drawing.dot import to_dot
 
         return to_dot(self)
 
     def _repr_html_(self) -> str:
-        from titop.graph.notebook import system_html
+        from titop.graph.drawing.notebook import system_html
 
         return system_html(self)
 
     def __str__(self) -> str:
-        from titop.graph.text import diagram
+        from titop.graph.drawing.text import diagram
 
         return diagram(self)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.spatial import twist_transport
+from titop.blocks.basics.spatial import twist_transport
 
 README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)

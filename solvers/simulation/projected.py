@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.runge_kutta import RungeKutta

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.stepping_entries import step_error
 from titop.solvers.simulation.tableaus import Tableau
 

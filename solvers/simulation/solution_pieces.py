@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.interruption import SimulationInterrupt, stopped
 
 #: Times this close, relatively to the interval between two of their kind, count as one.

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import titop as tt
 from tests.flexible import UNIT, linear_frequencies, unit_beam
-from titop.blocks.beam_matrices import bending_matrices
+from titop.blocks.bodies.beam_matrices import bending_matrices
 
 Array = NDArray[np.float64]
 

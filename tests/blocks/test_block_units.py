@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.blocks import block as block_module
-from titop.blocks.block_findings import is_complex_safe, law_findings
+from titop.blocks.checking.block_findings import is_complex_safe, law_findings
+from titop.blocks.contract import block as block_module
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.interaction import Interaction, TargetMotion, random_motion
-from titop.blocks.interaction_findings import moved, resultant
+from titop.blocks.checking.interaction_findings import moved, resultant
+from titop.blocks.interactions.interaction import Interaction, TargetMotion, random_motion
 
 
 def motion(cable: Interaction, seed: int, ports: int = 3, tension: float = 0.0) -> TargetMotion:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.closure import displacement, relative_pose
-from titop.blocks.rigid_closure import KINDS
-from titop.blocks.spatial import pose_exp, rotation_exp
+from titop.blocks.basics.spatial import pose_exp, rotation_exp
+from titop.blocks.constraints.closure import displacement, relative_pose
+from titop.blocks.constraints.rigid_closure import KINDS
 
 #: Sixth-order central differences: weights of the first and of the second derivative at -3 ... 3 steps.
 FIRST = np.array([-1 / 60, 3 / 20, -3 / 4, 0, 3 / 4, -3 / 20, 1 / 60])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from titop.blocks.differences import derivative, settled_step
+from titop.blocks.basics.differences import derivative, settled_step
 
 #: Functions of a number in units of their own scale, and their derivatives at zero.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.errors import Finding, did_you_mean
+from titop.blocks.basics.errors import Finding, did_you_mean
 
 #: A terminal would turn red, move its title, or read from right to left.
 ESCAPES = ["\x1b[31mred", "\x1b]0;title\x07", "a\u202eb", "a\rb", "a\x00b", "a\x9b31mb", "\ud800"]

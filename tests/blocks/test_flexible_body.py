@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.flexible import random_body, unit_beam
-from titop.blocks.spatial import right_jacobian, rotation_exp, twist_transport
+from titop.blocks.basics.spatial import right_jacobian, rotation_exp, twist_transport
 
 Array = NDArray[np.float64]
 

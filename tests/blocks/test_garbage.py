@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import titop as tt
-from titop.blocks.garbage import collection_paused
+from titop.blocks.basics.garbage import collection_paused
 
 
 @pytest.fixture(autouse=True)

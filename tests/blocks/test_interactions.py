@@ -10,7 +10,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.blocks.interaction import Interaction
+from titop.blocks.interactions.interaction import Interaction
 
 KINDS: list[Interaction] = [
     tt.CompliantClosure("rubber", stiffness=[3.0, 4.0, 5.0, 0.6, 0.7, 0.8]),

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.blocks.joint import CHILD_PORT, Joint
+from titop.blocks.joints.joint import CHILD_PORT, Joint
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import hinged
-from titop.blocks.differences import derivative
+from titop.blocks.basics.differences import derivative
 
 STIFFNESS, DISSIPATION = 300.0, 0.5
 

@@ -13,8 +13,8 @@ from scipy.linalg import eigh
 
 import titop as tt
 from tests.flexible import linear_frequencies, unit_beam
-from titop.blocks.modal_reduction import METHODS
-from titop.blocks.spatial import skew
+from titop.blocks.basics.spatial import skew
+from titop.blocks.bodies.modal_reduction import METHODS
 
 Array = NDArray[np.float64]
 

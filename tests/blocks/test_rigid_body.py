@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.blocks.rigid_body import INERTIA_ENTRIES, is_plainly_sound
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, is_plainly_sound
 
 INERTIA = np.array([[0.5, 0.1, 0.0], [0.1, 0.6, -0.05], [0.0, -0.05, 0.7]])
 

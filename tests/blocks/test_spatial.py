@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from titop.blocks import spatial
+from titop.blocks.basics import spatial
 
 Array = NDArray[Any]
 

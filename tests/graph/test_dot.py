@@ -7,8 +7,8 @@ import re
 import pytest
 
 import titop as tt
-from titop.graph.dot import to_dot
-from titop.graph.outline import outline, printable
+from titop.graph.drawing.dot import to_dot
+from titop.graph.drawing.outline import outline, printable
 
 #: A quoted DOT string: no bare quote, no backslash but before a quote, a backslash or an n.
 STRING = r'"(?:[^"\\\n]|\\["\\n])*"'

@@ -14,10 +14,10 @@ import pytest
 
 import titop as tt
 from tests.systems import random_tree
-from titop.graph.draw import draw_system
-from titop.graph.draw_layout import Layout, arrange
-from titop.graph.draw_tree import LIMIT, Item, bundle, collapse_named, collapse_rest, forest
-from titop.graph.outline import Box, outline
+from titop.graph.drawing.draw import draw_system
+from titop.graph.drawing.forest import LIMIT, Item, bundle, collapse_named, collapse_rest, forest
+from titop.graph.drawing.layout import Layout, arrange
+from titop.graph.drawing.outline import Box, outline
 
 #: Texts are measured at one resolution and drawn at another: a pixel or two of hinting.
 PIXELS = 2.0

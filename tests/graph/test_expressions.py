@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.graph.expressions import MAX_DEPTH, MAX_LENGTH, evaluate, evaluate_parameters, number
+from titop.graph.files.expressions import MAX_DEPTH, MAX_LENGTH, evaluate, evaluate_parameters, number
 
 PARAMETERS = {"a": 2.0, "arm.length": 0.25, "arm.part.mass": 3.0}
 

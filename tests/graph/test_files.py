@@ -19,11 +19,10 @@ import titop as tt
 from tests.closed_systems import four_bar, geared_hand, random_closed_tree
 from tests.mutants import assert_round_trip, how_many
 from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
-from titop.blocks.rigid_closure import KINDS as RIGID
-from titop.graph import block_types, toml_text
-from titop.graph.block_types import register_block
-from titop.graph.fields import NUMBER, REQUIRED, Field
-from titop.graph.files import load, save, to_text
+from titop.blocks.constraints.rigid_closure import KINDS as RIGID
+from titop.graph.files.block_types import register_block
+from titop.graph.files.fields import NUMBER, REQUIRED, Field
+from titop.graph.files.saving import block_types, load, save, to_text, toml_text
 
 ROOT = Path(__file__).parents[2]
 

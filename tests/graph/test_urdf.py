@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.graph.urdf import from_urdf
-from titop.graph.urdf_repair import nearest_inertia
-from titop.graph.urdf_vocabulary import AXIAL_KINDS
+from titop.graph.urdf.repair import nearest_inertia
+from titop.graph.urdf.robot_system import from_urdf
+from titop.graph.urdf.vocabulary import AXIAL_KINDS
 
 Array = NDArray[np.float64]
 

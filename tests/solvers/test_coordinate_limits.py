@@ -11,7 +11,7 @@ import titop as tt
 from examples.compiled_block import Telescope
 from tests.flexible import UNIT
 from tests.refusals import ENGINES, assert_says, refused
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 #: Parameters of `bumped`'s limits.
 STOPS = [f"{name}.limits.{entry}" for name in ("buffer", "wall") for entry in ("upper", "stiffness", "dissipation")]

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.systems import random_state
-from titop.blocks.actuators import Actuator
-from titop.blocks.sensors import Sensor
+from titop.blocks.devices.actuators import Actuator
+from titop.blocks.devices.sensors import Sensor
 from titop.solvers.model import euler_angles
 
 #: Two ways of computing the same sums of a few tens of terms of size ten.

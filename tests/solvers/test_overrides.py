@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.flexible import random_body as random_panel
 from tests.systems import KINDS, random_body, random_joint, random_pose, random_state
-from titop.blocks.overrides import overrides
-from titop.blocks.spatial import rotation_exp
+from titop.blocks.basics.spatial import rotation_exp
+from titop.blocks.contract.overrides import overrides
 
 Array = NDArray[np.float64]
 
@@ -333,7 +333,7 @@ def test_interactions_of_ones_own_are_followed() -> None:
 
 
 def test_a_closure_of_no_kind_is_refused() -> None:
-    from titop.blocks.closure import Closure
+    from titop.blocks.constraints.closure import Closure
 
     s = tt.System("own")
     body = tt.RigidBody("body", 1.0)
