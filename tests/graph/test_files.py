@@ -20,9 +20,10 @@ from tests.closed_systems import four_bar, geared_hand, random_closed_tree
 from tests.mutants import assert_round_trip, how_many
 from tests.systems import KINDS, random_joint, random_port, random_state, random_tree
 from titop.blocks.constraints.rigid_closure import KINDS as RIGID
+from titop.graph.files import block_types, toml_text
 from titop.graph.files.block_types import register_block
 from titop.graph.files.fields import NUMBER, REQUIRED, Field
-from titop.graph.files.saving import block_types, load, save, to_text, toml_text
+from titop.graph.files.saving import load, save, to_text
 
 ROOT = Path(__file__).parents[2]
 
