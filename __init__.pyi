@@ -52,7 +52,7 @@ from .blocks.joints.plain_joints import Weld as Weld
 from .blocks.joints.quaternion_joints import Free as Free
 from .blocks.joints.quaternion_joints import Spherical as Spherical
 from .graph.files.block_types import register_block as register_block
-from .graph.files.saving import load as load
+from .graph.load import load as load
 from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
 from .solvers.control.control_history import ControlHistory as ControlHistory

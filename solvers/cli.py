@@ -17,7 +17,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
-from titop.graph.files.saving import load
+from titop.graph.load import load
 from titop.graph.system import System
 from titop.graph.urdf.robot_system import from_urdf
 from titop.solvers.compile_ahead import compile_ahead

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,7 @@ from titop.blocks.basics.pose import pose_suspicions
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.contract.block import Block
-
-if TYPE_CHECKING:
-    from titop.graph.system import System
+from titop.graph.network.network import Network
 
 #: Masses further apart leave no digit of the smaller one in their sum.
 _FAR = 1e12
@@ -22,7 +19,7 @@ _FAR = 1e12
 _GYRATION = 100.0
 
 
-def doubtful_units(system: System) -> Iterator[Finding]:
+def doubtful_units(system: Network) -> Iterator[Finding]:
     """Yield rotations in degrees, masses that are far apart, inertias that are too large for the system's lengths."""
     for connection in system.connections:
         yield from pose_suspicions(f"{connection.joint.name}.placement", connection.placement)

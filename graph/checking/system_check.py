@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 from networkx.utils import UnionFind
 
-from titop.blocks.basics.errors import MAX_FINDINGS, Finding, did_you_mean
+from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.checking.block_check import disagreements, law_disagreements
 from titop.blocks.checking.block_findings import damping_findings, input_findings, is_complex_safe, law_findings
@@ -30,7 +30,7 @@ from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.checking.doubtful_units import doubtful_units
 from titop.graph.network.assembly import rotor_without_armature
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 #: Rounding of products of gear ratios, relative.
 _SAME = 1e-9
@@ -38,7 +38,7 @@ _SAME = 1e-9
 CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"
 
 
-def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
+def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
     """Return everything that is wrong with a system and everything suspicious, in linear time."""
     errors = list(system.reader.findings)
     warnings: list[Finding] = []
@@ -62,13 +62,27 @@ def check_system(system: System) -> tuple[list[Finding], list[Finding]]:
     return errors, warnings
 
 
-def blocks(system: System) -> Iterator[Block]:
+def checked(system: Network) -> list[Finding]:
+    """Return everything suspicious in a system.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong.
+    """
+    errors, warnings = check_system(system)
+    if errors:
+        raise ModelError(errors)
+    return warnings
+
+
+def blocks(system: Network) -> Iterator[Block]:
     """Yield the system's blocks in the order in which they were added."""
     for _, block in system.graph.nodes(data="block"):
         yield block
 
 
-def _unknown_ports(system: System) -> Iterator[Finding]:
+def _unknown_ports(system: Network) -> Iterator[Finding]:
     for connection in system.connections:
         yield from _unknown_port(connection.parent)
         if isinstance(connection.child.block, PortedBlock) and not connection.child.block.nv:
@@ -96,12 +110,12 @@ def _unknown_port(ref: PortRef) -> Iterator[Finding]:
     yield Finding("unknown-port", str(ref), ref.name, "a port of the block", did_you_mean(ref.name, ref.block.ports))
 
 
-def targeting(system: System) -> Iterator[Any]:
+def targeting(system: Network) -> Iterator[Any]:
     """Yield the loads, actuators and sensors that have a target port."""
     yield from (block for block in system.attachments if hasattr(block, "target"))
 
 
-def _foreign_targets(system: System) -> Iterator[Finding]:
+def _foreign_targets(system: Network) -> Iterator[Finding]:
     for acting in targeting(system):
         block = acting.target.block
         if system.graph.nodes.get(block.name, {}).get("block") is not block:
@@ -111,7 +125,7 @@ def _foreign_targets(system: System) -> Iterator[Finding]:
             yield Finding("not-a-body", f"{acting.name}.target", block, "a body", "take the body that the joint carries")
 
 
-def _loose_loops(system: System) -> Iterator[Finding]:
+def _loose_loops(system: Network) -> Iterator[Finding]:
     """Find closures on blocks of other systems, or with both ports on one block."""
     for loop in system.loops:
         roles = ("first", "second") if loop.is_between_two_ports else (f"ports[{k}]" for k in range(len(loop.ports)))
@@ -124,7 +138,7 @@ def _loose_loops(system: System) -> Iterator[Finding]:
             yield Finding("self-connection", loop.closure.name, ports, "two different blocks", advice)
 
 
-def _targets(system: System) -> Iterator[Finding]:
+def _targets(system: Network) -> Iterator[Finding]:
     """Find interactions on too few or too many ports or coordinates, on some twice, and on unknown coordinates."""
     moving = _moving(system)
     for loop in system.loops:
@@ -155,7 +169,7 @@ def _range(least: float, most: float) -> str:
     return f"{least:g} to {most:g}" if math.isfinite(most) else f"{least:g} or more"
 
 
-def _named_joints(system: System) -> Iterator[Finding]:
+def _named_joints(system: Network) -> Iterator[Finding]:
     """Find motors, sensors and gears on unknown joints and blocks, or on none in particular of several coordinates."""
     moving = _moving(system)
     joints = {connection.joint.name for connection in system.connections}
@@ -203,7 +217,7 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
         yield rotor_without_armature(acting)
 
 
-def _moving(system: System) -> dict[str, Block]:
+def _moving(system: Network) -> dict[str, Block]:
     """Return what motors, sensors and gears may name: all joints, and the other blocks that have coordinates."""
     joints: dict[str, Block] = {c.joint.name: c.joint for c in system.connections}
     return joints | {c.child.block.name: c.child.block for c in system.connections if c.child.block.coordinates}
@@ -215,7 +229,7 @@ def _coordinate(moving: Mapping[str, Block], name: str) -> str:
     return f"{name}.{own[0]}" if len(own) == 1 else name
 
 
-def _tree(system: System) -> nx.DiGraph:
+def _tree(system: Network) -> nx.DiGraph:
     """Return the system's graph without what acts on its bodies and joints."""
     closures = (loop.closure for loop in system.loops)
     acting = {block.name for block in (*closures, *system.attachments)}
@@ -227,7 +241,7 @@ def _tree(system: System) -> nx.DiGraph:
     return tree
 
 
-def _no_tree(system: System) -> Iterator[Finding]:
+def _no_tree(system: Network) -> Iterator[Finding]:
     """Find what keeps bodies and joints from being one tree with the world as its root."""
     tree = _tree(system)
     reached = nx.descendants(tree, "world") | {"world"}
@@ -261,7 +275,7 @@ def _cycles(tree: nx.DiGraph) -> Iterator[Finding]:
     yield Finding("cycle", edges[0][0], hops, "a tree of connections", f"take one of the joints out and {CLOSURES}")
 
 
-def _unconnected(system: System, tree: nx.DiGraph, reached: Set[str]) -> Iterator[Finding]:
+def _unconnected(system: Network, tree: nx.DiGraph, reached: Set[str]) -> Iterator[Finding]:
     closed = {ref.block.name: loop.closure.name for loop in system.loops for ref in reversed(loop.ports)}
     for component in nx.weakly_connected_components(tree):
         lost = sorted(component - reached)
@@ -273,7 +287,7 @@ def _unconnected(system: System, tree: nx.DiGraph, reached: Set[str]) -> Iterato
             yield Finding("unconnected", lost[0], shown, "a path of joints from the world to every block", advice)
 
 
-def _motionless_loops(system: System) -> Iterator[tuple[bool, Finding]]:
+def _motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
     """Yield closures, rigid (True) or not, of ports that nothing lets move against each other."""
     parts: UnionFind = UnionFind()
     for connection in system.connections if system.loops else ():
@@ -295,7 +309,7 @@ def _part(ref: PortRef) -> tuple[str, str | None]:
     return ref.block.name, ref.name if ref.block.nv and ref.name != PARENT_PORT else None
 
 
-def _contradicting_gears(system: System) -> Iterator[Finding]:
+def _contradicting_gears(system: Network) -> Iterator[Finding]:
     """Find gears that, with others between the same coordinates, leave no motion: each coordinate is a line over its root."""
     moving = _moving(system)
     lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
@@ -322,7 +336,7 @@ def _contradicting_gears(system: System) -> Iterator[Finding]:
         members[root] = [*members.get(root, []), *members.pop(other, []), gear.name]
 
 
-def _massless_leaves(system: System) -> Iterator[Finding]:
+def _massless_leaves(system: Network) -> Iterator[Finding]:
     """Find joints with coordinates whose whole subtree has no inertia at all, unless gears join them to others."""
     idle = dict(_idle_joints(system))
     moving, geared = _moving(system), nx.Graph()
@@ -335,7 +349,7 @@ def _massless_leaves(system: System) -> Iterator[Finding]:
             yield massless_joint(name, "its subtree has no inertia")
 
 
-def _idle_joints(system: System) -> Iterator[tuple[str, Joint]]:
+def _idle_joints(system: Network) -> Iterator[tuple[str, Joint]]:
     """Yield joints with coordinates whose whole subtree has no inertia, and which have none of their own, with their names."""
     tree, blocks_of = _tree(system), dict(system.graph.nodes(data="block"))
     heavy: set[str] = set()
@@ -362,7 +376,7 @@ def massless_joint(name: str, what: str) -> Finding:
     )
 
 
-def _user_blocks(system: System) -> Iterator[tuple[bool, Finding]]:
+def _user_blocks(system: Network) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in blocks(system):
         lawless = isinstance(block, Closure | Gear | CoordinateLimits | Load | Actuator | Sensor)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from titop.graph.drawing.outline import outline, printable
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 
-def to_dot(system: System) -> str:
+def to_dot(system: Network) -> str:
     """Return a system as text for Graphviz: motion (blue) from parent to child, wrenches (orange) back.
 
     Closures are hexagons; they take the motion of two bodies and give a wrench to each.
 
     Parameters
     ----------
-    system : System
+    system : Network
 
     Returns
     -------

@@ -36,13 +36,13 @@ from titop.graph.drawing.layout import (
     text_width,
 )
 from titop.graph.drawing.outline import Box, Outline, outline, printable
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_system(system: System, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
+def draw_system(system: Network, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
     """Draw the block diagram of a system, faulty or not.
 
     Motion vectors run from parents to children, wrenches back. Closures stand below, between their two bodies: they take the
@@ -52,7 +52,7 @@ def draw_system(system: System, path: str | Path | None = None, collapse: Iterab
 
     Parameters
     ----------
-    system : System
+    system : Network
     path : str or Path, optional
         Where to save the figure; its suffix chooses the format.
     collapse : iterable of str, optional
@@ -83,7 +83,7 @@ def _save(figure: Figure, path: Path) -> None:
     figure.savefig(path, dpi=200)
 
 
-def _figure(system: System, picture: Outline, layout: Layout) -> Figure:
+def _figure(system: Network, picture: Outline, layout: Layout) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

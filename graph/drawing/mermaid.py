@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from titop.graph.drawing.outline import outline, printable
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 #: Opening and closing of a node's text, which choose its shape.
 _SHAPES = {"world": ("[[", "]]"), "body": ("[", "]"), "joint": ("(", ")"), "closure": ("{{", "}}")}
 
 
-def to_mermaid(system: System) -> str:
+def to_mermaid(system: Network) -> str:
     """Return a system as a Mermaid flowchart: motion (solid) from parent to child, wrenches (dotted) back.
 
     Closures are hexagons; they take the motion of two bodies and give a wrench to each.
 
     Parameters
     ----------
-    system : System
+    system : Network
 
     Returns
     -------

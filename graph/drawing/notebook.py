@@ -10,7 +10,7 @@ from titop.blocks.basics.errors import Finding
 from titop.graph.checking.system_check import blocks, check_system
 from titop.graph.drawing.outline import Outline, outline, printable
 from titop.graph.drawing.text import constraint_count
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 #: Browsers refuse elements nested much deeper; what hangs deeper is listed side by side.
 _DEEPEST = 60
@@ -18,12 +18,12 @@ _SHOWN_FINDINGS = 20
 _RED, _AMBER, _GREY = "#c8102e", "#8a5a00", "#666666"
 
 
-def system_html(system: System) -> str:
+def system_html(system: Network) -> str:
     """Return a system as HTML without scripts; all names are escaped.
 
     Parameters
     ----------
-    system : System
+    system : Network
 
     Returns
     -------
@@ -114,7 +114,7 @@ def _closures(picture: Outline) -> Iterator[str]:
         yield f"<details open><summary>closures</summary><table>{''.join(rows)}</table></details>"
 
 
-def _coordinates(system: System) -> Iterator[str]:
+def _coordinates(system: Network) -> Iterator[str]:
     moving = [block for c in system.connections for block in (c.joint, c.child.block) if block.nv]
     if moving:
         rows = [

@@ -19,7 +19,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.graph.checking.system_check import check_system
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 #: Longer names and port names are cut in the middle.
 _LONGEST = 28
@@ -125,7 +125,7 @@ class Outline:
     findings: list[Finding]
 
 
-def outline(system: System) -> Outline:
+def outline(system: Network) -> Outline:
     """Return the outline of a system, faulty or not."""
     findings, _ = check_system(system)
     ends = [end for c in system.connections for end in (c.parent.block, c.child.block)]

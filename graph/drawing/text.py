@@ -11,13 +11,13 @@ from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
 from titop.graph.drawing.outline import describe_closure
 from titop.graph.network.connections import Connection
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 #: More names of coordinates are cut in the middle.
 _SHOWN_COORDINATES = 6
 
 
-def diagram(system: System) -> str:
+def diagram(system: Network) -> str:
     """Return the tree of blocks, one connection a line: ``parent.port --joint--> child.port``; then closures and signals."""
     children: dict[str, list[Connection]] = {}
     for connection in system.connections:
@@ -45,7 +45,7 @@ def diagram(system: System) -> str:
     return "\n".join(map(escaped, lines + closures + gears + loads + others))
 
 
-def constraint_count(system: System) -> str:
+def constraint_count(system: Network) -> str:
     """Return how many closures and gears there are, such as ``"2 closures, 1 gear"``; empty without any."""
     counts = (("closure", len(system.loops)), ("gear", len(system.gears)))
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts if count)

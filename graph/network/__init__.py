@@ -1,6 +1,6 @@
 """Blocks connected port to port, and what is made of that.
 
-- `connections`: what holds blocks together;
+- `network` (with `connections`): connecting blocks;
 - `include`: networks as blocks of others;
 - `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `connect`.
 """

@@ -21,7 +21,7 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Connection, Loop
-from titop.graph.system import System
+from titop.graph.network.network import Network
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Assembly:
         return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
 
 
-def assemble(system: System) -> Assembly:
+def assemble(system: Network) -> Assembly:
     """Return the assembly of a system that passed its checks; later changes of the system do not reach it."""
     position = {connection.joint.name: i for i, connection in enumerate(system.connections)}
     tree = nx.DiGraph()

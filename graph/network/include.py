@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
@@ -12,10 +12,8 @@ from titop.blocks.basics.spatial import rotation_log
 from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
-
-if TYPE_CHECKING:
-    from titop.graph.network.connections import Connection, Loop
-    from titop.graph.system import System
+from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.network import Network
 
 #: Between the parts of a prefixed name.
 SEPARATOR = "/"
@@ -51,7 +49,7 @@ class Included:
         return self[block].port(port or None)
 
 
-def include(system: System, other: System, prefix: str, at: Block | PortRef | str) -> Included:
+def include(system: Network, other: Network, prefix: str, at: Block | PortRef | str) -> Included:
     """Copy a system into another; see `System.include`."""
     copies = _copies(other, prefix)
     here = _port_at(system, prefix, at)
@@ -81,7 +79,7 @@ def include(system: System, other: System, prefix: str, at: Block | PortRef | st
     return Included(prefix, copies)
 
 
-def _copies(other: System, prefix: str) -> dict[str, Any]:
+def _copies(other: Network, prefix: str) -> dict[str, Any]:
     """Return copies of a system's blocks under prefixed names, by the names that they have there."""
     names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
     copies: dict[str, Any] = {name: other.graph.nodes[name]["block"].snapshot() for name in names}
@@ -105,14 +103,14 @@ class _Mount:
 
     Parameters
     ----------
-    other : System
+    other : Network
     prefix : str
     copies : mapping of name to Block
     here : PortRef
         What stands for the other's world.
     """
 
-    def __init__(self, other: System, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
+    def __init__(self, other: Network, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
         self.other, self.prefix, self.copies, self.here = other, prefix, copies, here
         self.names = {name: copy.name for name, copy in copies.items()}
         self.ports: dict[str, Pose] = {}
@@ -158,14 +156,14 @@ class _Mount:
         return copy
 
 
-def _in_world(other: System, port: str | None, placement: Pose) -> Pose:
+def _in_world(other: Network, port: str | None, placement: Pose) -> Pose:
     """Return a placement at a port of the other's world as one at its origin."""
     rotation, position = other.world.pose(port)
     turn = rotation_log(rotation @ placement.rotation) if port is not None else placement.rotation_vector
     return Pose.from_rotation_vector(position + rotation @ placement.position, turn)
 
 
-def _port_at(system: System, prefix: str, at: Any) -> PortRef | None:
+def _port_at(system: Network, prefix: str, at: Any) -> PortRef | None:
     """Return the port that stands for the other's world; None, with a finding, if there is none."""
     if isinstance(at, PortRef):
         return at

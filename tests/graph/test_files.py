@@ -23,7 +23,8 @@ from titop.blocks.constraints.rigid_closure import KINDS as RIGID
 from titop.graph.files import block_types, toml_text
 from titop.graph.files.block_types import register_block
 from titop.graph.files.fields import NUMBER, REQUIRED, Field
-from titop.graph.files.saving import load, save, to_text
+from titop.graph.files.saving import save, to_text
+from titop.graph.load import load
 
 ROOT = Path(__file__).parents[2]
 
