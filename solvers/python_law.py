@@ -6,9 +6,10 @@ import ctypes
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
 from titop.blocks.contract.applied import Place, efforts_at, slopes_at
-from titop.blocks.contract.block import Block, complex_step, trusted_step
+from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_slopes
 from titop.solvers.kernels import layout, records, term_stages

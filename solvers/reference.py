@@ -26,7 +26,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on, weight_energy
-from titop.blocks.contract.block import Block, port_terms
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import port_terms
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.interaction import TargetMotion, motion_among
 from titop.graph.checking.system_check import massless_joint

@@ -1,8 +1,8 @@
 """Bodies: blocks that carry inertia.
 
 - `rigid_body`: rigid bodies and the world; `inertial_parameters`: the ten numbers in which their dynamics are linear;
-- `flexible_body`: flexible bodies by modes; `modal_checks`: reading and checking their data; `modal_analysis`: what their
-  matrices say;
-- `modal_reduction`: these from finite elements;
+- `modal_body`: flexible bodies by modes, as data, with `modal_fields`, `modal_analysis` and `modal_findings`: reading them,
+  what they say, and what is wrong with them; `modal_reduction`: such data from finite elements;
+- `flexible_body`: the law of these;
 - `beam`: uniform beams; `beam_matrices`: their mass and stiffness.
 """

@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import bending_matrices, rod_matrices, shear_bending_matrices
 from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_checks import integer
+from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.modal_reduction import boundary_names, craig_bampton, reduced
 from titop.blocks.contract.block import Block
 

@@ -109,3 +109,16 @@ def excess_participation(mass: Array, participation: Array, rigid: Array) -> tup
     direction = np.abs(vectors[:, 0])
     named = [name for name, share in zip(DIRECTIONS, direction, strict=True) if share > 0.3]
     return float(-values[0]), ", ".join(named)
+
+
+def are_matrices_usable(mass: Array, stiffness: Array) -> bool:
+    """Tell whether a generalised eigenvalue problem with these matrices has an answer."""
+    finite = bool(np.isfinite(mass).all() and np.isfinite(stiffness).all())
+    return finite and lowest_eigenvalue(mass) > 0
+
+
+def lowest_eigenvalue(matrix: Array) -> float:
+    """Return the lowest eigenvalue of a matrix scaled to a diagonal of ones (where it is not zero)."""
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    scale[scale == 0] = scale.max(initial=0.0) or 1.0
+    return float(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min(initial=np.inf))

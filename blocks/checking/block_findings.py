@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import REAL_STEP, complex_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import ORTHOGONALITY, is_name, real_array
 from titop.blocks.checking.surroundings_check import moved_place, some_place, surroundings_findings
 from titop.blocks.contract.applied import Place, is_acted_on
-from titop.blocks.contract.block import REAL_STEP, Block, complex_step, overrides_method
+from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.law import Law
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, displaced, random_motion
 

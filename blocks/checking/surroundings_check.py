@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import REAL_STEP
 from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, rotation_exp
 from titop.blocks.contract.applied import Place, has_weight, is_acted_on
-from titop.blocks.contract.block import REAL_STEP, Block, overrides_method
+from titop.blocks.contract.block import Block, overrides_method
 
 #: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
 _TOLERANCE = 1e-6

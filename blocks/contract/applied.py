@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, rotation_exp
-from titop.blocks.contract.block import Block, complex_step, overrides_method, trusted_step
+from titop.blocks.contract.block import Block, overrides_method
 
 
 class Place(NamedTuple):

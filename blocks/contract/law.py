@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-
-if TYPE_CHECKING:
-    from titop.blocks.contract.block import Block
 
 
 class LawTerms(NamedTuple):
@@ -40,6 +37,19 @@ class LawTerms(NamedTuple):
     position: Array
     subspace: Array
     bias: Array
+
+
+class LawOwner(Protocol):
+    """What a law asks of the block whose law it is."""
+
+    ports: tuple[str, ...]
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space of the own coordinates."""
+
+    def law_numbers(self) -> Array:
+        """Return the numbers from which the law is computed."""
 
 
 class Law:
@@ -88,7 +98,7 @@ class Law:
         self.applied: Callable[..., None] | None = getattr(applied, "py_func", applied)
         self.energy: Callable[..., Any] | None = getattr(energy, "py_func", energy)
 
-    def terms(self, block: Block, q: Array, v: Array, twist: Array) -> LawTerms:
+    def terms(self, block: LawOwner, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, evaluated in Python.
 
         Parameters

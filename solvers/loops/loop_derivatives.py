@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.constraints.closure import displacement_jacobians, relative_pose
 from titop.blocks.constraints.rigid_closure import RigidClosure
-from titop.blocks.contract.block import complex_step
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.graph.network.connections import Loop
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives

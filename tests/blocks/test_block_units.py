@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from titop.blocks.checking.block_findings import is_complex_safe, law_findings
-from titop.blocks.contract import block as block_module
+from titop.blocks.contract import coordinates
 
 Array = NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def test_steps_of_a_fixed_length_are_noticed(monkeypatch: pytest.MonkeyPatch) ->
 
     expected = rate(1.0)
     assert np.abs(rate(1.6e-2) - expected).max() < ACCURACY
-    monkeypatch.setattr(block_module, "derivative", fixed)
+    monkeypatch.setattr(coordinates, "derivative", fixed)
     assert np.abs(rate(1.0) - expected).max() < 1e-9
     assert np.abs(rate(1.6e-2) - expected).max() > 1e-3
 
