@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.overrides import built_in, overrides
 from titop.blocks.joints.joint import Joint
-from titop.graph.checking.system_check import massless_joint
+from titop.graph.checking.massless import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments import overflow, read_mapping

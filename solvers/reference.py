@@ -30,7 +30,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import port_terms
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.interaction import TargetMotion, motion_among
-from titop.graph.checking.system_check import massless_joint
+from titop.graph.checking.massless import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments import check_stacks, is_world, overflow, store

@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.checking.block_findings import is_parameter_complex_safe
+from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.contract.overrides import overrides
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.branch import rank_near

@@ -11,7 +11,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.checking.block_findings import damping_findings, is_complex_safe, is_parameter_complex_safe, law_findings
+from titop.blocks.checking.block_findings import damping_findings, law_findings
+from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_complex_safe
 from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings
 from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block

@@ -12,7 +12,8 @@ from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.user_input import is_name
-from titop.blocks.checking.block_findings import law_takes_complex, own_law_findings
+from titop.blocks.checking.block_findings import own_law_findings
+from titop.blocks.checking.complex_safety import law_takes_complex
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, displaced, random_motion
 
 #: Of the sizes of what is compared: rounding, and differences of sixth order.

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from titop.blocks.basics.errors import Finding
-from titop.graph.checking.system_check import blocks, check_system
+from titop.graph.checking.system_check import check_system
 from titop.graph.drawing.outline import Outline, outline, printable
 from titop.graph.drawing.text import constraint_count
 from titop.graph.network.network import Network
@@ -124,7 +124,7 @@ def _coordinates(system: Network) -> Iterator[str]:
         ]
         yield f"<details><summary>coordinates</summary><table>{''.join(rows)}</table></details>"
     joints = {id(connection.joint) for connection in system.connections}
-    ported = [block for block in blocks(system) if block.ports and id(block) not in joints]
+    ported = [block for block in system.blocks if block.ports and id(block) not in joints]
     ports = [(block, _text(", ".join(map(str, block.ports)), 200)) for block in ported]
     if ports:
         rows = [f"<tr><td>{_text(block.name)}</td><td>{names}</td></tr>" for block, names in ports]

@@ -276,6 +276,11 @@ class Network:
         return self.graph.nodes[name]["block"]
 
     @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks, in the order in which they were added."""
+        return tuple(block for _, block in self.graph.nodes(data="block"))
+
+    @property
     def attachments(self) -> tuple[Any, ...]:
         """All blocks that are attached to joints and ports of others: gears, limits, loads, actuators and sensors."""
         return tuple(block for section in self.ATTACHMENTS for block in getattr(self, section))

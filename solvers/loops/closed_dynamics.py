@@ -15,7 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.graph.checking.system_check import massless_joint
+from titop.graph.checking.massless import massless_joint
 from titop.solvers.conditioning import NO_INERTIA
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.branch import is_open, rank_near

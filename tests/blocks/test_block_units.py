@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.blocks.checking.block_findings import is_complex_safe, law_findings
+from titop.blocks.checking.block_findings import law_findings
+from titop.blocks.checking.complex_safety import is_complex_safe
 from titop.blocks.contract import coordinates
 
 Array = NDArray[np.float64]

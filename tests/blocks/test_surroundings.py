@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from examples.compiled_block import Telescope, telescope_law
 from titop.blocks.basics.spatial import Array, rigid_inertia
-from titop.blocks.checking.block_findings import is_complex_safe
+from titop.blocks.checking.complex_safety import is_complex_safe
 from titop.blocks.checking.surroundings_check import surroundings_findings, twin_disagreements
 from titop.blocks.contract.applied import Place, efforts_at, slopes_at
 from titop.blocks.contract.surroundings import mass_and_moment
