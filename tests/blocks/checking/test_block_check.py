@@ -11,7 +11,7 @@ import pytest
 
 import titop as tt
 
-Segment = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
+Segment = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
 
 
 def segment(**overrides: Any) -> tt.Block:

@@ -26,7 +26,7 @@ from titop.graph.files.fields import NUMBER, REQUIRED, Field
 from titop.graph.files.saving import save, to_text
 from titop.graph.load import load
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 HEAD = """\
 format = "titop"
@@ -879,7 +879,7 @@ class TestMutations:
 
 def test_a_robot_goes_through_a_file_bit_by_bit(tmp_path):
     """URDF to system to file to system: the same bits of accelerations."""
-    urdf = Path(__file__).parents[2] / "examples" / "models" / "arm.urdf"
+    urdf = Path(__file__).parents[3] / "examples" / "models" / "arm.urdf"
     robot = tt.from_urdf(urdf, base="free")
     robot.save(tmp_path / "arm.toml")
     one, other = robot.resolve(), tt.load(tmp_path / "arm.toml").resolve()
