@@ -6,32 +6,15 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.basics.spatial import pose_exp, rotation_exp
-from titop.blocks.constraints.closure import displacement, relative_pose
+from tests.blocks.port_pairs import FIRST, STEP, Motion
+from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.constraints.rigid_closure import KINDS
 
-#: Sixth-order central differences: weights of the first and of the second derivative at -3 ... 3 steps.
-FIRST = np.array([-1 / 60, 3 / 20, -3 / 4, 0, 3 / 4, -3 / 20, 1 / 60])
 SECOND = np.array([1 / 90, -3 / 20, 3 / 2, -49 / 18, 3 / 2, -3 / 20, 1 / 90])
-STEP = 1e-3
 
 
 def codes_of(findings):
     return [finding.code for finding in findings]
-
-
-class Motion:
-    """A port's pose over time, with twist V and spatial acceleration A at t = 0."""
-
-    def __init__(self, rng, near=None, distance=1.0):
-        turn, shift = rotation_exp(distance * rng.normal(size=3)), distance * rng.normal(size=3)
-        self.rotation = turn if near is None else near.rotation @ turn
-        self.position = shift if near is None else near.position + shift
-        self.V, self.A = rng.normal(size=(2, 6))
-
-    def __call__(self, t):
-        turn, shift = pose_exp(self.V * t + self.A * t * t / 2)  # exact to second order in t
-        return self.rotation @ turn, self.position + self.rotation @ shift
 
 
 def closure_of(kind, rng):
@@ -80,23 +63,6 @@ def test_closed_where_the_joint_of_the_same_kind_leads(kind):
     assert np.abs(closure.error(R, r)).max() < 1e-14
     assert np.abs(closure.jacobians(R, r)[1] @ joint.motion_subspace("C", q)).max(initial=0.0) < 1e-14
     assert len(closure.constraint_names) == 6 - joint.nv
-
-
-def test_compliant_closure_acts_with_minus_the_gradient_of_its_energy():
-    rng = np.random.default_rng(7)
-    root = rng.normal(size=(6, 6))
-    closure = tt.CompliantClosure("pad", stiffness=root @ root.T, damping=2.0)
-    one = Motion(rng)
-    two = Motion(rng, one, 0.5)
-    R, r = relative_pose(one(0.0), two(0.0))
-    W1, W2 = closure.wrenches(R, r, one.V, two.V)
-    energies = [closure.energy(*relative_pose(one(k * STEP), two(k * STEP))) for k in range(-3, 4)]
-    rates = FIRST @ [displacement(*relative_pose(one(k * STEP), two(k * STEP))) for k in range(-3, 4)] / STEP
-    power = W1 @ one.V + W2 @ two.V
-    # differences of energies of 10 J over 1e-3 s: 1e-12 relative
-    assert power == pytest.approx(-FIRST @ energies / STEP - 2.0 * rates @ rates, rel=1e-10)
-    inertial = [one.rotation @ W1[:3], two.rotation @ W2[:3]]
-    assert inertial[0] + inertial[1] == pytest.approx(np.zeros(3), abs=1e-12)
 
 
 def test_findings():

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.blocks.cables import motion
 from titop.blocks.checking.interaction_findings import moved, resultant
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, random_motion
-
-
-def motion(cable: Interaction, seed: int, ports: int = 3, tension: float = 0.0) -> TargetMotion:
-    return random_motion(cable, np.random.default_rng(seed), ports)._replace(u=np.array([tension]))
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
 
 
 @pytest.mark.parametrize("ports", [2, 3, 5])
@@ -93,60 +90,3 @@ def test_check_block_has_nothing_to_say(cable: Interaction) -> None:
 def test_unusable_cables_are_refused_by_name(values: Any, said: str) -> None:
     errors, _ = tt.Cable("c", **values).check()
     assert any(said in str(finding) for finding in errors), errors
-
-
-class Lifting(tt.Interaction):
-    """Pushes the second port, and nothing else."""
-
-    def wrenches(self, R: Any, r: Any, V1: Any, V2: Any) -> Any:
-        return 0.0 * V1, np.array([0, 0, 1.0, 0, 0, 0]) + 0.0 * V2
-
-
-class Outside(Lifting):
-    external = True
-
-
-class Feeding(tt.SpringDamper):
-    def wrenches(self, R: Any, r: Any, V1: Any, V2: Any) -> Any:
-        return super().wrenches(R, r, -V1, -V2)
-
-
-class Forgetful(tt.SpringDamper):
-    def energy(self, R: Any, r: Any) -> Any:
-        return 0.0
-
-
-class Squared(tt.Cable):
-    def act(self, motion: TargetMotion) -> Any:
-        return super().act(motion._replace(u=motion.u**2))
-
-
-@pytest.mark.parametrize(
-    ("block", "said"),
-    [
-        (Lifting("lift"), "wrenches that add up to nothing"),
-        (Feeding("feed", 1.0, 2.0), "what opposes the motion"),
-        (Forgetful("spring", 1.0), "that the stored energy loses"),
-        (Squared("squared"), "inputs that act linearly"),
-    ],
-    ids=lambda x: getattr(x, "name", ""),
-)
-def test_check_block_tells_what_is_wrong(block: Any, said: str) -> None:
-    with pytest.raises(tt.ModelError, match=said):
-        tt.check_block(block)
-
-
-def test_wrenches_from_outside_are_told_unless_they_are_meant() -> None:
-    def between(interaction: Interaction, first: Any) -> tt.System:
-        s = tt.System("s")
-        one, two = (tt.RigidBody(name, mass=1.0, inertia=1.0) for name in ("one", "two"))
-        s.connect("world", one, tt.Free("float"))
-        s.connect(one, two, tt.Revolute("hinge"))
-        s.close_loop("world" if first == "world" else one, two, interaction)
-        return s
-
-    (finding,) = between(Lifting("lift"), "one").check()
-    assert finding.code == "unbalanced-wrenches"
-    assert finding.where == "lift"
-    assert not between(Outside("lift"), "one").check()
-    assert not between(Lifting("lift"), "world").check()

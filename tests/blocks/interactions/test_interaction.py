@@ -17,6 +17,7 @@ KINDS: list[Interaction] = [
     tt.SpringDamper("spring", stiffness=30.0, length=0.4),
     tt.Contact("ground", radius=0.9, stiffness=20.0, normal=[0.2, -0.3, 2.0]),
 ]
+
 DISSIPATING: list[Interaction] = [
     tt.CompliantClosure("rubber", stiffness=2.0, damping=[0.3, 0.4, 0.5, 0.06, 0.07, 0.08]),
     tt.SpringDamper("spring", stiffness=30.0, length=0.4, damping=2.0),
@@ -75,29 +76,6 @@ def test_dampers_and_friction_take_energy(interaction: Interaction, seed: int) -
     assert power < stored
 
 
-def test_friction_is_coulombs_where_the_sphere_slides_and_none_where_it_rolls() -> None:
-    contact = tt.Contact("ground", radius=0.5, stiffness=1e3, friction=0.4, slip_velocity=1e-6)
-    R, r = np.eye(3), np.array([0.0, 0.0, 0.46])
-    normal = 1e3 * 0.04**1.5
-    sliding = contact.wrenches(R, r, np.zeros(6), np.array([3.0, 0, 0, 0, 0, 0]))[1]
-    np.testing.assert_allclose(sliding, [-0.4 * normal, 0, normal, 0, 0.4 * normal * 0.46, 0], rtol=1e-9, atol=1e-12)
-    rolling = contact.wrenches(R, r, np.zeros(6), np.array([3.0, 0, 0, 0, 3.0 / 0.46, 0]))[1]
-    np.testing.assert_allclose(rolling, [0, 0, normal, 0, 0, 0], rtol=0, atol=1e-8)
-
-
-def test_a_plane_never_pulls() -> None:
-    contact = tt.Contact("mud", radius=0.5, stiffness=1e3, dissipation=10.0)
-    leaving = contact.wrenches(np.eye(3), np.array([0, 0, 0.49]), np.zeros(6), np.array([0, 0, 5.0, 0, 0, 0]))
-    assert not np.any(leaving)
-    assert not np.any(contact.wrenches(np.eye(3), np.array([0, 0, 0.51]), np.zeros(6), np.zeros(6)))
-
-
-def test_a_spring_without_length_is_linear_in_the_distance_and_silent_at_none() -> None:
-    spring = tt.SpringDamper("spring", stiffness=7.0)
-    np.testing.assert_allclose(spring.wrenches(np.eye(3), np.array([1.0, 2, 3]), np.zeros(6), np.zeros(6))[0][:3], [7, 14, 21])
-    assert not np.any(spring.wrenches(np.eye(3), np.zeros(3), np.zeros(6), np.ones(6)))
-
-
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -120,9 +98,3 @@ def test_unusable_ones_are_refused_by_name(make: Any, said: str) -> None:
     s.close_loop("world", body, make())
     with pytest.raises(tt.ModelError, match=said):
         s.resolve(engine="reference")
-
-
-def test_a_spring_that_pushes_is_warned_of() -> None:
-    errors, (warning,) = tt.SpringDamper("s", stiffness=-1.0).check()
-    assert not errors
-    assert "s.stiffness: got -1.0" in str(warning)

@@ -9,46 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import titop as tt
+from tests.blocks.joints.joint_kinds import FIELDS, ROUNDING, make
 from titop.blocks.joints.joint import CHILD_PORT, Joint
 
 Array = NDArray[Any]
 
-#: Complex steps are exact: what is left is a few roundings of numbers of order one (stiffnesses of order ten).
-ROUNDING = 1e-12
-
 STEP = 1e-30
 
-#: Axes are of no unit length and none is parallel to a coordinate axis.
-FIELDS: dict[str, dict[str, Any]] = {
-    "Revolute": {"axis": [1, -2, 0.5]},
-    "Prismatic": {"axis": [0.3, 0.1, -0.7]},
-    "Screw": {"axis": [-1, 0.4, 2], "pitch": 0.3},
-    "Cylindrical": {"axis": [0.2, 3, -1]},
-    "Universal": {"axis1": [1, 0.5, 0.1], "axis2": [-0.2, 2, 1]},
-    "Planar": {},
-    "Spherical": {},
-    "Free": {},
-    "Weld": {},
-}
 MOVING = [kind for kind in FIELDS if kind != "Weld"]
-
-
-def make(kind: str, rng: np.random.Generator) -> Joint:
-    """Return a joint with a full, anisotropic stiffness and damping matrix, a random rest configuration and armatures."""
-    plain: Joint = getattr(tt, kind)("plain", **FIELDS[kind])
-    if kind == "Weld":
-        return plain
-    n = plain.nv
-    spring, damper = rng.normal(size=(2, n, n))
-    return getattr(tt, kind)(
-        kind.lower(),
-        stiffness=spring @ spring.T + np.diag(np.arange(1.0, n + 1)),
-        damping=damper @ damper.T,
-        rest=plain.random_configuration(rng),
-        armature=rng.uniform(0.1, 1.0, n),
-        **FIELDS[kind],
-    )
 
 
 def along(joint: Joint, function: Callable[[Array], Any], q: Array, direction: Array) -> Array:
@@ -66,11 +34,6 @@ def numerical_subspace(joint: Joint, q: Array) -> Array:
         velocity = rotation.T @ along(joint, lambda x: joint.pose(CHILD_PORT, x)[1], q, unit)
         columns.append([*velocity, spin[2, 1], spin[0, 2], spin[1, 0]])
     return np.array(columns).reshape(joint.nv, 6).T
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(20)
 
 
 @pytest.mark.parametrize("kind", FIELDS)
@@ -153,88 +116,3 @@ def test_subspaces_that_turn_have_a_rate(kind: str, rng: np.random.Generator) ->
     joint = make(kind, rng)
     rate = joint.subspace_rate(CHILD_PORT, joint.random_configuration(rng), rng.normal(size=joint.nv))
     assert np.abs(rate).max() > 0.1
-
-
-@pytest.mark.parametrize("kind", FIELDS)
-class TestParameters:
-    def test_round_trip(self, kind: str, rng: np.random.Generator) -> None:
-        joint = make(kind, rng)
-        values = {name: value for name, (value, _) in joint.parameters().items()}
-        assert joint.with_parameters(values).parameters() == joint.parameters()
-
-    def test_each_changes_itself_alone_and_in_a_copy(self, kind: str, rng: np.random.Generator) -> None:
-        joint = make(kind, rng)
-        before = joint.parameters()
-        for name, (value, unit) in before.items():
-            after = joint.with_parameters({name: value + 0.5}).parameters()
-            assert after == before | {name: (value + 0.5, unit)}
-        assert joint.parameters() == before
-
-    def test_matrices_stay_symmetric(self, kind: str, rng: np.random.Generator) -> None:
-        joint = make(kind, rng)
-        changed = joint.with_parameters(dict.fromkeys(joint.parameters(), 0.25))
-        assert isinstance(changed, Joint)
-        np.testing.assert_array_equal(changed.stiffness, changed.stiffness.T)
-        np.testing.assert_array_equal(changed.damping, changed.damping.T)
-
-
-class TestUnits:
-    def test_names_and_units_of_a_single_coordinate(self) -> None:
-        parameters = tt.Prismatic("rail", axis=[1, 0, 0], stiffness=3.0, damping=0.5, rest=0.1, armature=0.2).parameters()
-        assert parameters["stiffness"] == (3.0, "N/m")
-        assert parameters["damping"] == (0.5, "N s/m")
-        assert parameters["rest"] == (0.1, "m")
-        assert parameters["armature"] == (0.2, "kg")
-        assert parameters["axis.x"] == (1.0, "1")
-
-    def test_units_of_coupled_coordinates(self) -> None:
-        parameters = tt.Cylindrical("slide").parameters()
-        assert parameters["stiffness.displacement.displacement"][1] == "N/m"
-        assert parameters["stiffness.displacement.angle"][1] == "N/rad"
-        assert parameters["damping.angle.angle"][1] == "N m s/rad"
-        assert parameters["armature.angle"][1] == "kg m^2"
-
-
-class TestConstruction:
-    def test_axes_are_normalised(self) -> None:
-        np.testing.assert_allclose(tt.Prismatic("rail", axis=[0, 0, 5]).pose(CHILD_PORT, np.array([2.0]))[1], [0, 0, 2])
-
-    def test_screw_moves_by_its_pitch_a_radian(self) -> None:
-        _, position = tt.Screw("screw", axis=[0, 0, 2], pitch=0.1).pose(CHILD_PORT, np.array([np.pi]))
-        np.testing.assert_allclose(position, [0, 0, 0.1 * np.pi])
-
-    def test_universal_turns_about_the_first_axis_first(self) -> None:
-        rotation, _ = tt.Universal("cross").pose(CHILD_PORT, np.array([np.pi / 2, np.pi / 2]))
-        # the child's x axis turns about y into -z, which the first turn about x takes to y
-        np.testing.assert_allclose(rotation @ [1, 0, 0], [0, 1, 0], atol=ROUNDING)
-
-    def test_spherical_and_free_read_rotations_and_poses(self) -> None:
-        turn = tt.Pose([1, 2, 3], [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-        quarter = [0, 0, np.sqrt(0.5), np.sqrt(0.5)]
-        np.testing.assert_allclose(tt.Spherical("ball", rest=turn.rotation).rest, quarter, atol=ROUNDING)
-        np.testing.assert_allclose(tt.Free("base", rest=turn).rest, [1, 2, 3, *quarter], atol=ROUNDING)
-
-    @pytest.mark.parametrize(
-        ("code", "where", "joint"),
-        [
-            ("zero-axis", "j.axis", lambda: tt.Revolute("j", axis=[0, 0, 0])),
-            ("wrong-shape", "j.axis", lambda: tt.Revolute("j", axis=[0, 1])),
-            ("not-finite", "j.axis", lambda: tt.Prismatic("j", axis=[0, np.nan, 1])),
-            ("wrong-type", "j.axis", lambda: tt.Prismatic("j", axis="z")),
-            ("parallel-axes", "j.axis2", lambda: tt.Universal("j", axis1=[1, 0, 0], axis2=[-2, 0, 0])),
-            ("not-symmetric", "j.stiffness", lambda: tt.Planar("j", stiffness=[[1, 2, 0], [0, 1, 0], [0, 0, 1]])),
-            ("wrong-shape", "j.damping", lambda: tt.Spherical("j", damping=[1, 2])),
-            ("negative-armature", "j.armature", lambda: tt.Revolute("j", armature=-1)),
-            ("not-unit", "j.rest", lambda: tt.Spherical("j", rest=[0, 0, 0, 2])),
-            ("wrong-shape", "j.rest", lambda: tt.Free("j", rest=[0, 0, 0])),
-            ("wrong-type", "j.pitch", lambda: tt.Screw("j", pitch="1 mm")),
-        ],
-    )
-    def test_findings(self, code: str, where: str, joint: Callable[[], Joint]) -> None:
-        errors, _ = joint().check()
-        assert [(finding.code, finding.where) for finding in errors] == [(code, where)]
-
-    def test_negative_stiffness_is_suspicious_only(self) -> None:
-        errors, warnings = tt.Revolute("j", stiffness=-1.0).check()
-        assert errors == []
-        assert [finding.code for finding in warnings] == ["negative-stiffness"]

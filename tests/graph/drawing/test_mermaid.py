@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.graph.drawing.test_dot import HOSTILE, crane, looped, renamed
+from tests.graph.drawing.pictured_systems import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
 from titop.graph.drawing.mermaid import to_mermaid
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.graph.drawing.test_dot import HOSTILE, crane, looped, renamed
+from tests.graph.drawing.pictured_systems import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
 from titop.graph.drawing.notebook import system_html
 
