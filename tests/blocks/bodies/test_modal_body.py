@@ -30,13 +30,6 @@ class TestForms:
         poles = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))
         np.testing.assert_allclose(-poles.real / np.abs(poles), 0.02, rtol=1e-8)  # eigenvalues that span a factor 100
 
-    def test_one_mode_may_be_given_by_six_numbers(self) -> None:
-        body = panel(
-            frequencies=3.5, participation=[0, 0.78, 0, 0, 0, 0.56], shapes={"C": [0, 2, 0, 0, 0, 2.75]}, damping_ratios=[0.1]
-        )
-        assert body.check() == ([], [])
-        assert (body.nv, body.coordinates, body.shapes["C"].shape) == (1, ("mode1",), (6, 1))
-
     def test_random_configurations_are_small_deformations(self) -> None:
         body = unit_beam()
         rng = np.random.default_rng(0)

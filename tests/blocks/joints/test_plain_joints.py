@@ -25,12 +25,6 @@ class TestConstruction:
         # the child's x axis turns about y into -z, which the first turn about x takes to y
         np.testing.assert_allclose(rotation @ [1, 0, 0], [0, 1, 0], atol=ROUNDING)
 
-    def test_spherical_and_free_read_rotations_and_poses(self) -> None:
-        turn = tt.Pose([1, 2, 3], [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-        quarter = [0, 0, np.sqrt(0.5), np.sqrt(0.5)]
-        np.testing.assert_allclose(tt.Spherical("ball", rest=turn.rotation).rest, quarter, atol=ROUNDING)
-        np.testing.assert_allclose(tt.Free("base", rest=turn).rest, [1, 2, 3, *quarter], atol=ROUNDING)
-
     @pytest.mark.parametrize(
         ("code", "where", "joint"),
         [

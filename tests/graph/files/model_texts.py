@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 
 import titop as tt
 from tests.systems import KINDS, random_port, random_state, random_tree
 from titop.blocks.constraints.rigid_closure import KINDS as RIGID
+
+#: Of the checkout.
+ROOT = Path(__file__).parents[3]
 
 HEAD = """\
 format = "titop"
@@ -136,3 +140,9 @@ def looped(rng: np.random.Generator, bodies: int) -> tt.System:
 def numbers(system: tt.System) -> dict[str, dict[str, tuple[float, str]]]:
     """Return the parameters of every block, by its name."""
     return {name: block.parameters() for name, block in system.graph.nodes(data="block")}
+
+
+def mistake(old: str, new: str, text: str = HEAD + ARM) -> str:
+    """Return the hand-written file with a part replaced."""
+    assert text.count(old) == 1
+    return text.replace(old, new)
