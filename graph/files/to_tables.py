@@ -57,7 +57,7 @@ def _check_types(system: Network) -> None:
     findings = []
     for name, block in system.graph.nodes(data="block"):
         if block is not system.world and type_of(block) is None:
-            advice = "call titop.graph.files.block_types.register_block for it, once, where it is defined"
+            advice = "call titop.register_block for it, once, where it is defined"
             findings.append(Finding("unregistered-class", name, type(block).__name__, "a class that files know", advice))
     if findings:
         raise ModelError(findings)
