@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.blocks.cables import motion
+from tests.blocks.interaction_motions import motion
 from titop.blocks.checking.interaction_findings import moved, resultant
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 

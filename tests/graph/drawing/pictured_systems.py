@@ -1,4 +1,4 @@
-"""Systems that pictures show, with hostile names."""
+"""Systems that pictures show, with hostile names; and the lines of text for Graphviz."""
 
 from __future__ import annotations
 

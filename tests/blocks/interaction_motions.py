@@ -1,4 +1,4 @@
-"""Cables that tests share."""
+"""Motions and inputs that interactions are told."""
 
 from __future__ import annotations
 
