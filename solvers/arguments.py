@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
 
 #: How far a quaternion's norm may be from 1 before it is refused.
 QUATERNION_TOLERANCE = 1e-6

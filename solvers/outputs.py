@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.sensors import (
+from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.sensors import (
     Accelerometer,
     Encoder,
     Gyro,
@@ -16,7 +17,6 @@ from titop.blocks.sensors import (
     Tachometer,
     WheelMomentum,
 )
-from titop.blocks.spatial import Array
 
 if TYPE_CHECKING:
     from titop.solvers.model import Model

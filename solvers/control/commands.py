@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.model import Model
 
 #: Unit of the effort on a coordinate, by the coordinate's.

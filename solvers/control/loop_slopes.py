@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import Reduction

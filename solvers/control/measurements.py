@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.sensors import Accelerometer, Encoder, ReactionSensor, Tachometer
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.sensors import Accelerometer, Encoder, ReactionSensor, Tachometer
 from titop.solvers.control.loop_signals import PORT_PARTS
 from titop.solvers.model import Model
 from titop.solvers.outputs import configuration_units, read_sensor, sensor_units

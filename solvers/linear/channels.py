@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.linear.signals import Signal, exported, read_names
 
 if TYPE_CHECKING:

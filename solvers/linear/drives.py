@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.joint_parameters import effort_unit
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.parameters import effort_unit
 from titop.solvers.linear.signals import (
     Signal,
     components,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titop.blocks.block import PortRef
-from titop.blocks.pose import Pose
-from titop.blocks.quaternion_joints import Free
-from titop.blocks.rigid_body import RigidBody
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
-from titop.graph.connections import Connection
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.contract.block import PortRef
+from titop.blocks.joints.quaternion_joints import Free
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Connection
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.variation import Snapshot, Variation
 

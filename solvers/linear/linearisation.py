@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import Reading

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.signals import Signal, coordinates_of, read_names, unknown_name
 

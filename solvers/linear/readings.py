@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.joint_parameters import effort_unit
-from titop.blocks.sensors import Sensor
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.sensors import Sensor
+from titop.blocks.joints.parameters import effort_unit
 from titop.solvers.linear.closed_reaction import ClosedReaction
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.function_slopes import function_slopes, function_value

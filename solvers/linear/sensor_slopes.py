@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Sensor, Tachometer, WheelMomentum
-from titop.blocks.spatial import Array, skew
+from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.devices.sensors import (
+    Accelerometer,
+    Encoder,
+    Gyro,
+    PoseSensor,
+    ReactionSensor,
+    Sensor,
+    Tachometer,
+    WheelMomentum,
+)
 from titop.solvers.linear.closed_reaction import ClosedReaction
 from titop.solvers.linear.joint_opening import OpenedJoint
 from titop.solvers.linear.port_slopes import acceleration_slopes, euler_slopes, twist_slopes

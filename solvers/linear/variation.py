@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.reduction import Reduction
 
 if TYPE_CHECKING:

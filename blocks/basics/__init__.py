@@ -1,0 +1,8 @@
+"""What all blocks stand on: messages, what users type, spatial algebra, derivatives. Nothing here knows what a block is.
+
+- `errors`: findings, errors and warnings; `wording`: the words of strangers in them;
+- `user_input`: reading what users type into numbers; `user_functions`: their functions and switches;
+- `spatial`: rotations, twists and wrenches; `pose`: frames in others;
+- `complex_steps`: derivatives by complex steps; `differences`: by real differences whose steps suit the function;
+- `local_files`: files read and written with care; `garbage`: memory while much is built.
+"""
