@@ -2,7 +2,7 @@
 
 Every connection becomes a chain of elements: one for each elementary link of its joint, the last of which carries the
 body. A general block (with own coordinates, or a law of its own) is carried by a welded element of its own. The columns of
-the arrays are named in `titop.solvers.kernels.layout` and `titop.solvers.kernels.pack`; they are filled here by name.
+the arrays are named in the kernels' `interface.layout` and `tree.packing`; they are filled here by name.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import is_ready
 from titop.solvers.inputs import Place
-from titop.solvers.kernels import entries, layout
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.packed import MOST_VARIANTS, PackedModel, real
 
 #: Tables of their own, kernels bound to them, what puts wrenches on ports into them, and the wrenches of inputs in them.
@@ -105,7 +106,7 @@ class Acting:
             laws[0] = laws[0].copy()
         first = len(floats) - self._loads
         driven = floats[first + self._count : first + self._count + self._driven, _FORCES]
-        puts = [partial(entries.put_wrench.compiled, floats, first + k) for k in range(self._count)]
+        puts = [partial(dynamics_entries.put_wrench.compiled, floats, first + k) for k in range(self._count)]
         return (ints, floats, *laws), {}, puts, driven
 
 

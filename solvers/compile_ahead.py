@@ -6,31 +6,24 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.kernels import (
-    acting_entries,
+from titop.solvers.kernels.derivatives import interaction_derivatives
+from titop.solvers.kernels.entries import (
     closed_derivative_entries,
     closure_entries,
     derivative_entries,
     directional_entries,
-    entries,
-    held_loads,
+    dynamics_entries,
+    effort_entries,
     hybrid_entries,
-    interaction_derivatives,
-    interactions,
-    joints,
-    loads,
     moving_entries,
-    multi_joints,
     observation_entries,
-    observe,
-    port_wrenches,
     reading_entries,
-    springs,
     stepping_entries,
-    surroundings,
-    term_stages,
 )
-from titop.solvers.kernels.pair import Pair
+from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.ports import held_loads, interactions, loads, port_wrenches, surroundings
+from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.laws import INTERACTIONS, KINDS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.kernel import Feature, Kernel, Unit
@@ -39,7 +32,7 @@ from titop.solvers.workers import spread
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
     *(held_loads, interaction_derivatives, interactions, joints, loads, multi_joints),
-    *(observe, port_wrenches, springs, surroundings),
+    *(world_poses, port_wrenches, springs, surroundings),
 )
 
 
@@ -51,8 +44,8 @@ def units() -> dict[str, Unit]:
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
     modules = (
-        *(derivative_entries, closed_derivative_entries, closure_entries, entries, hybrid_entries, observation_entries),
-        *(reading_entries, acting_entries, directional_entries, moving_entries, stepping_entries),
+        *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
+        *(observation_entries, reading_entries, effort_entries, directional_entries, moving_entries, stepping_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]

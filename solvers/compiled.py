@@ -15,7 +15,8 @@ from titop.solvers.compiled_closed_slopes import driven_by, names_key
 from titop.solvers.compiled_hybrid import CompiledHybrid
 from titop.solvers.compiled_prepared import CompiledDynamics
 from titop.solvers.inputs import Place, Push, own_efforts
-from titop.solvers.kernels import closure_entries, entries, layout
+from titop.solvers.kernels.entries import closure_entries, dynamics_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.loops import closed_dynamics, consistency
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_loops import Constraints, finite_constraints
@@ -42,7 +43,7 @@ class CompiledModel(CompiledHybrid):
     def _forward(self) -> Any:
         if self.is_constrained:
             return self._constrained(self.generic_rank)
-        return self._bound(entries.forward_dynamics)
+        return self._bound(dynamics_entries.forward_dynamics)
 
     def _constrained(self, rank: int, held: bool = False) -> Any:
         """Return compiled forward dynamics in which `rank` constraints act."""
@@ -72,7 +73,7 @@ class CompiledModel(CompiledHybrid):
         raise_pending()
         if are_stacked(q, wrenches, u):
             return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
-        batch = None if self.is_constrained else self._kernel(entries.forward_batch)
+        batch = None if self.is_constrained else self._kernel(dynamics_entries.forward_batch)
         return self._any_input(self._forward_one, batch, q, v, "tau", tau, wrenches, u, out)
 
     def inverse_dynamics(
@@ -106,7 +107,9 @@ class CompiledModel(CompiledHybrid):
             return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
         mask = self._actuated(actuated)
         if mask is None:
-            return self._any_input(self._inverse_one, self._kernel(entries.inverse_batch), q, v, "a", a, wrenches, u, out)
+            return self._any_input(
+                self._inverse_one, self._kernel(dynamics_entries.inverse_batch), q, v, "a", a, wrenches, u, out
+            )
         return self._any_input(self._closed_inverse(mask, u), None, q, v, "a", a, wrenches, u, out)
 
     @cached_property
@@ -185,7 +188,7 @@ class CompiledModel(CompiledHybrid):
         if self.gear_count:
             return super()._open_dynamics(q, v, tau)
         a = np.empty(self.nv)
-        self.raise_for(self._kernel(entries.forward_dynamics)(*self._arrays, q, v, tau, a))
+        self.raise_for(self._kernel(dynamics_entries.forward_dynamics)(*self._arrays, q, v, tau, a))
         return a
 
     def _inverse_one(self, model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
@@ -203,7 +206,7 @@ class CompiledModel(CompiledHybrid):
 
         The system is driven by constant efforts `tau` (nv). Where it cannot go on, dy is NaN.
         """
-        return self._kernel(entries.state_derivative).compiled, (*self._arrays, tau)
+        return self._kernel(dynamics_entries.state_derivative).compiled, (*self._arrays, tau)
 
     # -- staged dynamics, for any causality and any block --------------------------------------------------------------
 
@@ -216,7 +219,7 @@ class CompiledModel(CompiledHybrid):
 
     def _write_rates(self, q: Array, v: Array, rates: Array) -> None:
         """Write dq/dt of arguments that need no check."""
-        entries.configuration_rate(self._ints, q, v, rates)
+        dynamics_entries.configuration_rate(self._ints, q, v, rates)
         for block, in_q, in_v in self._moving_otherwise:
             rates[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
 
@@ -292,5 +295,5 @@ class CompiledModel(CompiledHybrid):
         model, driven = self._pushed(pushes), own_efforts(pushes, q, self.nv)
         law, work = model._outward(q, v, layout.FORWARD_COLUMNS)
         a, tau = a.astype(float), tau.astype(float) + driven
-        self.raise_for(entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
+        self.raise_for(dynamics_entries.hybrid_stage(model._ints, model._floats, law, q, v, a, tau, mask, work))
         return a, tau - driven

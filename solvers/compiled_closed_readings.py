@@ -13,27 +13,29 @@ from titop.solvers.compiled_closed_slopes import driven_by
 from titop.solvers.compiled_efforts import CompiledEfforts
 from titop.solvers.compiled_observations import IDENTITY
 from titop.solvers.inputs import Push, own_efforts
-from titop.solvers.kernels import layout, reading_entries, readings
+from titop.solvers.kernels.entries import reading_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import real
 from titop.solvers.rowwise import at_rows
 
 #: What depends on the constraints' multipliers.
-_CARRIED = (readings.JOINT_WRENCH, readings.CLOSURE_WRENCH, readings.MULTIPLIER)
+_CARRIED = (sensor_readings.JOINT_WRENCH, sensor_readings.CLOSURE_WRENCH, sensor_readings.MULTIPLIER)
 
 #: How many numbers each has.
 _SIZES = {
-    readings.SPECIFIC_FORCE: 3,
-    readings.ANGULAR_VELOCITY: 3,
-    readings.POSE: 6,
-    readings.COORDINATE: 1,
-    readings.RATE: 1,
-    readings.MOTION: 18,
-    readings.JOINT_WRENCH: 6,
-    readings.ACTING_WRENCH: 6,
-    readings.CLOSURE_WRENCH: 6,
-    readings.MULTIPLIER: 1,
+    sensor_readings.SPECIFIC_FORCE: 3,
+    sensor_readings.ANGULAR_VELOCITY: 3,
+    sensor_readings.POSE: 6,
+    sensor_readings.COORDINATE: 1,
+    sensor_readings.RATE: 1,
+    sensor_readings.MOTION: 18,
+    sensor_readings.JOINT_WRENCH: 6,
+    sensor_readings.ACTING_WRENCH: 6,
+    sensor_readings.CLOSURE_WRENCH: 6,
+    sensor_readings.MULTIPLIER: 1,
 }
 
 
@@ -54,7 +56,7 @@ class Readings(NamedTuple):
     Attributes
     ----------
     table, frames : arrays
-        See `titop.solvers.kernels.readings`.
+        See `titop.solvers.kernels.ports.sensor_readings`.
     size : int
         Of the result.
     bound : callable
@@ -82,8 +84,8 @@ class CompiledClosedReadings(CompiledEfforts):
     def _bind_readings(self, rows: list[Row], angles: Sequence[tuple[str, str, int]] = ()) -> Readings:
         sizes = [_SIZES[row.what] for row in rows]
         numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
-        table = np.array(numbers, dtype=np.int64).reshape(-1, readings.READING_COLUMNS)
-        frames = np.array([[*row.frame, row.factor] for row in rows], dtype=float).reshape(-1, readings.FRAME_COLUMNS)
+        table = np.array(numbers, dtype=np.int64).reshape(-1, sensor_readings.READING_COLUMNS)
+        frames = np.array([[*row.frame, row.factor] for row in rows], dtype=float).reshape(-1, sensor_readings.FRAME_COLUMNS)
         model = self._with_all_ports if any(row.port >= 0 for row in rows) else self
         closed = self.is_constrained and any(row.what in _CARRIED for row in rows)
         if closed:
@@ -141,8 +143,8 @@ class CompiledClosedReadings(CompiledEfforts):
         """Return what `_read_closed` does at a state, whatever stands in the kernel's way."""
         q, v, a, pushes = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self.external_pushes(wrenches, u)
         carried = self._carried(q, v, a, pushes, u, tau)
-        if found.table[0, readings.WHAT] == readings.MULTIPLIER:
-            return carried[found.table[:, readings.AT]]
+        if found.table[0, sensor_readings.WHAT] == sensor_readings.MULTIPLIER:
+            return carried[found.table[:, sensor_readings.AT]]
         result = np.empty((1, found.size))
         self._run(found, [*pushes, *closed_dynamics.closure_pushes(self, q, carried)], q, v, a, result)
         return result[0]
@@ -163,7 +165,7 @@ class CompiledClosedReadings(CompiledEfforts):
         return self._bind_readings([self._multiplier_row(k) for k in range(len(self.constraint_names))])
 
     def _multiplier_row(self, constraint: int) -> Row:
-        return Row(readings.MULTIPLIER, constraint, factor=float(self.closure_weights[constraint]))
+        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self.closure_weights[constraint]))
 
     def gear_effort(
         self,

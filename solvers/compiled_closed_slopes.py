@@ -14,7 +14,8 @@ from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.acting import Variants
 from titop.solvers.compiled_configurations import CompiledConfigurations
 from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts, own_pushes
-from titop.solvers.kernels import closed_derivative_entries, layout
+from titop.solvers.kernels.entries import closed_derivative_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.loops.branch import is_open
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import real

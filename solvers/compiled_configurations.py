@@ -9,7 +9,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.acting import ActedOnModel
-from titop.solvers.kernels import layout, moving_entries
+from titop.solvers.kernels.entries import moving_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import Kernel
 
 

@@ -11,7 +11,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.graph.flatten import GeneralBlock
 from titop.solvers.compiled_observations import IDENTITY, CompiledObservations
-from titop.solvers.kernels import acting_entries, layout, observation_entries
+from titop.solvers.kernels.entries import effort_entries, observation_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.laws import compiled_law, compiled_surroundings
 
 
@@ -38,7 +39,7 @@ class CompiledEfforts(CompiledObservations):
             acting._ints[0, layout.APPLYING] = 0
         asked = [general.element for general in self._tables.general if general not in self._answering]
         table = np.array(asked, dtype=np.int64).reshape(1, -1)
-        kernel, tables = acting._kernel(acting_entries.passive_efforts).compiled, acting._arrays
+        kernel, tables = acting._kernel(effort_entries.passive_efforts).compiled, acting._arrays
         return partial(kernel, *tables, self._bare._ints, table)
 
     @cached_property
@@ -97,7 +98,7 @@ class CompiledEfforts(CompiledObservations):
         ]
         table = np.array(acting, dtype=np.int64).reshape(-1, 3)
         columns, motors = np.array([inputs._columns], dtype=np.int64).reshape(1, -1), np.ascontiguousarray(inputs.motors.T)
-        kernel = self._kernel(acting_entries.actuation_rows).compiled
+        kernel = self._kernel(effort_entries.actuation_rows).compiled
         return partial(kernel, *model._arrays, columns, table, motors)
 
     @cached_property

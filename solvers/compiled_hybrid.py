@@ -16,7 +16,8 @@ from titop.solvers.compiled_readings import CompiledReadings
 from titop.solvers.constraint_tables import constraint_tables
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
-from titop.solvers.kernels import hybrid_entries, layout
+from titop.solvers.kernels.entries import hybrid_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.loops.branch import is_open
 from titop.solvers.loops.closed_dynamics import free_rank
 from titop.solvers.native.callbacks import raise_pending

@@ -15,7 +15,8 @@ from titop.blocks.contract.surroundings import mass_and_moment
 from titop.graph.flatten import GeneralBlock
 from titop.solvers.arguments import check_stacks, is_world
 from titop.solvers.compiled_slopes import CompiledSlopes
-from titop.solvers.kernels import entries, layout, observation_entries
+from titop.solvers.kernels.entries import dynamics_entries, observation_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.model import Energy
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import PackedModel, real
@@ -80,11 +81,11 @@ class CompiledObservations(CompiledSlopes):
 
     @cached_property
     def _inverse(self) -> Any:
-        return self._bound(entries.inverse_dynamics)
+        return self._bound(dynamics_entries.inverse_dynamics)
 
     @cached_property
     def _mass(self) -> Any:
-        return self._bound(entries.whole_mass_matrix)
+        return self._bound(dynamics_entries.whole_mass_matrix)
 
     def mass_matrix(self, q: Any) -> Array:
         return self._ask(self._mass, (q,), np.empty((self.nv, self.nv)))

@@ -13,7 +13,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.compiled_hybrid import HybridKernels
 from titop.solvers.constraint_tables import constraint_tables
 from titop.solvers.inputs import Place, PortPush
-from titop.solvers.kernels import entries, layout, step_control, stepping_entries
+from titop.solvers.kernels.entries import dynamics_entries, step_control, stepping_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.loops.assembling import follow_steps
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.prepared import Closed, PreparedDynamics
@@ -151,8 +152,8 @@ class CompiledDynamics(PreparedDynamics):
         if self.model.is_constrained:
             return self._closed_hybrid(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
-        self.model.raise_for(entries.outward(*self._all_tables, q, v, self._law, self._work))
-        status = entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
+        self.model.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self.model.raise_for(status)
         return a, tau
 

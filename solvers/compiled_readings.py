@@ -24,7 +24,8 @@ from titop.blocks.devices.sensors import (
 from titop.solvers.arguments import check_stacks
 from titop.solvers.compiled_closed_readings import CompiledClosedReadings, Readings, Row
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import layout, readings
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.model import warn_of_gimbal_lock
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.rowwise import at_rows
@@ -126,7 +127,7 @@ class CompiledReadings(CompiledClosedReadings):
             port = self._read_port(port)
             if findings := sequence_findings("sequence", sequence):
                 raise ModelError(findings) from None
-        found = self._motions[port, sequence] = self._bind_readings([self._row_at(readings.MOTION, port, sequence)])
+        found = self._motions[port, sequence] = self._bind_readings([self._row_at(sensor_readings.MOTION, port, sequence)])
         return found
 
     @cached_property
@@ -138,7 +139,7 @@ class CompiledReadings(CompiledClosedReadings):
         try:
             found = self._accelerometers[port]
         except (KeyError, TypeError):
-            row = self._row_at(readings.SPECIFIC_FORCE, self._read_port(port))
+            row = self._row_at(sensor_readings.SPECIFIC_FORCE, self._read_port(port))
             found = self._accelerometers[port] = self._bind_readings([row])
         return self._read_under(found, q, v, a, None, None)
 
@@ -159,16 +160,16 @@ class CompiledReadings(CompiledClosedReadings):
     def _reading(self, sensor: Sensor) -> Row:
         """Return what to read for a sensor."""
         if isinstance(sensor, Accelerometer):
-            return self._row_at(readings.SPECIFIC_FORCE, str(sensor.target))
+            return self._row_at(sensor_readings.SPECIFIC_FORCE, str(sensor.target))
         if isinstance(sensor, Gyro):
-            return self._row_at(readings.ANGULAR_VELOCITY, str(sensor.target))
+            return self._row_at(sensor_readings.ANGULAR_VELOCITY, str(sensor.target))
         if isinstance(sensor, PoseSensor):
-            return self._row_at(readings.POSE, str(sensor.target), sensor.sequence)
+            return self._row_at(sensor_readings.POSE, str(sensor.target), sensor.sequence)
         if isinstance(sensor, Encoder):
-            return Row(readings.COORDINATE, self._assembly.place(sensor.joint)[0])
+            return Row(sensor_readings.COORDINATE, self._assembly.place(sensor.joint)[0])
         if isinstance(sensor, Tachometer | WheelMomentum):
             factor = sensor.inertia if isinstance(sensor, WheelMomentum) else 1.0
-            return Row(readings.RATE, self._assembly.place(sensor.joint)[1], factor=factor)
+            return Row(sensor_readings.RATE, self._assembly.place(sensor.joint)[1], factor=factor)
         if isinstance(sensor, ReactionSensor):
             return self._reaction_row(sensor.joint)
         raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
@@ -179,10 +180,10 @@ class CompiledReadings(CompiledClosedReadings):
 
     def _reaction_row(self, joint: str) -> Row:
         if joint in self._interaction_rows:
-            return Row(readings.ACTING_WRENCH, self._interaction_rows[joint])
+            return Row(sensor_readings.ACTING_WRENCH, self._interaction_rows[joint])
         closures = [loop.closure.name for loop in self.rigid_loops]
         if joint in closures:  # on its second port
-            return Row(readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
+            return Row(sensor_readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
         child = self._connections[joint].child
         _, port, frame = self._port_place(str(child) if child.name in child.block.ports else child.block.name)
-        return Row(readings.JOINT_WRENCH, self._tables.carriers[child.block.name], port, frame=frame)
+        return Row(sensor_readings.JOINT_WRENCH, self._tables.carriers[child.block.name], port, frame=frame)

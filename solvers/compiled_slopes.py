@@ -11,7 +11,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.solvers.compiled_closed_slopes import CompiledClosedSlopes, driven_by
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
-from titop.solvers.kernels import derivative_entries, directional_entries, layout
+from titop.solvers.kernels.entries import derivative_entries, directional_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import real
 from titop.solvers.rowwise import at_rows

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array, rigid_inertia, twist_transport
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import PortRef
 from titop.solvers.conditioning import Part
-from titop.solvers.kernels import layout
+from titop.solvers.kernels.interface import layout
 
 
 @np.errstate(all="ignore")  # numbers out of range have no pivots

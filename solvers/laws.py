@@ -23,11 +23,12 @@ from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
-from titop.solvers.kernels import interaction_kinds, layout, modal_stages
-from titop.solvers.kernels.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.compiled_interactions import CompiledInteraction
-from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.user_laws import interaction_stages_of, stages_of, surroundings_of
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.laws import interaction_kinds, modal_stages
+from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
 from titop.solvers.python_law import PythonInteraction, PythonLaw, PythonSurroundings

@@ -22,8 +22,10 @@ from titop.solvers.constraint_tables import constraint_coefficients, constraint_
 from titop.solvers.element_parts import element_parts
 from titop.solvers.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.inputs import ActingPush, Place, PortPush, Push, acting_inputs, port_pushes
-from titop.solvers.kernels import entries, layout, pack, records
-from titop.solvers.kernels.pair import Pair
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.interface import layout, records
+from titop.solvers.kernels.tree import packing
 from titop.solvers.laws import (
     Stages,
     compiled_interaction,
@@ -108,7 +110,7 @@ class PackedModel(Model):
         super().__init__(assembly)
         self._check_closures()
         described = assembly_parameters(assembly)
-        self._tables = flatten(assembly, tuple(described), layout, pack, records)
+        self._tables = flatten(assembly, tuple(described), layout, packing, records)
         self._units = tuple(unit for _, unit in described.values())
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}
@@ -143,7 +145,7 @@ class PackedModel(Model):
     def _pack(self) -> bool:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self._tables, (self._floats, self._frames, self._ports)
-        status = entries.pack(self._ints, tables.sources, tables.constants, tables.port_table, self._params, *filled)
+        status = dynamics_entries.pack(self._ints, tables.sources, tables.constants, tables.port_table, self._params, *filled)
         return bool(status == layout.OK)
 
     @property
@@ -290,14 +292,14 @@ class PackedModel(Model):
     def _outward(self, q: Array, v: Array, columns: Any) -> tuple[Array, Array]:
         """Return the general blocks' laws, and work rows with all poses and twists."""
         law, work = np.empty((1, self._ints[0, layout.LAW_SIZE])), np.empty((len(self._tables.constants), columns))
-        self.raise_for(entries.outward(*self._all_tables, q, v, law, work))
+        self.raise_for(dynamics_entries.outward(*self._all_tables, q, v, law, work))
         return law, work
 
     def _inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
         """Return efforts, laws and work rows of inverse dynamics."""
         law, work = self._outward(q, v, layout.INVERSE_COLUMNS)
         tau = np.empty(self.nv)
-        self.raise_for(entries.inverse_stage(*self._all_tables, law, q, v, a, work, tau))
+        self.raise_for(dynamics_entries.inverse_stage(*self._all_tables, law, q, v, a, work, tau))
         return tau, law, work
 
     # -- rounding ------------------------------------------------------------------------------------------------------
@@ -333,7 +335,7 @@ class PackedModel(Model):
     def _is_refused(self, q: Array, floats: Array) -> bool:
         """Whether a kernel refuses accelerations of the tree at rest, with these floats."""
         tables, (_, v, tau) = (self._ints, floats, *self._arrays[2:]), self._at_rest
-        status = self._kernel(entries.forward_dynamics)(*tables, q, v, tau, np.empty(self.nv))
+        status = self._kernel(dynamics_entries.forward_dynamics)(*tables, q, v, tau, np.empty(self.nv))
         raise_pending()
         return bool(status != layout.OK)
 

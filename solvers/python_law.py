@@ -12,8 +12,9 @@ from titop.blocks.contract.applied import Place, efforts_at, slopes_at
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_slopes
-from titop.solvers.kernels import layout, records, term_stages
-from titop.solvers.kernels.stages import Call
+from titop.solvers.kernels.interface import layout, records
+from titop.solvers.kernels.interface.stages import Call
+from titop.solvers.kernels.laws import term_stages
 from titop.solvers.native.callbacks import Callback
 
 

@@ -229,7 +229,7 @@ class FlexibleBody(ModalBody):
         return 1.0 / np.where(most > 0, most, 1.0)
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.modal`."""
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.modal`."""
         D = self.rigid_inertia
         parts = [D[[0, 5, 3, 4], [0, 1, 2, 0]], D[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], self.participation.T, *self.matrices]
         for port, pose in self.port_poses.items():

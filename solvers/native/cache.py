@@ -30,8 +30,9 @@ _FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent)
 def source_hash(folders: Iterable[Path] = _FOLDERS) -> str:
     """Return a hash of all sources in some folders."""
     digest = hashlib.sha256()
-    for path in (path for folder in folders for path in sorted(folder.glob("*.py"))):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

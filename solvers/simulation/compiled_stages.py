@@ -10,9 +10,9 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.compiled_prepared import CompiledDynamics, no_control
 from titop.solvers.control.linear_feedback import LinearFeedback
-from titop.solvers.kernels import layout
-from titop.solvers.kernels.step_control import BEGUN, CLOCK_COLUMNS, END, LENGTH, STEPS, TIME
-from titop.solvers.kernels.stepping_entries import LOOK_CLOSER, TOO_SHORT
+from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, LENGTH, STEPS, TIME
+from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHORT
+from titop.solvers.kernels.interface import layout
 from titop.solvers.loops.assembling import CLOSED
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.kernels.step_control import (
+from titop.solvers.kernels.entries.step_control import (
     ATOL,
     BEFORE,
     BEGUN,
@@ -26,7 +26,7 @@ from titop.solvers.kernels.step_control import (
     TIME,
     WISH,
 )
-from titop.solvers.kernels.stepping_entries import judge, set_out
+from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.simulation.closed_states import OnClosures
 from titop.solvers.simulation.tableaus import Tableau
 

@@ -21,7 +21,8 @@ import titop as tt
 from tests.flexible import random_system
 from tests.solvers.test_surroundings import Wet
 from titop.solvers import kernels
-from titop.solvers.kernels import entries, layout
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native import cache, calling, kernel, loading
 from titop.solvers.native.compilation import machine_code
 from titop.solvers.native.kernel import Feature, entry
@@ -32,11 +33,12 @@ ROOT = Path(__file__).parent.parent.parent
 #: Prints a number that passes through a helper (`write_rates` in kinematics.py) of a small kernel, and the file it came from.
 SCRIPT = """
 import numpy as np, titop
-from titop.solvers.kernels import entries, layout
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.interface import layout
 ints = np.zeros((2, layout.INT_COLUMNS), int)
 ints[0, layout.ELEMENTS], ints[1, layout.KIND] = 2, layout.AXIAL
 rates = np.zeros(1)
-entries.configuration_rate(ints, np.zeros(1), np.array([-0.5]), rates)
+dynamics_entries.configuration_rate(ints, np.zeros(1), np.array([-0.5]), rates)
 print(titop.__file__, rates[0])
 """
 
@@ -101,10 +103,12 @@ def test_damaged_files_of_the_cache_are_compiled_again(copied_package):
 
 
 def test_the_hash_covers_every_kernel_file(tmp_path):
+    (tmp_path / "room").mkdir()
     for path in Path(cache.__file__).parent.glob("*.py"):
         shutil.copy(path, tmp_path)
+        shutil.copy(path, tmp_path / "room")
     before = cache.source_hash([tmp_path])
-    for path in tmp_path.glob("*.py"):
+    for path in tmp_path.rglob("*.py"):
         text = path.read_text()
         path.write_text(text + "\n# edited\n")
         assert cache.source_hash([tmp_path]) != before
@@ -601,7 +605,7 @@ def test_packing_gives_the_same_bits_uncompiled(seed):
     model = random_system(np.random.default_rng(seed)).resolve()
     tables, params = model._tables, model._params
     filled = []
-    for pack in (entries.pack.compiled, entries.pack.function):
+    for pack in (dynamics_entries.pack.compiled, dynamics_entries.pack.function):
         tables_of_floats = [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
         assert pack(model._ints, tables.sources, tables.constants, tables.port_table, params, *tables_of_floats) == layout.OK
         filled.append(tables_of_floats)
@@ -617,4 +621,9 @@ def test_packing_refuses_what_is_not_finite_uncompiled_too():
         for k in range(0, len(model._params), 7):
             params = model._params.copy()
             params[k] = wrong
-            assert entries.pack.function(model._ints, tables.sources, tables.constants, tables.port_table, params, *filled) == 1
+            assert (
+                dynamics_entries.pack.function(
+                    model._ints, tables.sources, tables.constants, tables.port_table, params, *filled
+                )
+                == 1
+            )

@@ -11,7 +11,7 @@ import titop as tt
 from titop.solvers import kernels
 from titop.solvers.cli import main
 from titop.solvers.compile_ahead import compile_ahead, units
-from titop.solvers.kernels.pair import Pair
+from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.native import cache
 from titop.solvers.native.kernel import Feature, Kernel
 

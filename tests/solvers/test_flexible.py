@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.flexible import random_body, random_system, unit_beam
 from titop.blocks.basics.spatial import rigid_inertia
-from titop.solvers.kernels import modal, records
+from titop.solvers.kernels.interface import records
+from titop.solvers.kernels.laws import modal
 
 Array = NDArray[np.float64]
 

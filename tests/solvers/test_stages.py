@@ -14,9 +14,10 @@ import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
 from tests.flexible import random_body, random_system
 from titop.solvers import laws
-from titop.solvers.kernels import layout, modal, modal_stages, records
-from titop.solvers.kernels.compiled_laws import CompiledLaw
-from titop.solvers.kernels.stages import Call
+from titop.solvers.kernels.interface import layout, records
+from titop.solvers.kernels.interface.stages import Call
+from titop.solvers.kernels.laws import modal, modal_stages
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.python_law import Callback
 
 Array = NDArray[np.float64]

@@ -1,0 +1,154 @@
+"""Whole passes of systems with rigid closures: from a state to efforts and constraints, and to accelerations.
+
+Some motion may be imposed. Then accelerations are sought beside those that begin with the imposed ones, and with what follows
+these by gears: the coordinates keep their places, with zeros in forces and constraints and ones in the mass matrix.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.closures.constrained_forward import (
+    add_gears,
+    choose_rows,
+    clear_where,
+    constrained_accelerations,
+    contradicted,
+    hold,
+    longest_free_row,
+    longest_row,
+    opened,
+    rows_to_choose,
+)
+from titop.solvers.kernels.closures.constraint_rows import constraints
+from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
+from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_whole, status_of
+from titop.solvers.kernels.interface.layout import FOLLOWERS, HELD, INCONSISTENT, KNOWN, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.native.kernel import AllocatingHelper, helper
+
+
+@helper
+def efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian):
+    """From a state to the tree's efforts, and the constraints' values, second derivatives and Jacobian; return a status.
+
+    Accelerations `a` enter the second derivatives, in `sides` (3 x k) behind the values, but those of gears, which are zero.
+    """
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status == OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, KNOWN)
+    if status == OK:
+        world_poses(ints, law, work, world)
+        constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
+    return status
+
+
+@helper
+def constrained(
+    tree,
+    loops,
+    imposed,
+    ints,
+    floats,
+    numbers,
+    stages,
+    law,
+    q,
+    v,
+    tau,
+    work,
+    world,
+    rooms,
+    mass,
+    efforts,
+    a,
+):
+    """From a state and efforts to the accelerations of a system with rigid closures; return a status.
+
+    Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
+    `rooms` are room for (k + 2 m x nv) the Jacobian of the constraints, below it that of the remaining ones by the leaders, and
+    what `choose_rows` leaves of it; (3 x k) the constraints' values, their second derivatives but for what is sought, and the
+    squares of what is left; the numbers of chosen rows; and what `constrained_accelerations` needs.
+
+    Where motion is `imposed`, `a` is given; the mass matrix then goes into `mass`, the efforts needed in all into `efforts`. In
+    forward dynamics these three are None.
+    """
+    matrix, room, sides, vectors, chosen, columns, gram = rooms
+    k, m, n, error, bias = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], a.size, sides[0], sides[1]
+    jacobian, folded, lengths, start = room[:k], room[k : k + m], vectors[0], vectors[1]
+    for j in range(n):
+        start[j] = 0.0
+        if imposed is not None:
+            if imposed[j]:
+                start[j] = a[j]
+    if imposed is not None:
+        unfold_vector(loops, floats, start)  # what follows imposed motions
+    status = efforts_and_constraints(
+        ints, floats, numbers, stages, law, loops, q, v, start, work, world, matrix[0], sides, jacobian
+    )
+    if status != OK:
+        return status
+    fold_rows(loops, floats, jacobian, folded)
+    leaders_lengths(loops, floats, lengths)
+    largest = longest_row(jacobian)
+    if imposed is not None:
+        add_gears(loops, jacobian, start, bias)
+        largest = longest_free_row(jacobian, imposed)
+        for c in range(m):
+            clear_where(imposed, folded[c])
+    r = choose_rows(folded, lengths, largest, room[k + m :], sides[2], chosen)
+    if r + loops[0, FOLLOWERS] != loops[0, RANK] and not loops[0, HELD]:
+        return SINGULAR
+    for j in range(n):
+        a[j] = tau[j] - matrix[0, j]
+        if imposed is not None:
+            efforts[j] = matrix[0, j]
+    matrix[:] = 0.0
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    if imposed is not None:
+        for i in range(n):
+            for j in range(n):
+                mass[i, j] = matrix[i, j]
+    fold_mass_matrix(loops, floats, matrix)
+    fold_vector(loops, floats, a)
+    if imposed is not None:
+        clear_where(imposed, a)
+        hold(imposed, matrix)
+    status = constrained_accelerations(ints, tree, matrix, folded, bias, chosen[:r], columns, gram, a)
+    if status != OK:
+        return status
+    unfold_vector(loops, floats, a)
+    if not loops[0, HELD] and (r < m or imposed is not None):
+        if imposed is not None:
+            if opened(error):
+                return INCONSISTENT
+        alone = matrix[0]
+        for j in range(n):
+            alone[j] = columns[j, r]
+        unfold_vector(loops, floats, alone)
+        if contradicted(jacobian, error, bias, v, a, alone):
+            return INCONSISTENT
+    if imposed is not None:
+        for i in range(n):
+            for j in range(n):
+                efforts[i] += mass[i, j] * a[j]
+        for j in range(n):
+            a[j] += start[j]
+    return status_of(a)
+
+
+@AllocatingHelper
+def constrained_rooms(loops, n):
+    """Return the rooms of `constrained`."""
+    k, m, r = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], max(loops[0, RANK] - loops[0, FOLLOWERS], 0)
+    return (
+        np.empty((n, n)),
+        np.empty((k + 2 * m, n)),
+        np.empty((3, k)),
+        np.empty((2, n)),
+        np.empty(rows_to_choose(loops, n), np.int64),
+        np.empty((n, r + 1)),
+        np.empty((r, r + 1)),
+    )

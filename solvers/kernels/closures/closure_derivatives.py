@@ -1,0 +1,216 @@
+"""Derivatives of rigid closures, multipliers held: of the constraints' rates and second derivatives, and of their efforts.
+
+A closure answers to the small twist D of its second port against its first, and to both twists: how, is taken by complex steps
+through its equations (`closures`), exact to rounding. S, X, Y, Z are those of `derivatives`, here in the frames of the ports;
+E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^T lambda = S^T W``, ``W = E^T lambda``::
+
+    d(J a + bias)/dq = (E A + b)_D D + b_V X + E Y        d(J a + bias)/dv = b_V S + E Z
+    d(J v)/dq = (E V)_D D + E X                           S^T W_D D, beside what turns along with the ports
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
+from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
+from titop.solvers.kernels.interface.layout import (
+    COLUMN_S,
+    COLUMN_X,
+    COLUMN_Y,
+    COLUMN_Z,
+    CONSTRAINTS,
+    DRIVEN,
+    DRIVEN_V,
+    DRIVER,
+    DRIVER_V,
+    FIRST_GEAR,
+    FIRST_LOAD,
+    FIRST_RIGID,
+    FORCE,
+    GEARS,
+    LAST,
+    LOADS,
+    RIGIDS,
+    TURNS,
+)
+from titop.solvers.kernels.ports.port_frames import relative_pose, twist_of_port
+from titop.solvers.kernels.spatial.algebra import (
+    dot,
+    entry_of,
+    full_times,
+    minus,
+    plus,
+    put_six,
+    scaled,
+    six,
+    transport,
+    twist_cross,
+    unit,
+)
+from titop.solvers.kernels.spatial.matrices import product, times
+from titop.solvers.kernels.spatial.rotations import rotation_log
+from titop.solvers.native.kernel import helper
+
+#: Imaginary steps: their squares vanish beside one.
+_STEP = 1e-30
+
+# -- answers: rows of constraints
+E = 0  # rates by both twists (12)
+BY_POSE = 12  # derivatives of the second derivative by D (6)
+BY_TWIST = 18  # and by both twists (12)
+RATE_BY_POSE = 30  # derivatives of the rate by D (6)
+ANSWER_COLUMNS = 36
+
+# -- moved: rows of coordinates; S, X, Y, Z of both ports (12 each), and D
+MOVED_S = 0
+MOVED_X = 12
+MOVED_Y = 24
+MOVED_Z = 36
+MOVED_D = 48
+MOVED_COLUMNS = 54
+
+
+@helper
+def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
+    """Write what the closures do to their ports into the last loads, two for each closure."""
+    row, k = loops[0, FIRST_RIGID], 0
+    load = ints[0, FIRST_LOAD] + ints[0, LOADS] - 2 * loops[0, RIGIDS]
+    for _ in range(loops[0, RIGIDS]):
+        turn, r = relative_pose(ints, floats, law, world, row)
+        phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
+        at_1, at_2 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        n = ints[row, CONSTRAINTS]
+        for c in range(n):
+            E1, E2 = gradients(floats, row + c, turn, r, phi)
+            at_1, at_2 = plus(at_1, scaled(multipliers[k], E1)), plus(at_2, scaled(multipliers[k], E2))
+            k += 1
+        put_six(floats, load, FORCE, at_1)
+        put_six(floats, load + 1, FORCE, at_2)
+        load += 2
+        row += max(2, n)
+
+
+@helper
+def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world, sums, columns, rooms, dq, rows):
+    """Write the derivatives of all constraints, and subtract those of their efforts from `dq`.
+
+    `rows` (4, k, nv) receives J and the derivatives of ``J a + bias`` by q and v and of ``J v`` by q; `rooms` are room for
+    answers (k x `ANSWER_COLUMNS`), the wrenches' derivatives by D (2 x 36), columns in the ports' frames
+    (nv x `MOVED_COLUMNS`), the poses of both ports and of the second in the first (1 x 36), and the coordinates that move the
+    ports (2 x nv).
+    """
+    answers, wrenches, moved, frames, moving = rooms
+    rows[:] = 0.0
+    moving[:] = 0
+    row, k = loops[0, FIRST_RIGID], 0
+    for _ in range(loops[0, RIGIDS]):
+        n = ints[row, CONSTRAINTS]
+        turn, r = relative_pose(ints, floats, law, world, row)
+        V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
+        A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
+        _write_answers(ints, floats, row, k, turn, r, (V1, V2), (A1, A2), multipliers, answers, wrenches)
+        for j in range(9):
+            frames[0, 24 + j] = turn[j]
+        frames[0, 33], frames[0, 34], frames[0, 35] = r
+        count = _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving, moved)
+        for m in range(count):
+            i = moving[0, m]
+            _write_rows(answers, moved, k, n, i, rows)
+            displaced = six(moved, i, MOVED_D)
+            at_1, at_2 = full_times(wrenches, 0, 0, displaced), full_times(wrenches, 1, 0, displaced)
+            for o in range(count):
+                j = moving[0, o]
+                dq[j, i] -= dot(six(moved, j, MOVED_S), at_1) + dot(six(moved, j, MOVED_S + 6), at_2)
+        k += n
+        row += max(2, n)
+    for row in range(loops[0, FIRST_GEAR], loops[0, FIRST_GEAR] + loops[0, GEARS]):
+        rows[0, k, ints[row, DRIVEN_V]] = floats[row, DRIVEN]
+        rows[0, k, ints[row, DRIVER_V]] = floats[row, DRIVER]
+        k += 1
+
+
+@helper
+def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipliers, answers, wrenches):
+    """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
+    V1, V2 = twists
+    A1, A2 = accelerations
+    n, step = ints[row, CONSTRAINTS], complex(0.0, _STEP)
+    phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
+    wrenches[:] = 0.0
+    for d in range(6):
+        e = unit(d)
+        x, y, z = step * e[3], step * e[4], step * e[5]
+        turned = product(turn, (1.0, -z, y, z, 1.0, -x, -y, x, 1.0))
+        ahead = times(turn, (step * e[0], step * e[1], step * e[2]))
+        placed = r[0] + ahead[0], r[1] + ahead[1], r[2] + ahead[2]
+        about = rotation_log(turned) if ints[row, TURNS] else (0.0j, 0.0j, 0.0j)
+        for c in range(n):
+            E1, E2 = gradients(floats, row + c, turned, placed, about)
+            second = bias_of(floats, row + c, turned, placed, about, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
+            answers[k + c, BY_POSE + d] = second.imag / _STEP
+            answers[k + c, RATE_BY_POSE + d] = (dot(E1, V1) + dot(E2, V2)).imag / _STEP
+            for j in range(6):
+                share = multipliers[k + c] / _STEP
+                wrenches[0, 6 * j + d] += share * entry_of(E1, j).imag
+                wrenches[1, 6 * j + d] += share * entry_of(E2, j).imag
+    for c in range(n):
+        E1, E2 = gradients(floats, row + c, turn, r, phi)
+        put_six(answers, k + c, E, E1)
+        put_six(answers, k + c, E + 6, E2)
+        for d in range(12):
+            e = unit(d % 6)
+            at_1, at_2 = (step, 0.0j) if d < 6 else (0.0j, step)
+            moved_1, moved_2 = plus(V1, scaled(at_1, e)), plus(V2, scaled(at_2, e))
+            answers[k + c, BY_TWIST + d] = bias_of(floats, row + c, turn, r, phi, moved_1, moved_2, E2).imag / _STEP
+
+
+@helper
+def _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving, moved):
+    """Write S, X, Y, Z and D of the coordinates that move the ports of the closure at `row`; list these, return how many."""
+    count = 0
+    for p in range(2):
+        twist = V1 if p == 0 else V2
+        write_frame(ints, floats, sums, row + p, frames, 12 * p)
+        j = ints[row + p, LAST]
+        while j >= 0:
+            i = paths[0, j]
+            if moving[1, i] != row:
+                moving[0, count], moving[1, i] = i, row
+                count += 1
+                for o in range(MOVED_COLUMNS):
+                    moved[i, o] = 0.0
+            s, x = _at_port(frames, p, columns, j, COLUMN_S), _at_port(frames, p, columns, j, COLUMN_X)
+            y, z = _at_port(frames, p, columns, j, COLUMN_Y), _at_port(frames, p, columns, j, COLUMN_Z)
+            put_six(moved, i, MOVED_S + 6 * p, s)
+            put_six(moved, i, MOVED_X + 6 * p, x)
+            put_six(moved, i, MOVED_Y + 6 * p, plus(y, twist_cross(x, twist)))
+            put_six(moved, i, MOVED_Z + 6 * p, plus(z, twist_cross(s, twist)))
+            j = paths[1, j]
+    for m in range(count):  # a twist of the first port moves the second in it as the opposite one of the second does
+        i = moving[0, m]
+        opposite = transport(frames, 0, 24, six(moved, i, MOVED_S))
+        put_six(moved, i, MOVED_D, minus(six(moved, i, MOVED_S + 6), opposite))
+    return count
+
+
+@helper
+def _at_port(frames, p, columns, j, o):
+    """Return six entries of a column in the frame of a closure's port."""
+    return transport(frames, 0, 12 * p, six(columns, j, o))
+
+
+@helper
+def _of_both(answers, k, o, moved, i, at):
+    """Return the product of twelve entries of an answer and of a column."""
+    return dot(six(answers, k, o), six(moved, i, at)) + dot(six(answers, k, o + 6), six(moved, i, at + 6))
+
+
+@helper
+def _write_rows(answers, moved, first, n, i, rows):
+    """Write the entries of coordinate i in the rows of a closure's n constraints."""
+    for k in range(first, first + n):
+        d = six(moved, i, MOVED_D)
+        rows[0, k, i] = _of_both(answers, k, E, moved, i, MOVED_S)
+        rows[1, k, i] = dot(six(answers, k, BY_POSE), d) + _of_both(answers, k, BY_TWIST, moved, i, MOVED_X)
+        rows[1, k, i] += _of_both(answers, k, E, moved, i, MOVED_Y)
+        rows[2, k, i] = _of_both(answers, k, BY_TWIST, moved, i, MOVED_S) + _of_both(answers, k, E, moved, i, MOVED_Z)
+        rows[3, k, i] = dot(six(answers, k, RATE_BY_POSE), d) + _of_both(answers, k, E, moved, i, MOVED_X)

@@ -1,0 +1,250 @@
+"""Forward dynamics of systems with rigid closures, by Lagrange multipliers.
+
+``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
+``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them act is
+given (see `titop.solvers.loops.branch`). Gears have been eliminated before, as far as they take a coordinate out (`following`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from titop.solvers.kernels.interface.layout import FOLLOWERS, GEARS, HELD, NV, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.tree.factor import factor, solve_rows
+from titop.solvers.kernels.tree.joints import element_of
+from titop.solvers.native.kernel import helper
+
+#: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
+_DEPENDENT = 1e-12
+_TIE = 1e-9
+#: As in `titop.solvers.loops.branch` and `consistency`: what counts as open, as rounding and as consistent.
+_OPEN = 1e-7
+_ROUNDING = 1e-9
+_CONSISTENT = 1e-6
+
+
+@helper
+def choose_rows(jacobian, lengths, largest, rest, squares, chosen):
+    """Write the indices of independent rows into `chosen`, as many as it has room for; return how many there are.
+
+    Each turn takes the row of which most is left when its projections on those before are removed; `rest` and `squares` (k)
+    are room for that. Rows that have nothing in common with the one taken are left as they are. Entries are over the `lengths`
+    of their columns; `largest` is the square of a row beside which all count.
+    """
+    k, n = jacobian.shape
+    for i in range(k):
+        squares[i] = 0.0
+        for j in range(n):
+            rest[i, j] = jacobian[i, j] / lengths[j]
+            squares[i] += rest[i, j] * rest[i, j]
+    for turn in range(chosen.size):
+        most, p = 0.0, 0
+        for i in range(k):
+            most = max(most, squares[i])
+        while squares[p] < (1.0 - _TIE) * most:
+            p += 1
+        most = squares[p]
+        largest = max(largest, most)
+        if not most > _DEPENDENT * largest:
+            return turn
+        chosen[turn] = p
+        start, end = span_of(rest, p)
+        for i in range(k):
+            if i != p:
+                share = 0.0
+                for j in range(start, end):
+                    share += rest[i, j] * rest[p, j]
+                if share != 0.0:
+                    share /= most
+                    squares[i] = 0.0
+                    for j in range(start, end):
+                        rest[i, j] -= share * rest[p, j]
+                    for j in range(n):
+                        squares[i] += rest[i, j] * rest[i, j]
+        for j in range(start, end):
+            rest[p, j] = 0.0
+        squares[p] = 0.0
+    return chosen.size
+
+
+@helper
+def longest_row(matrix):
+    """Return the largest square of a row."""
+    largest = 0.0
+    for i in range(matrix.shape[0]):
+        square = 0.0
+        for j in range(matrix.shape[1]):
+            square += matrix[i, j] * matrix[i, j]
+        largest = max(largest, square)
+    return largest
+
+
+@helper
+def longest_free_row(matrix, imposed):
+    """Return the largest square of a row, columns of `imposed` coordinates left out."""
+    largest = 0.0
+    for i in range(matrix.shape[0]):
+        square = 0.0
+        for j in range(matrix.shape[1]):
+            if not imposed[j]:
+                square += matrix[i, j] * matrix[i, j]
+        largest = max(largest, square)
+    return largest
+
+
+@helper
+def clear_where(imposed, x):
+    """Put zeros where the motion is imposed."""
+    for j in range(x.size):
+        if imposed[j]:
+            x[j] = 0.0
+
+
+@helper
+def hold(imposed, matrix):
+    """Let imposed coordinates stand still in a mass matrix: zeros, and ones on the diagonal."""
+    for i in range(imposed.size):
+        if imposed[i]:
+            for j in range(imposed.size):
+                matrix[i, j] = 0.0
+                matrix[j, i] = 0.0
+            matrix[i, i] = 1.0
+
+
+@helper
+def add_gears(loops, jacobian, a, second):
+    """Add accelerations to the gears' second derivatives, the last ones."""
+    k = second.size
+    for i in range(k - loops[0, GEARS], k):
+        for j in range(a.size):
+            second[i] += jacobian[i, j] * a[j]
+
+
+@helper
+def span_of(matrix, row):
+    """Return where the entries of a row that are not zero begin and end."""
+    start, end = 0, matrix.shape[1]
+    while start < end and matrix[row, start] == 0.0:
+        start += 1
+    while end > start and matrix[row, end - 1] == 0.0:
+        end -= 1
+    return start, end
+
+
+@helper
+def rows_to_choose(loops, n):
+    """Return how many rows to look for beside those of gears with followers.
+
+    They are those that act, and unless their number is held one more, which there should not be.
+    """
+    more = 0 if loops[0, HELD] else 1
+    return max(0, min(loops[0, RANK] + more, loops[0, ROWS], n) - loops[0, FOLLOWERS])
+
+
+@helper
+def contradicted(jacobian, error, bias, v, a, alone):
+    """Return whether accelerations leave more than rounding of the constraints' second derivatives, the loops being closed.
+
+    `alone` are the accelerations without closures.
+    """
+    rest, terms, rounded, rate = 0.0, 0.0, 0.0, 0.0
+    for i in range(error.size):
+        if abs(error[i]) > _OPEN:
+            return False
+        left, scale, before, speed = bias[i], abs(bias[i]), 0.0, 0.0
+        for j in range(a.size):
+            left += jacobian[i, j] * a[j]
+            scale += abs(jacobian[i, j] * a[j])
+            before += abs(jacobian[i, j] * alone[j])
+            speed += abs(jacobian[i, j] * v[j])
+        rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, before), max(rate, speed)
+    return rest > _ROUNDING * rounded + _CONSISTENT * (terms + rate * rate)
+
+
+@helper
+def opened(error):
+    """Return whether loops are open by more than rounding and an integrator leave."""
+    worst = 0.0
+    for i in range(error.size):
+        worst = max(worst, abs(error[i]))
+    return worst > _OPEN
+
+
+@helper
+def opening(error, jacobian, second, v, a, first_gear):
+    """Return whether accelerations, or the configuration, open the loops by more than a simulation does.
+
+    `second` are the second derivatives ``J a + bias`` of the rigid closures, the constraints before `first_gear`.
+    """
+    if opened(error):
+        return True
+    rest, terms, rate = 0.0, 0.0, 0.0
+    for i in range(error.size):
+        along, scale, speed = 0.0, 0.0, 0.0
+        for j in range(a.size):
+            along += jacobian[i, j] * a[j]
+            scale += abs(jacobian[i, j] * a[j])
+            speed += abs(jacobian[i, j] * v[j])
+        left = second[i] if i < first_gear else along
+        rest, terms, rate = max(rest, abs(left)), max(terms, scale + abs(left - along)), max(rate, speed)
+    return rest > _CONSISTENT * (terms + rate * rate)
+
+
+@helper
+def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, columns, gram, a):
+    """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
+
+    `chosen` are the independent rows of the Jacobian; `columns` (nv x r + 1) and `gram` (r x r + 1) are room.
+    """
+    n, r = ints[0, NV], chosen.size
+    for k in range(n):
+        for c in range(r):
+            columns[k, c] = jacobian[chosen[c], k]
+        columns[k, r] = a[k]
+    failed = factor(tree, matrix)
+    if failed >= 0:
+        return element_of(ints, failed)
+    solve_rows(tree, matrix, columns)
+    for c in range(r):
+        row = chosen[c]
+        start, end = span_of(jacobian, row)
+        for d in range(r + 1):
+            total = 0.0
+            for k in range(start, end):
+                total += jacobian[row, k] * columns[k, d]
+            gram[c, d] = total
+        gram[c, r] = -(gram[c, r] + bias[row])
+    if not solve_symmetric(gram, r):
+        return SINGULAR
+    for k in range(n):
+        total = columns[k, r]
+        for c in range(r):
+            total += columns[k, c] * gram[c, r]
+        a[k] = total
+    return OK
+
+
+@helper
+def solve_symmetric(system, n):
+    """Replace the last column of ``[G  b]`` (n x n + 1) by ``G^-1 b`` by Cholesky's method; return whether G is definite."""
+    for j in range(n):
+        for i in range(j, n):
+            total = system[i, j]
+            for k in range(j):
+                total -= system[i, k] * system[j, k]
+            if i > j:
+                system[i, j] = total / system[j, j]
+            elif total > 0.0:
+                system[j, j] = math.sqrt(total)
+            else:
+                return False
+        total = system[j, n]
+        for k in range(j):
+            total -= system[j, k] * system[k, n]
+        system[j, n] = total / system[j, j]
+    for j in range(n - 1, -1, -1):
+        total = system[j, n]
+        for k in range(j + 1, n):
+            total -= system[k, j] * system[k, n]
+        system[j, n] = total / system[j, j]
+    return True

@@ -1,0 +1,121 @@
+"""Coordinates that gears let follow others: taken out of forces and of the mass matrix before anything is solved.
+
+Each of some gears takes one coordinate out, which is ``share`` times another one, its leader, or stands still; both ends of
+the remaining gears are then known (see `titop.solvers.loops.following`). With ``v = G v'``, v' the coordinates that lead,
+forces become ``G^T f``, the mass matrix ``G^T M G``, Jacobians ``J G``. All keep their size: followers have zeros, in the mass
+matrix a one on the diagonal.
+"""
+
+from __future__ import annotations
+
+import math
+
+from titop.solvers.kernels.interface.layout import (
+    CONSTRAINT,
+    DRIVEN,
+    DRIVER,
+    FOLLOWER,
+    FOLLOWERS,
+    GEAR,
+    GEARS,
+    LEADER,
+    ROWS,
+    SIDE,
+)
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def share_of(loops, floats, g):
+    """Return how far the follower of the gear at row g of `loops` moves a unit of its leader."""
+    row, own = loops[g, GEAR], loops[g, SIDE]
+    return -floats[row, DRIVEN + DRIVER - own] / floats[row, own]
+
+
+@helper
+def fold_vector(loops, floats, x):
+    """Replace forces by ``G^T x``."""
+    for g in range(1, loops[0, FOLLOWERS] + 1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        if j >= 0:
+            x[j] += share_of(loops, floats, g) * x[i]
+        x[i] = 0.0
+
+
+@helper
+def unfold_vector(loops, floats, x):
+    """Let the followers move as their leaders do: replace ``x'`` by ``G x'``."""
+    for g in range(loops[0, FOLLOWERS], 0, -1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        x[i] = share_of(loops, floats, g) * x[j] if j >= 0 else 0.0
+
+
+@helper
+def fold_vectors(loops, floats, x):
+    """Replace the columns of x, forces, by ``G^T x``."""
+    for g in range(1, loops[0, FOLLOWERS] + 1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        share = share_of(loops, floats, g) if j >= 0 else 0.0
+        for c in range(x.shape[1]):
+            if j >= 0:
+                x[j, c] += share * x[i, c]
+            x[i, c] = 0.0
+
+
+@helper
+def unfold_vectors(loops, floats, x):
+    """Replace the columns of x, motions of the leaders, by ``G x``."""
+    for g in range(loops[0, FOLLOWERS], 0, -1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        share = share_of(loops, floats, g) if j >= 0 else 0.0
+        for c in range(x.shape[1]):
+            x[i, c] = share * x[j, c] if j >= 0 else 0.0
+
+
+@helper
+def fold_mass_matrix(loops, floats, matrix):
+    """Replace a mass matrix by ``G^T M G``, ones on the followers' diagonal."""
+    for g in range(1, loops[0, FOLLOWERS] + 1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        if j >= 0:
+            share = share_of(loops, floats, g)
+            matrix[j, j] += share * (2.0 * matrix[i, j] + share * matrix[i, i])
+            for k in range(matrix.shape[0]):
+                if matrix[i, k] != 0.0 and k != i and k != j:
+                    matrix[j, k] += share * matrix[i, k]
+                    matrix[k, j] = matrix[j, k]
+        for k in range(matrix.shape[0]):
+            matrix[i, k] = 0.0
+            matrix[k, i] = 0.0
+        matrix[i, i] = 1.0
+
+
+@helper
+def remaining(loops, c):
+    """Return which constraint is the c-th of those that gears with followers leave: of the closures, then other gears."""
+    closures = loops[0, ROWS] - loops[0, GEARS]
+    return c if c < closures else loops[1 + loops[0, FOLLOWERS] + c - closures, CONSTRAINT]
+
+
+@helper
+def fold_rows(loops, floats, jacobian, folded):
+    """Write the rows ``J G`` of the remaining constraints into `folded`."""
+    for c in range(folded.shape[0]):
+        row = remaining(loops, c)
+        for k in range(folded.shape[1]):
+            folded[c, k] = jacobian[row, k]
+        fold_vector(loops, floats, folded[c])
+
+
+@helper
+def leaders_lengths(loops, floats, lengths):
+    """Write the lengths of G's columns (n): what a leader moves altogether."""
+    for k in range(lengths.size):
+        lengths[k] = 1.0
+    for g in range(1, loops[0, FOLLOWERS] + 1):
+        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+        if j >= 0:
+            share = share_of(loops, floats, g)
+            lengths[j] += share * share * lengths[i]
+    for k in range(lengths.size):
+        lengths[k] = math.sqrt(lengths[k])

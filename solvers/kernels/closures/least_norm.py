@@ -1,0 +1,284 @@
+"""Efforts and motions of least norm that constraints leave, by rows made orthogonal to each other.
+
+Some of the rows' columns may not count: then parts of some rows vanish with those of others. Where it is not clear whether they
+do, callers are left to look closer.
+
+Efforts ``x`` that are needed are split into least ones, w, on the coordinates where they are unknown, and what the constraints
+carry: ``x = w + J^T lambda``. Rows that are made orthogonal first where efforts are known carry all of these; the others, of
+which nothing is left there, then leave the least on the rest. Rows stand side by side (n x k), and what is split in columns
+(n x m): inner loops then run along memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row
+from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
+from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, INCONSISTENT, OK, ROWS, WHOLE_RANK
+from titop.solvers.native.kernel import AllocatingHelper, helper
+
+#: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones.
+_ROUNDED = 1e-24
+_INDEPENDENT = 1e-10
+#: As in `titop.solvers.loops.closed_dynamics`: efforts that nothing balances, relative to the largest.
+BALANCED = 1e-8
+#: As in `titop.solvers.loops.assembling`: rates that contradict each other by less, and rounded entries of the Jacobian.
+_CONSISTENT = 1e-8
+_ROUNDED_ENTRY = 1e-14
+
+
+@helper
+def make_orthogonal(rows, counts, what, shares, order, squares, room, first, largest):
+    """Make rows orthogonal to each other in the columns of which `counts` is `what`; return how many there are, or -1.
+
+    That is where it is not clear. Those before `first` in the `order` are left alone. `order` (k) gets the rows in their order,
+    `squares` (k) what is left of them in it, `shares` (k x k) what has been subtracted of each from those after it. `largest`
+    is the square of the row beside which all count; `room` is (2 x k).
+    """
+    n, k = rows.shape
+    left, share = room[0], room[1]
+    left[:] = 0.0
+    for j in range(n):
+        if counts[j] == what:
+            for c in range(k):
+                left[c] += rows[j, c] * rows[j, c]
+    for p in range(first, k):
+        most, best = 0.0, p
+        for c in range(p, k):
+            if left[order[c]] > most:
+                most, best = left[order[c]], c
+        if not most > _ROUNDED * largest:
+            return p
+        if most < _INDEPENDENT * largest:
+            return -1
+        order[p], order[best] = order[best], order[p]
+        pivot = order[p]
+        squares[p] = most
+        share[:] = 0.0
+        for j in range(n):
+            entry = rows[j, pivot]
+            if counts[j] == what and entry != 0.0:
+                for c in range(k):
+                    share[c] += entry * rows[j, c]
+        for c in range(p + 1):
+            share[order[c]] = 0.0
+        for c in range(p + 1, k):
+            share[order[c]] /= most
+            shares[order[c], p] = share[order[c]]
+        left[:] = 0.0
+        for j in range(n):
+            entry = rows[j, pivot]
+            if entry != 0.0:
+                for c in range(k):
+                    rows[j, c] -= entry * share[c]
+            if counts[j] == what:
+                for c in range(k):
+                    left[c] += rows[j, c] * rows[j, c]
+    return k
+
+
+@AllocatingHelper
+def _independent_rows(loops, floats, jacobian, which):
+    """Write the numbers of independent rows of a Jacobian, those of gears with followers first; return how many."""
+    k, n = jacobian.shape
+    followers = loops[0, FOLLOWERS]
+    m = k - followers
+    room, lengths, squares, chosen = np.empty((2 * m, n)), np.empty(n), np.empty(m), np.empty(min(m, n), np.int64)
+    folded = room[:m]
+    fold_rows(loops, floats, jacobian, folded)
+    leaders_lengths(loops, floats, lengths)
+    r = choose_rows(folded, lengths, longest_row(jacobian), room[m:], squares, chosen)
+    for c in range(followers + r):
+        which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+    return followers + r
+
+
+@AllocatingHelper
+def split_rows(jacobian, which, sizes, unknown):
+    """Return what `split_constraints` does, of the rows `which`; of those in all fewer than there are, or -1, if unclear."""
+    n, k = jacobian.shape[1], which.size
+    rows, shares, room = np.empty((n, k)), np.empty((k, k)), np.empty((3, k))
+    order, squares, largest = np.empty(k, np.int64), room[0], 0.0
+    for c in range(k):
+        order[c] = c
+        total = 0.0
+        for j in range(n):
+            rows[j, c] = jacobian[which[c], j] * sizes[j]
+            total += rows[j, c] * rows[j, c]
+        largest = max(largest, total)
+    first = make_orthogonal(rows, unknown, False, shares, order, squares, room[1:], 0, largest)
+    end = first
+    if first >= 0:
+        for j in range(n):
+            if not unknown[j]:
+                for p in range(first, k):
+                    rows[j, order[p]] = 0.0
+        end = make_orthogonal(rows, unknown, True, shares, order, squares, room[1:], first, largest)
+    return (rows, which, shares, order, squares), first, end
+
+
+@AllocatingHelper
+def split_constraints(loops, floats, jacobian, sizes, unknown):
+    """Return independent rows of a Jacobian, split by which efforts are `unknown`; how many first, and in all (-1 if unclear).
+
+    The rows are a tuple for the functions below: side by side and orthogonal, entries times their columns' `sizes`; their
+    numbers; and what `make_orthogonal` says of them. Where all rows are expected to be independent they are tried first: to
+    tell which are takes as long as the rest.
+    """
+    k = loops[0, ROWS]
+    which, end = np.arange(k), -1
+    if loops[0, WHOLE_RANK] == k:
+        split, first, end = split_rows(jacobian, which, sizes, unknown)
+    if end < k:
+        count = _independent_rows(loops, floats, jacobian, which)
+        split, first, end = split_rows(jacobian, which[:count], sizes, unknown)
+        if end < count:
+            end = -1
+    return split, first, end
+
+
+@AllocatingHelper
+def take_least(split, first, end, unknown, x, carried):
+    """Replace efforts that are needed (n x m) by the least ones where they are `unknown`.
+
+    Adds to `carried` (k x m) how many times each orthogonal row is subtracted; returns the largest effort that is left where it
+    is known, over the largest needed.
+    """
+    greatest = left = 0.0
+    n, m = x.shape
+    for j in range(n):
+        for c in range(m):
+            greatest = max(greatest, abs(x[j, c]))
+    take_out(split, unknown, False, 0, first, x, carried)
+    for j in range(n):
+        if not unknown[j]:
+            for c in range(m):
+                left = max(left, abs(x[j, c]))
+                x[j, c] = 0.0
+    take_out(split, unknown, True, first, end, x, carried)
+    return left / greatest if greatest > 0.0 else 0.0
+
+
+@AllocatingHelper
+def take_out(split, counts, what, first, end, x, carried):
+    """Subtract multiples of orthogonal rows from columns x so that nothing along them is left where it counts."""
+    rows, _, _, order, squares = split
+    n, m = x.shape
+    share = np.empty(m)
+    for _ in range(2):  # the second time for rounding
+        for p in range(first, end):
+            share[:] = 0.0
+            for j in range(n):
+                entry = rows[j, order[p]] / squares[p]
+                if counts[j] == what and entry != 0.0:
+                    for c in range(m):
+                        share[c] += entry * x[j, c]
+            for j in range(n):
+                entry = rows[j, order[p]]
+                if entry != 0.0:
+                    for c in range(m):
+                        x[j, c] -= entry * share[c]
+            for c in range(m):
+                carried[order[p], c] += share[c]
+
+
+@helper
+def to_given_rows(split, end, carried):
+    """Replace how often orthogonal rows are subtracted (r x m) by how often the rows are of which they were made."""
+    _, _, shares, order, _ = split
+    for p in range(end - 1, -1, -1):
+        now = carried[order[p]]
+        for c in range(p + 1, end):
+            share, later = shares[order[c], p], carried[order[c]]
+            for i in range(now.size):
+                now[i] -= share * later[i]
+
+
+@helper
+def write_multipliers(split, end, carried, multipliers):
+    """Write the multipliers (k) of all constraints from how often the orthogonal rows are subtracted (r x 1), used up."""
+    _, which, _, order, _ = split
+    to_given_rows(split, end, carried)
+    multipliers[:] = 0.0
+    for p in range(end):
+        multipliers[which[order[p]]] = carried[order[p], 0]
+
+
+@helper
+def complete_motion(split, first, unknown, efforts, w):
+    """Write into w (n) the efforts (n x 1) that are `unknown`, and elsewhere the least numbers with which ``J w = 0``."""
+    rows, _, _, order, squares = split
+    for j in range(w.size):
+        w[j] = efforts[j, 0] if unknown[j] else 0.0
+    for p in range(first):
+        share = 0.0
+        for j in range(w.size):
+            if unknown[j]:
+                share += rows[j, order[p]] * w[j] / squares[p]
+        for j in range(w.size):
+            if not unknown[j]:
+                w[j] -= share * rows[j, order[p]]
+
+
+@helper
+def add_least(split, first, end, right, x):
+    """Add to columns x (n x m) the least with which rows are equal to `right` (r x m, used up), those before `first` anyway.
+
+    The rows are meant as they were before they were made orthogonal.
+    """
+    rows, _, shares, order, squares = split
+    for p in range(end):
+        now = right[order[p]]
+        for c in range(p + 1, end):
+            share, then = shares[order[c], p], right[order[c]]
+            for i in range(now.size):
+                then[i] -= share * now[i]
+        if p >= first:
+            for j in range(x.shape[0]):
+                entry = rows[j, order[p]] / squares[p]
+                if entry != 0.0:
+                    for i in range(now.size):
+                        x[j, i] += entry * now[i]
+
+
+@AllocatingHelper
+def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
+    """Replace rates x, but those `held`, by the nearest with ``J x = 0``, or ``-bias`` for `second` ones; return a status.
+
+    `taken` is the number of rows that are orthogonal where rates are not held.
+    """
+    n, which = x.size, split[1]
+    right, step, given = np.empty((which.size, 1)), np.empty((n, 1)), x.copy()
+    for _ in range(2):  # the second time for rounding
+        for c in range(which.size):
+            i = which[c]
+            right[c, 0] = -bias[i] if second else 0.0
+            for j in range(n):
+                right[c, 0] -= jacobian[i, j] * x[j]
+        step[:] = 0.0
+        add_least(split, 0, taken, right, step)
+        for j in range(n):
+            if not held[j]:
+                x[j] += sizes[j] * step[j, 0]
+    return contradiction(jacobian, bias, second, sizes, v, given, x)
+
+
+@helper
+def contradiction(jacobian, bias, second, sizes, v, given, x):
+    """Return as a status whether rates leave more of the constraints than rounding, as `assembling` judges it."""
+    rest, scale, rate, entry, fastest = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(x.size):
+        fastest = max(fastest, abs(x[j] / sizes[j]))
+    for i in range(jacobian.shape[0]):
+        wanted = -bias[i] if second else 0.0
+        left, terms, speed = wanted, abs(wanted), 0.0
+        for j in range(x.size):
+            left -= jacobian[i, j] * x[j]
+            terms += abs(jacobian[i, j]) * (abs(given[j]) + abs(x[j]))
+            speed += abs(jacobian[i, j] * v[j])
+            entry = max(entry, abs(jacobian[i, j] * sizes[j]))
+        rest, scale, rate = max(rest, abs(left)), max(scale, terms), max(rate, speed)
+    if second:
+        scale += rate * rate
+    return OK if rest <= _CONSISTENT * scale + _ROUNDED_ENTRY * entry * fastest else INCONSISTENT

@@ -1,0 +1,209 @@
+"""Derivatives of interactions: what changes of their wrenches and efforts with the coordinates, beside the tree's derivatives.
+
+Symbols: s and x are how a coordinate moves a port and changes its twist, in the port's frame (S and X of `derivatives`). The
+interaction answers to the displacement of each port against the first, ``s_k - Ad(g_k)^-1 s_1``, and to all twists.
+
+Features, as in `interactions`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ACT_COORDINATES,
+    ACT_PORTS,
+    ACT_SLOPES,
+    BASE,
+    COLUMN_COLUMNS,
+    COLUMN_S,
+    COLUMN_X,
+    ELEMENT,
+    FIRST_INTERACTION,
+    FLOAT_COLUMNS,
+    INT_COLUMNS,
+    INTERACTIONS,
+    LAST,
+    LAW,
+    LAW_SIZE,
+    MOTION_SIZE,
+    NV,
+    OK,
+    ROW,
+    SLOPES,
+    SLOPES_SIZE,
+    STAGE_COLUMNS,
+    WRENCH,
+    R,
+    V,
+)
+from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, ints_at, row_at
+from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, matrix_of, rotate, scaled, six, transport
+from titop.solvers.kernels.spatial.matrices import product
+from titop.solvers.native.kernel import feature, helper
+
+
+@helper
+def write_interaction_slopes(ints, numbers, stages, law, slopes):
+    """Let every interaction write its derivatives at the motion in `law`; return a status."""
+    if ints[0, INTERACTIONS] == 0:
+        return OK
+    laws = address_of(law, 0), address_of(slopes, 0), address_of(numbers, 0), numbers.shape[1]
+    return interaction_slopes((address_of(ints, 0), ints.shape[0], *laws, address_of(stages, 0), stages.shape[0]))
+
+
+@feature(8)
+def interaction_slopes(ints, rows, law, slopes, numbers, number_count, stages, kinds):
+    """See `write_interaction_slopes`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    record, of_laws = row_at(law, table[0, LAW_SIZE]), row_at(numbers, number_count)
+    result, addresses = row_at(slopes, table[0, SLOPES_SIZE]), ints_at(stages, kinds, STAGE_COLUMNS)
+    row = table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        answer = address_of(result, table[row, SLOPES])
+        status = call_interaction(table, of_laws, addresses, record, row, ACT_SLOPES, answer)
+        if status != OK:
+            return status
+        row = next_interaction(table, row)
+    return OK
+
+
+@helper
+def hold_interactions(ints, law, sums):
+    """Move what interactions do to ports of general blocks, subtracted from the blocks' wrenches, to the ports' rows."""
+    if ints[0, INTERACTIONS] > 0:
+        tables = address_of(ints, 0), ints.shape[0], address_of(law, 0)
+        if interaction_holding((*tables, address_of(sums, 0), sums.shape[0], sums.shape[1])) != OK:
+            sums[:] = np.nan
+
+
+@feature(6)
+def interaction_holding(ints, rows, law, sums, sum_rows, columns):
+    """See `hold_interactions`."""
+    table, held = ints_at(ints, rows, INT_COLUMNS), floats_at(sums, sum_rows, columns)
+    record, row = row_at(law, table[0, LAW_SIZE]), table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        for k in range(table[row, ACT_PORTS]):
+            at = table[row + 1 + k, ROW]
+            if at >= 0:
+                wrench = carry_wrench(held, at, BASE, six(record, 0, loads_of(table, row) + 6 * k))
+                add_six(held, table[row + 1 + k, ELEMENT], WRENCH, wrench)
+                add_six(held, at, WRENCH, scaled(-1.0, wrench))
+        row = next_interaction(table, row)
+    return OK
+
+
+@helper
+def subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns, dq, dv):
+    """Subtract what changes of all interactions with q and v from the derivatives of the efforts."""
+    if ints[0, INTERACTIONS] > 0:
+        tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(law, 0), address_of(slopes, 0)
+        motions = address_of(paths, 0), paths.shape[0], paths.shape[1], address_of(sums, 0), sums.shape[0], sums.shape[1]
+        if interaction_changes((*tables, *motions, address_of(columns, 0), address_of(dq, 0), address_of(dv, 0))) != OK:
+            dq[:] = np.nan
+
+
+@feature(14)
+def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, sums, sum_rows, sum_columns, columns, dq, dv):
+    """See `subtract_interaction_slopes`."""
+    table, bodies = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    record, changes = row_at(law, table[0, LAW_SIZE]), row_at(slopes, table[0, SLOPES_SIZE])
+    ways, n = ints_at(paths, kinds, count), table[0, NV]
+    bases, moved = floats_at(sums, sum_rows, sum_columns), floats_at(columns, count, COLUMN_COLUMNS)
+    by_q, by_v, row = floats_at(dq, n, n), floats_at(dv, n, n), table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        _write_changes(table, bodies, record, changes, ways, bases, moved, row, n)
+        _subtract_changes(table, changes, ways, moved, row, by_q, by_v)
+        row = next_interaction(table, row)
+    return OK
+
+
+@helper
+def _width(ports, coordinates):
+    """Return the number of columns of an interaction's derivatives."""
+    return 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
+
+
+@helper
+def _changes_at(ints, row, nv):
+    """Return where the changes with q and v, and the ports' poses, stand in `slopes`, and how many rows the changes have."""
+    ports, coordinates = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
+    rows = 6 * ports + coordinates
+    by_q = ints[row, SLOPES] + rows * _width(ports, coordinates)
+    return by_q, by_q + rows * nv, by_q + 2 * rows * nv, rows
+
+
+@helper
+def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv):
+    """Write how all that an interaction does changes with each coordinate and rate, and its ports' poses."""
+    ports, coordinates = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
+    by_q, by_v, frames, rows = _changes_at(ints, row, nv)
+    width, by_twists = _width(ports, coordinates), 6 * max(ports - 1, 0)
+    by_coordinates = by_twists + 6 * ports
+    for o in range(by_q, frames):
+        slopes[0, o] = 0.0
+    for k in range(ports):
+        port, frame = row + 1 + k, frames + 12 * k
+        write_frame(ints, floats, sums, port, slopes, frame)
+        j = ints[port, LAST]
+        while j >= 0:
+            s = transport(slopes, 0, frame, six(columns, j, COLUMN_S))
+            x = transport(slopes, 0, frame, six(columns, j, COLUMN_X))
+            i = paths[0, j]
+            for r in range(rows):
+                answer = six(slopes, 0, ints[row, SLOPES] + r * width + by_twists + 6 * k)
+                slopes[0, by_q + r * nv + i] += dot(answer, x)
+                slopes[0, by_v + r * nv + i] += dot(answer, s)
+            for m in range(max(k, 1), k + 1 if k > 0 else ports):  # displacements against the first port
+                moved = s if k > 0 else scaled(-1.0, transport(law, 0, ints[row, LAW] + MOTION_SIZE * m, s))
+                for r in range(rows):
+                    by_displacement = six(slopes, 0, ints[row, SLOPES] + r * width + 6 * (m - 1))
+                    slopes[0, by_q + r * nv + i] += dot(by_displacement, moved)
+            j = paths[1, j]
+    for k in range(coordinates):
+        c = ints[row + 1 + ports + k, V]
+        for r in range(rows):
+            at = ints[row, SLOPES] + r * width + by_coordinates + k
+            slopes[0, by_q + r * nv + c] += slopes[0, at]
+            slopes[0, by_v + r * nv + c] += slopes[0, at + coordinates]
+
+
+@helper
+def write_frame(ints, floats, sums, port, slopes, o):
+    """Write the pose of a port where the columns stand."""
+    i, at = ints[port, ELEMENT], ints[port, ROW]
+    if i == 0:
+        return
+    if at >= 0:
+        for j in range(12):
+            slopes[0, o + j] = sums[at, BASE + j]
+        return
+    turn = product(matrix_of(sums, i, BASE), matrix_of(floats, port, R))
+    x, y, z = rotate(sums, i, BASE, floats[port, 9], floats[port, 10], floats[port, 11])
+    for j in range(9):
+        slopes[0, o + j] = turn[j]
+    slopes[0, o + 9], slopes[0, o + 10] = sums[i, BASE + 9] + x, sums[i, BASE + 10] + y
+    slopes[0, o + 11] = sums[i, BASE + 11] + z
+
+
+@helper
+def _subtract_changes(ints, slopes, paths, columns, row, dq, dv):
+    """Subtract the changes of wrenches along the coordinates that move their ports, and those of efforts."""
+    nv, ports, coordinates = dq.shape[0], ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
+    by_q, by_v, frames, _ = _changes_at(ints, row, nv)
+    for k in range(ports):
+        j = ints[row + 1 + k, LAST]
+        while j >= 0:
+            s, i = transport(slopes, 0, frames + 12 * k, six(columns, j, COLUMN_S)), paths[0, j]
+            for r in range(6):
+                o = (6 * k + r) * nv
+                for c in range(nv):
+                    dq[i, c] -= s[r] * slopes[0, by_q + o + c]
+                    dv[i, c] -= s[r] * slopes[0, by_v + o + c]
+            j = paths[1, j]
+    for k in range(coordinates):
+        i, o = ints[row + 1 + ports + k, V], (6 * ports + k) * nv
+        for c in range(nv):
+            dq[i, c] -= slopes[0, by_q + o + c]
+            dv[i, c] -= slopes[0, by_v + o + c]

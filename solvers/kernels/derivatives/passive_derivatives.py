@@ -1,0 +1,63 @@
+"""Derivatives of springs, dampers, friction, stops and armatures' gyroscopic efforts."""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.interface.layout import ARMATURE, ELEMENTS, KIND, MULTIS, SPRINGS, V
+from titop.solvers.kernels.spatial.algebra import plus, scaled, unit, wrench_cross
+from titop.solvers.kernels.tree.joints import coordinates_of
+from titop.solvers.kernels.tree.springs import subtract_spring_slopes
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def subtract_passive_derivatives(ints, floats, q, v, dq, dv):
+    """Subtract the derivatives of springs with plain coordinates, dampers, friction, stops and armatures' gyroscopics."""
+    if ints[0, SPRINGS] > 0:
+        subtract_spring_slopes(ints, floats, q, v, dq, dv)
+    add_armature_slopes(ints, floats, v, dv)
+
+
+@helper
+def add_armature_slopes(ints, floats, v, dv):
+    """Add the derivatives of ``-ad(v)^T (armature v)`` by v, of spherical and free joints."""
+    if ints[0, MULTIS] > 0:
+        for i in range(1, ints[0, ELEMENTS]):
+            k, n = ints[i, V], coordinates_of(ints[i, KIND])
+            if n > 1:
+                for j in range(n):
+                    column = armature_column(floats, i, v, k, n, j)
+                    for r in range(n):
+                        dv[k + r, k + j] += column[6 - n + r]
+
+
+@helper
+def armature_column(floats, i, v, k, n, j):
+    """Return column j of the derivative of ``-ad(v)^T (armature v)`` by v, for a joint with n coordinates from k.
+
+    Its entries are the last n of a dual vector's.
+    """
+    o = 6 - n
+    rates = _placed(v, k, o, n)
+    momentum = (
+        floats[i, ARMATURE] * rates[0] if n == 6 else 0.0,
+        floats[i, ARMATURE + 1] * rates[1] if n == 6 else 0.0,
+        floats[i, ARMATURE + 2] * rates[2] if n == 6 else 0.0,
+        floats[i, ARMATURE + n - 3] * rates[3],
+        floats[i, ARMATURE + n - 2] * rates[4],
+        floats[i, ARMATURE + n - 1] * rates[5],
+    )
+    e = unit(o + j)
+    return plus(wrench_cross(e, momentum), wrench_cross(rates, scaled(floats[i, ARMATURE + j], e)))
+
+
+@helper
+def _placed(v, k, o, n):
+    """Return n entries of v from k as the last entries of a dual vector."""
+    return (
+        v[k] if o < 1 else 0.0,
+        v[k + 1] if o < 1 else 0.0,
+        v[k + 2] if o < 1 else 0.0,
+        v[k + n - 3],
+        v[k + n - 2],
+        v[k + n - 1],
+    )

@@ -1,0 +1,131 @@
+"""The entry points of systems with rigid closures.
+
+As in `entries`, each returns a status or nothing; `loops` says where the closures stand and what gears take out (see `layout`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.closures.closed_passes import constrained, efforts_and_constraints
+from titop.solvers.kernels.closures.constrained_forward import opened, opening, rows_to_choose
+from titop.solvers.kernels.closures.constraint_rows import constraints
+from titop.solvers.kernels.closures.least_norm import BALANCED, split_constraints, take_least, to_nearest
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of
+from titop.solvers.kernels.interface.layout import (
+    ELEMENTS,
+    FOLLOWERS,
+    FORWARD_COLUMNS,
+    GEARS,
+    INCONSISTENT,
+    INVERSE_COLUMNS,
+    LAW_SIZE,
+    OK,
+    RANK,
+    ROWS,
+    SINGULAR,
+    WRONG_SIZE,
+)
+from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.native.kernel import entry
+from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
+
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+LAWS = True
+
+
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
+    """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
+    if not sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    n, k, m, r = a.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], loops[0, RANK] - loops[0, FOLLOWERS]
+    space, sides = np.empty((k + 2 * m + n + 3, n)), np.empty((3, k))
+    rooms = (
+        space[k + 2 * m : k + 2 * m + n],
+        space[: k + 2 * m],
+        sides,
+        space[k + 2 * m + n :],
+        np.empty(rows_to_choose(loops, n), np.int64),
+        np.empty((n, max(r, 0) + 1)),
+        np.empty((max(r, 0), max(r, 0) + 1)),
+    )
+    result = space[k + 2 * m + n + 2]
+    status = constrained(
+        tree, loops, None, ints, floats, numbers, stages, law, q, v, tau, work, world, rooms, None, None, result
+    )
+    for j in range(n):  # last: `a` may share memory with an argument
+        a[j] = result[j]
+    return status
+
+
+@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics of a system with rigid closures into `tau`: the least efforts on the coordinates `unknown`.
+
+    Beside these `driven` efforts act. Accelerations that contradict the constraints, open loops, and efforts that cannot be
+    balanced or nearly so, are left to callers that look closer.
+    """
+    if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    n, k = a.size, loops[0, ROWS]
+    jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
+    status = efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
+    if status != OK:
+        return status
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
+        return INCONSISTENT
+    needed = np.empty((n, 1))
+    for j in range(n):
+        needed[j, 0] = efforts[j] - driven[j]
+    split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
+    if end < 0 or not take_least(split, first, end, unknown, needed, np.zeros((k, 1))) <= BALANCED:
+        return SINGULAR
+    for j in range(n):  # last: `tau` may share memory with an argument
+        tau[j] = needed[j, 0]
+    return status_of(tau)
+
+
+@pair(INTS, FLAG, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, MASK, VECTOR)
+def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, held, x):
+    """Replace rates x by the nearest ones that keep loops closed and gears in mesh: velocities, or `second` ones at v.
+
+    Those that are `held` stay; distances are over the coordinates' `sizes`. Open loops and contradictions, or what is nearly
+    one, are left to callers that look closer.
+    """
+    if not sizes_fit(ints, q, v, x, x):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    n, k = x.size, loops[0, ROWS]
+    jacobian, sides, nearest, efforts = np.empty((k, n)), np.empty((3, k)), np.zeros(n), np.empty(n)
+    status = efforts_and_constraints(
+        ints, floats, numbers, stages, law, loops, q, v, nearest, work, world, efforts, sides, jacobian
+    )
+    if status != OK:
+        return status
+    if opened(sides[0]):
+        return SINGULAR
+    split, taken, _ = split_constraints(loops, floats, jacobian, sizes, held)
+    if taken < 0:
+        return SINGULAR
+    for j in range(n):
+        nearest[j] = x[j]
+    status = to_nearest(split, taken, jacobian, sides[1], second, sizes, held, v, nearest)
+    if status == OK:
+        for j in range(n):
+            x[j] = nearest[j]
+    return status if status != OK else status_of(x)
+
+
+@entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)
+def closure_rows(loops, ints, floats, law, q, v, work, error, jacobian, bias):
+    """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
+    world = np.empty((ints[0, ELEMENTS], 12))
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)

@@ -1,0 +1,196 @@
+"""The entry points: what Python calls. Each returns a status (see `layout`).
+
+Whole functions are pairs of kernels: for trees of rigid bodies and joints alone, and for all systems. The others begin with
+known twists and laws, which `outward` writes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.whole_passes import (
+    eliminate,
+    forward_whole,
+    inverse_from,
+    inverse_whole,
+    outward_whole,
+    sizes_fit,
+    state_fits,
+    status_of,
+    world_rows,
+)
+from titop.solvers.kernels.interface.layout import (
+    ELEMENTS,
+    FORCE,
+    FORWARD_COLUMNS,
+    INVERSE_COLUMNS,
+    KNOWN,
+    LAW_SIZE,
+    MULTI_COLUMNS,
+    MULTIS,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    WRONG_SIZE,
+)
+from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
+from titop.solvers.kernels.tree.packing import pack_tables
+from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.native.kernel import entry
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
+
+#: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
+PATIENCE = 0.3
+
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+LAWS = True
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics into `tau`."""
+    if not sizes_fit(ints, q, v, a, tau):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, result = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(tau.size)
+    status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12)), result)
+    for k in range(tau.size):  # last: `tau` may share memory with an argument
+        tau[k] = result[k]
+    return status
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
+    """Forward dynamics into `a`."""
+    if not sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, result = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty(a.size)
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, result)
+    for k in range(a.size):  # last: `a` may share memory with an argument
+        a[k] = result[k]
+    return status
+
+
+@pair(VECTOR, REAL, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR)
+def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
+    """Derivative of ``y = [q, v]``; quaternions are taken as their unit multiples. Own coordinates are plain.
+
+    NaN where the status is not `OK`, for integrators that do not look at it.
+    """
+    nq = ints[0, NQ]
+    if not state_fits(ints, y, dy, tau):
+        dy[:] = np.nan
+        return WRONG_SIZE
+    q, v = y[:nq].copy(), y[nq:]
+    normalise(ints, q)
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    write_rates(ints, q, v, dy)
+    status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, dy[nq:])
+    if status != OK:
+        dy[:] = np.nan
+    return status
+
+
+@entry(INTS, VECTOR, VECTOR, VECTOR, result=NOTHING)
+def configuration_rate(ints, q, v, rates):
+    """dq/dt into `rates`; own coordinates are plain."""
+    write_rates(ints, q, v, rates)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
+def inverse_batch(ints, floats, numbers, stages, q, v, a, tau):
+    """Inverse dynamics for stacked states."""
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+    for row in range(q.shape[0]):
+        status = inverse_whole(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, world, tau[row])
+        if status != OK:
+            return status
+    return OK
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
+def forward_batch(ints, floats, numbers, stages, q, v, tau, a):
+    """Forward dynamics for stacked states."""
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    for row in range(q.shape[0]):
+        status = forward_whole(ints, floats, numbers, stages, law, q[row], v[row], tau[row], work, multi, world, a[row])
+        if status != OK:
+            return status
+    return OK
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
+def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
+    """The mass matrix into `matrix`."""
+    n = ints[0, NV]
+    if q.size != ints[0, NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
+        return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    if status != OK:
+        return status
+    matrix[:] = 0.0
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    return OK
+
+
+@entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
+def outward(ints, floats, numbers, stages, q, v, law, work):
+    """Poses and twists of all elements into `work`, the general blocks' laws and what interactions do into `law`."""
+    return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12)))
+
+
+@entry(INTS, FLOATS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
+def inverse_stage(ints, floats, numbers, stages, law, q, v, a, work, tau):
+    """Inverse dynamics from what `outward` wrote; leaves the joints' wrenches and the accelerations in `work`."""
+    world = np.empty((world_rows(ints), 12))
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, KNOWN)
+    return status if status != OK else status_of(tau)
+
+
+@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
+def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
+    """Hybrid dynamics from what `outward` wrote: complete `a` and `tau`."""
+    passive = np.zeros(tau.size)
+    add_passive_efforts(ints, floats, q, v, passive)
+    add_interaction_efforts(ints, law, passive, 1.0)
+    effort = tau + passive
+    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+    if status != OK:
+        return status
+    for k in range(tau.size):
+        if imposed[k]:
+            tau[k] = effort[k] - passive[k]
+    return min(status_of(tau), status_of(a))
+
+
+@entry(FLOATS, INTEGER, VECTOR)
+def put_wrench(floats, row, wrench):
+    """Put a wrench into the load at a row."""
+    if wrench.size != 6:
+        return WRONG_SIZE
+    for k in range(6):
+        floats[row, FORCE + k] = wrench[k]
+    return OK
+
+
+@entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
+def pack(ints, sources, constants, port_table, params, floats, frames, ports):
+    """From parameters to tables; returns 1 when a parameter is unusable."""
+    return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)

@@ -1,0 +1,156 @@
+"""Entry points of what acts along the coordinates at a state; as in `entries`, each returns a status."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.interface.layout import (
+    ACT,
+    APPLIED,
+    APPLYING,
+    ELEMENTS,
+    FIRST_INTERACTION,
+    INTERACTIONS,
+    INVERSE_COLUMNS,
+    LAW,
+    LAW_SIZE,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    OWN,
+    OWN_V,
+    SPRINGS,
+    TERMS,
+    TWIST,
+    UNKNOWN,
+    WRONG_SIZE,
+)
+from titop.solvers.kernels.interface.records import bias_at
+from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
+from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
+from titop.solvers.kernels.ports.pushes import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
+from titop.solvers.kernels.tree.joints import units_hold
+from titop.solvers.kernels.tree.kinematics import outward_twists
+from titop.solvers.kernels.tree.springs import add_springs
+from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.signatures import FLOATS, INTS, VECTOR
+
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
+LAWS = True
+
+
+@helper
+def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
+    """Add the own efforts that block i's law asks for with its parent port at rest, times `sign`; return a status."""
+    for k in range(6):
+        work[i, TWIST + k] = 0.0
+    status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
+    for j in range(ints[i, OWN]):
+        efforts[ints[i, OWN_V] + j] += sign * law[0, ints[i, LAW] + bias_at(ints[i, OWN]) + 6 + j]
+    return status
+
+
+@AllocatingHelper
+def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result):
+    """Add what a unit of each input of interactions changes of what these do; return a status."""
+    status = write_interactions(ints, floats, numbers, stages, law, q, still, work, world)
+    told = np.empty((1, numbers.shape[1]))
+    for k in range(numbers.shape[1]):
+        told[0, k] = numbers[0, k]
+    for k in range(acting.shape[0]):
+        told[0, acting[k, 1]] = 0.0
+    for k in range(acting.shape[0]):
+        row, at, column = acting[k, 0], acting[k, 1], acting[k, 2]
+        o, size = answer_at(ints, row)
+        change = np.zeros((1, size))
+        for unit in range(2):
+            told[0, at] = 1.0 * unit
+            if status == OK:
+                status = call_interaction(ints, told, stages, law, row, ACT, address_of(law, o))
+            for j in range(size):
+                change[0, j] = law[0, o + j] - change[0, j]
+        told[0, at] = 0.0
+        if status != OK:
+            return status
+        push_by_interaction(ints, floats, law, work, row, change, np.int64(0), result[column])
+    return status
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR)
+def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
+    """The efforts of springs, dampers, stops, interactions, of what surrounds blocks, and of the laws of some.
+
+    `asked` (1 x count) lists the elements of the blocks whose laws tell their elasticity and damping; `bare` is a table in
+    which these do not act.
+    """
+    if not sizes_fit(ints, q, v, v, efforts):
+        return WRONG_SIZE
+    status = min(status_of(q), status_of(v))
+    if status == OK:
+        status = units_hold(ints, q)
+    if status != OK:
+        return status
+    efforts[:] = 0.0
+    if ints[0, SPRINGS] > 0:
+        add_springs(ints, floats, q, v, efforts)
+    if LAWS:
+        law = np.empty((1, ints[0, LAW_SIZE]))
+        work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+        if status != OK:
+            return status
+        row = ints[0, FIRST_INTERACTION]
+        for _ in range(ints[0, INTERACTIONS]):
+            push_by_interaction(ints, floats, law, work, row, law, answer_at(ints, row)[0], efforts)
+            row = next_interaction(ints, row)
+        if ints[0, APPLYING] > 0:
+            for i in range(1, ints[0, ELEMENTS]):
+                if ints[i, APPLIED] >= 0:
+                    push_by_surroundings(ints, floats, law, work, i, efforts)
+        for k in range(asked.shape[1]):
+            i = asked[0, k]
+            for sign in range(-1, 2, 2):
+                status = _add_law(ints if sign < 0 else bare, numbers, stages, law, i, q, v, work, 1.0 * sign, efforts)
+                if status != OK:
+                    return status
+    return status_of(efforts)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, FLOATS, VECTOR, FLOATS)
+def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, result):
+    """The efforts (nu x nv) a unit of each input: of `motors` (nu x nv), on ports, and of interactions.
+
+    The last loads are those of the inputs on ports, a unit each; `places` (1 x count) says of which inputs. `acting` has a row
+    for each input of interactions: its interaction's row, its place in `numbers`, and which input it is.
+    """
+    if q.size != ints[0, NQ] or result.shape[0] != motors.shape[0] or result.shape[1] != ints[0, NV]:
+        return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
+    count = ints[0, ELEMENTS]
+    law, work, world = (
+        np.empty((1, ints[0, LAW_SIZE])) if LAWS else None,
+        np.empty((count, INVERSE_COLUMNS)),
+        np.empty((count, 12)),
+    )
+    still = np.zeros(ints[0, NV])
+    status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
+    if status != OK:
+        return status
+    world_poses(ints, law, work, world)
+    for k in range(motors.shape[0]):
+        for j in range(motors.shape[1]):
+            result[k, j] = motors[k, j]
+    for k in range(places.shape[1]):
+        row = ints.shape[0] - places.shape[1] + k
+        push_port(ints, floats, law, work, row, load_at_port(ints, floats, law, world, row), result[places[0, k]])
+    if LAWS:
+        if acting.shape[0] > 0:
+            status = _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result)
+            if status != OK:
+                return status
+    return status_of_rows(result)

@@ -1,0 +1,239 @@
+"""The entry points of hybrid dynamics: motion is imposed on some coordinates, efforts on the others.
+
+As in `entries`, each returns a status.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
+from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
+from titop.solvers.kernels.closures.following import remaining
+from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, efforts_slopes
+from titop.solvers.kernels.closures.least_norm import (
+    complete_motion,
+    split_constraints,
+    split_rows,
+    take_least,
+    write_multipliers,
+)
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, sizes_fit, status_of, status_of_slopes
+from titop.solvers.kernels.interface.layout import (
+    CONSTRAINT,
+    ELEMENTS,
+    FOLLOWERS,
+    FORWARD_COLUMNS,
+    HELD,
+    LAW_SIZE,
+    MULTI_COLUMNS,
+    MULTIS,
+    NOT_FINITE,
+    NV,
+    OK,
+    ROWS,
+    SINGULAR,
+    UNKNOWN,
+    WHOLE_RANK,
+    WRONG_SIZE,
+)
+from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.native.kernel import AllocatingHelper
+from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
+
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+LAWS = True
+
+
+@AllocatingHelper
+def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, a, tau):
+    """From a state to the accelerations and efforts of a tree: complete `a` and `tau`; return a status."""
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status != OK:
+        return status
+    passive = np.zeros(tau.size)
+    add_passive_efforts(ints, floats, q, v, passive)
+    if law is not None:
+        add_interaction_efforts(ints, law, passive, 1.0)
+    effort = tau + passive
+    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+    for j in range(tau.size):
+        if imposed[j]:
+            tau[j] = effort[j] - passive[j]
+    return status if status != OK else min(status_of(tau), status_of(a))
+
+
+@pair(MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accelerations, efforts):
+    """Hybrid dynamics of a tree into `accelerations` and `efforts`."""
+    if not sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    if min(status_of(tau), status_of(a)) != OK:  # also where they are not read
+        return NOT_FINITE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    for j in range(a.size):
+        accelerations[j], efforts[j] = a[j], tau[j]
+    return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
+
+
+@AllocatingHelper
+def _split(loops, floats, rooms, imposed):
+    """Return what `split_constraints` does, of those rows that accelerations have chosen if these are as many as act at all."""
+    k, followers, chosen, r = loops[0, ROWS], loops[0, FOLLOWERS], rooms[4], rooms[6].shape[0]
+    jacobian = rooms[1][:k]
+    if followers + r != loops[0, WHOLE_RANK]:
+        return split_constraints(loops, floats, jacobian, np.ones(imposed.size), imposed)
+    which = np.empty(followers + r, np.int64)
+    for c in range(followers + r):
+        which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+    split, first, end = split_rows(jacobian, which, np.ones(imposed.size), imposed)
+    return split, first, end if end == which.size else -1
+
+
+@AllocatingHelper
+def _shared(split, first, end, imposed, tau, efforts, carried):
+    """Return the least efforts (nv x 1) on imposed coordinates beside tau, where `efforts` are needed in all."""
+    n = tau.size
+    needed = np.empty((n, 1))
+    for j in range(n):
+        needed[j, 0] = efforts[j] if imposed[j] else efforts[j] - tau[j]
+    take_least(split, first, end, imposed, needed, carried)
+    return needed
+
+
+@pair(INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v, tau, a, accelerations, efforts):
+    """Hybrid dynamics of a system with rigid closures into `accelerations` and `efforts`, the least where there is a choice.
+
+    `tree` is that of the coordinates that lead (`following`). What `constrained_inverse` leaves to callers is left here too.
+    """
+    n, k = ints[0, NV], loops[0, ROWS]
+    if not sizes_fit(ints, q, v, tau, a):
+        return WRONG_SIZE
+    if min(status_of(tau), status_of(a)) != OK:  # also where they are not read
+        return NOT_FINITE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    mass, rooms = np.empty((n, n)), constrained_rooms(loops, n)
+    for j in range(n):
+        accelerations[j] = a[j]
+    status = constrained(
+        tree,
+        loops,
+        imposed,
+        ints,
+        floats,
+        numbers,
+        stages,
+        law,
+        q,
+        v,
+        tau,
+        work,
+        world,
+        rooms,
+        mass,
+        efforts,
+        accelerations,
+    )
+    if status != OK:
+        return status
+    split, first, end = _split(loops, floats, rooms, imposed)
+    if end < 0 or (end != loops[0, WHOLE_RANK] and not loops[0, HELD]):
+        return SINGULAR
+    least = _shared(split, first, end, imposed, tau, efforts, np.zeros((k, 1)))
+    for j in range(n):
+        efforts[j] = least[j, 0] if imposed[j] else tau[j]
+    return status_of(efforts)
+
+
+@pair(INTS, INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, CUBE)
+def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stages, q, v, tau, a, result):
+    """Derivatives (8, nv, nv) of hybrid dynamics: of accelerations by q, v, tau and imposed accelerations, then of efforts.
+
+    With closures the tables are those of `closed_derivative_entries`.
+    """
+    n, k = ints[0, NV], loops[0, ROWS]
+    if not sizes_fit(ints, q, v, tau, a) or result.shape[0] != 8 or result.shape[1] != n or result.shape[2] != n:
+        return WRONG_SIZE
+    if min(status_of(tau), status_of(a)) != OK:
+        return NOT_FINITE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    loaded, rooms, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
+    accelerations, efforts, mass = a.copy(), tau.copy(), np.empty((n, n))
+    if k:
+        status = constrained(
+            tree,
+            loops,
+            imposed,
+            ints,
+            loaded,
+            numbers,
+            stages,
+            law,
+            q,
+            v,
+            tau,
+            work,
+            world,
+            forward,
+            mass,
+            efforts,
+            accelerations,
+        )
+    else:
+        multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+        status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
+    if status != OK:
+        return status
+    split, first, end = _split(loops, loaded, forward, imposed)
+    if end != loops[0, WHOLE_RANK]:
+        return SINGULAR
+    changes, rows, turning = np.empty((3, n, n)), np.empty((4, k, n)), np.empty((0, n))
+    carried, multipliers = np.zeros((k, 1)), np.empty(k)
+    if k:
+        least = _shared(split, first, end, imposed, tau, efforts, carried)
+        write_multipliers(split, end, carried, multipliers)
+        if end > first:
+            complete_motion(split, first, imposed, least, efforts)
+            turning, status = turning_rows(
+                ints, loaded, numbers, stages, law, loops, paths, q, efforts, work, world, rooms, changes, rows
+            )
+    if status == OK:
+        status = slopes_with_closures(
+            ints,
+            loaded,
+            numbers,
+            stages,
+            law,
+            loops,
+            paths,
+            q,
+            v,
+            accelerations,
+            multipliers,
+            work,
+            world,
+            rooms,
+            UNKNOWN,
+            False,
+            changes,
+            rows,
+        )
+    if status != OK:
+        return status
+    for i in range(n):
+        for j in range(n):
+            mass[i, j] = changes[2, i, j]
+    r = forward[6].shape[0]
+    folded, chosen = forward[1][k : 2 * k - loops[0, FOLLOWERS]], forward[4][:r]
+    status = accelerations_slopes(ints, tree, loops, loaded, imposed, folded, chosen, mass, changes, rows, result)
+    if status != OK:
+        return status
+    efforts_slopes(split, first, end, imposed, changes, turning, result)
+    return status_of_slopes(result)

@@ -1,0 +1,256 @@
+"""Entry points of what is read of a state; as in `entries`, each returns a status."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.coriolis import write_coriolis
+from titop.solvers.kernels.equations.momentum import write_rigid_momentum_matrix
+from titop.solvers.kernels.equations.regressor import NUMBERS_OF_BODY, write_body_regressor
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows, status_of_slopes
+from titop.solvers.kernels.interface.layout import (
+    COLUMN_COLUMNS,
+    ELEMENTS,
+    FORWARD_COLUMNS,
+    INVERSE_COLUMNS,
+    KNOWN,
+    LAW_SIZE,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    SUM_COLUMNS,
+    WRONG_SIZE,
+)
+from titop.solvers.kernels.interface.stages import elastic_energy
+from titop.solvers.kernels.ports.interactions import stored_energy
+from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
+from titop.solvers.kernels.spatial.algebra import put_six
+from titop.solvers.kernels.tree.balances import add_energy, add_mass, add_momentum
+from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix, write_momentum_matrix
+from titop.solvers.kernels.tree.factor import factor, invert
+from titop.solvers.kernels.tree.inverse import outward_motions
+from titop.solvers.kernels.tree.joints import element_of
+from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists
+from titop.solvers.kernels.tree.springs import add_elastic_energy
+from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.native.kernel import AllocatingHelper, entry
+from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
+
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
+LAWS = True
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE)
+def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
+    """The regressors (batch, 10 a body, nv) of the bodies whose elements stand in `bodies` (1, count), at stacked states."""
+    nv, count = ints[0, NV], bodies.shape[1]
+    if q.shape[1] != ints[0, NQ] or v.shape[1] != nv or a.shape[1] != nv or result.shape[2] != nv:
+        return WRONG_SIZE
+    if not (q.shape[0] == v.shape[0] == a.shape[0] == result.shape[0]) or result.shape[1] != NUMBERS_OF_BODY * count:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    pose, wrenches = np.empty((1, 12)), np.empty((NUMBERS_OF_BODY, 6))
+    result[:] = 0.0
+    for row in range(q.shape[0]):
+        status = outward_twists(ints, floats, numbers, stages, law, q[row], v[row], work)
+        if status != OK:
+            return status
+        status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, KNOWN)
+        if status != OK:
+            return status
+        for k in range(count):
+            part = result[row, NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
+            write_body_regressor(ints, floats, law, work, bodies[0, k], frames, pose, wrenches, part)
+    return status_of_slopes(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, FLOATS)
+def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
+    """Rotation (9) and position (3) of a port into `pose` (1, 12).
+
+    `port` is its place in ``law``, or -1 for a port whose pose in its element is `frame` (12).
+    """
+    if q.size != ints[0, NQ] or pose.size != 12:
+        return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    pose[0, :] = frame
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, None)
+    return status if status != OK else status_of(pose[0])
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, FLOATS)
+def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world, q, jacobian):
+    """Jacobian (6 x nv) of a port's twist, in its frame, or in inertial axes if it is asked for `in_world`."""
+    if q.size != ints[0, NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, NV]:
+        return WRONG_SIZE
+    if status_of(q) != OK:
+        return NOT_FINITE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    pose = np.empty((1, 12))
+    pose[0, :] = frame
+    jacobian[:] = 0.0
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, jacobian)
+    if status == OK and in_world:
+        turn_columns(pose, jacobian)
+    return status if status != OK else min(status_of(pose[0]), status_of_rows(jacobian))
+
+
+@AllocatingHelper
+def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion):
+    work, pose = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((1, 12))
+    status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
+    if status != OK:
+        return status
+    pose[0, :] = frame
+    write_port_motion(ints, law, work, element, port, pose, motion)
+    return status_of(motion[0])
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, motion):
+    """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
+    if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
+        return WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
+        return NOT_FINITE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, VECTOR, FLOATS)
+def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q, v, twist):
+    """Twist (1 x 6) of a port, in its frame or in inertial axes."""
+    if not sizes_fit(ints, q, v, v, v) or twist.size != 6:
+        return WRONG_SIZE
+    if min(status_of(q), status_of(v)) != OK:
+        return NOT_FINITE
+    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size), motion)
+    if status == OK:
+        put_six(twist, 0, 0, in_axes(motion, 12, in_world))
+    return status
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, FLAG, VECTOR, VECTOR, VECTOR, FLOATS)
+def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_world, classical, q, v, a, acceleration):
+    """Acceleration (1 x 6) of a port: spatial or classical, in its frame or inertial axes."""
+    if not sizes_fit(ints, q, v, a, v) or acceleration.size != 6:
+        return WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
+        return NOT_FINITE
+    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+    if status == OK:
+        put_six(acceleration, 0, 0, acceleration_of(floats, motion, in_world, classical))
+    return status
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
+def momentum_matrix(ints, floats, numbers, stages, q, matrix):
+    """The matrix (6 x nv) from v to linear momentum and angular momentum about the inertial origin."""
+    n, count = ints[0, NV], ints[0, ELEMENTS]
+    if q.size != ints[0, NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((count, FORWARD_COLUMNS))
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    if status != OK:
+        return status
+    if LAWS:
+        world = np.empty((count, 12))
+        world_poses(ints, law, work, world)
+        composite_inertias(ints, floats, law, work)
+        write_momentum_matrix(ints, floats, law, work, world, matrix)
+    else:
+        write_rigid_momentum_matrix(ints, floats, work, np.empty((count, SUM_COLUMNS)), np.empty(count, np.int64), matrix)
+    return status_of_rows(matrix)
+
+
+@entry(INTS, FLOATS, INTS, VECTOR, VECTOR, FLOATS)
+def coriolis_matrix(ints, floats, paths, q, v, matrix):
+    """The Coriolis matrix (nv x nv) of a tree of rigid bodies; `paths` are those of coordinates to the world."""
+    n, count = ints[0, NV], ints[0, ELEMENTS]
+    if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:
+        return WRONG_SIZE
+    work = np.empty((count, INVERSE_COLUMNS))
+    status = outward_twists(ints, floats, None, None, None, q, v, work)
+    if status != OK:
+        return status
+    write_coriolis(ints, floats, v, paths, work, np.empty((count, SUM_COLUMNS)), np.empty((n, COLUMN_COLUMNS)), matrix)
+    return status_of_rows(matrix)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, FLOATS)
+def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
+    """The inverse of the mass matrix; `tree` is that of coordinates."""
+    n = ints[0, NV]
+    if q.size != ints[0, NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    if status != OK:
+        return status
+    matrix = np.zeros((n, n))
+    composite_inertias(ints, floats, law, work)
+    fill_mass_matrix(ints, floats, law, work, matrix)
+    failed = factor(tree, matrix)
+    if failed >= 0:
+        return element_of(ints, failed)
+    invert(tree, matrix, np.empty((2, n), np.int64), inverse)
+    return status_of_rows(inverse)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
+def energies(ints, floats, numbers, stages, q, v, work, world, result):
+    """Kinetic, gravity's and elastic energy (3); `work` and `world` receive twists and poses of all elements."""
+    if not sizes_fit(ints, q, v, v, v) or result.size != 3:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    if status != OK:
+        return status
+    result[:] = 0.0
+    world_poses(ints, law, work, world)
+    add_energy(ints, floats, law, v, work, world, result)
+    add_elastic_energy(ints, floats, q, result[2:3])
+    if law is not None:
+        result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+        result[2] += elastic_energy(ints, numbers, stages, law, q, v, work)
+    return status_of(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
+def momentum(ints, floats, numbers, stages, q, v, result):
+    """Linear momentum, and angular momentum about the inertial origin (6)."""
+    if not sizes_fit(ints, q, v, v, v) or result.size != 6:
+        return WRONG_SIZE
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    if status != OK:
+        return status
+    result[:] = 0.0
+    world_poses(ints, law, work, world)
+    add_momentum(ints, floats, law, v, work, world, result)
+    return status_of(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
+def center_of_mass(ints, floats, numbers, stages, q, result):
+    """Centre of mass in the inertial frame (3), which is the first moment if there is no mass, and mass."""
+    if q.size != ints[0, NQ] or result.size != 4:
+        return WRONG_SIZE
+    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work)
+    if status != OK:
+        return status
+    result[:] = 0.0
+    add_mass(ints, floats, law, work, result)
+    if result[3] > 0.0:
+        for k in range(3):
+            result[k] /= result[3]
+    return status_of(result)

@@ -1,0 +1,96 @@
+"""The blocks linearised at a state, and the derivatives of inverse dynamics that follow."""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.derivatives.interaction_derivatives import (
+    hold_interactions,
+    subtract_interaction_slopes,
+    write_interaction_slopes,
+)
+from titop.solvers.kernels.derivatives.passive_derivatives import subtract_passive_derivatives
+from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums
+from titop.solvers.kernels.equations.whole_passes import (
+    apply_wrenches,
+    find_acting,
+)
+from titop.solvers.kernels.interface.layout import (
+    ALL_PORTS,
+    BIAS,
+    ELEMENTS,
+    KNOWN,
+    LAW,
+    LINEARISED,
+    OK,
+    OWN,
+    UNKNOWN,
+    WRENCH,
+)
+from titop.solvers.kernels.interface.records import result_at
+from titop.solvers.kernels.interface.stages import call_block
+from titop.solvers.kernels.ports.held_loads import hold_loads
+from titop.solvers.kernels.ports.port_wrenches import apply_to_ports, at_parent_port
+from titop.solvers.kernels.ports.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
+from titop.solvers.kernels.spatial.algebra import add_six, minus, put_six, six
+from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def sum_rows(ints):
+    """Return the number of rows of `sums`."""
+    return ints[0, ELEMENTS] + ints[0, ALL_PORTS]
+
+
+@helper
+def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, known):
+    """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status.
+
+    These ask for the wrenches at all ports first: `sums` and `efforts` are room for an inward pass.
+    """
+    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if status != OK:
+        return status
+    if law is not None:
+        if known == UNKNOWN:
+            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+            if status != OK:
+                return status
+    apply_wrenches(ints, floats, law, work, world, False)
+    if law is not None:
+        status = write_interaction_slopes(ints, numbers, stages, law, slopes)
+        if status != OK:
+            return status
+        apply_to_ports(ints, floats, law, work, world)
+        subtract_from_wrenches(ints, law, work, efforts)
+        for i in range(1, ints[0, ELEMENTS]):
+            put_six(sums, i, WRENCH, six(work, i, BIAS))
+            if ints[i, LAW] >= 0:
+                add_six(sums, i, WRENCH, at_parent_port(ints, law, i))
+        status = inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, efforts)
+        if status != OK:
+            return status
+        for i in range(1, ints[0, ELEMENTS]):
+            if ints[i, LAW] >= 0:
+                whole = six(law, 0, ints[i, LAW] + result_at(ints[i, OWN]))
+                add_six(sums, i, WRENCH, minus(whole, at_parent_port(ints, law, i)))
+                status = call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, KNOWN, LINEARISED)
+                if status == OK and is_held(ints, i):
+                    status = surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slopes)
+                if status != OK:
+                    return status
+            put_six(work, i, BIAS, six(sums, i, WRENCH))
+    return OK
+
+
+@helper
+def linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result):
+    """Derivatives of inverse dynamics by q, v and a, into `result`, from the blocks' slopes and from `outward_columns`."""
+    hold_loads(ints, floats, world, sums)
+    if law is not None:
+        hold_interactions(ints, law, sums)
+    dq, dv, da = result[0], result[1], result[2]
+    result[:] = 0.0
+    inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da)
+    subtract_passive_derivatives(ints, floats, q, v, dq, dv)
+    if law is not None:
+        subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns, dq, dv)

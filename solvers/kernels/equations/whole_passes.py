@@ -1,0 +1,190 @@
+"""Whole passes: from a state to efforts or accelerations.
+
+`law` is None for systems without general blocks and interactions; `numbers` and `stages` describe these (see `layout`).
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.interface.layout import (
+    APPLYING,
+    ELEMENTS,
+    INERTIAL_LOADS,
+    INTERACTIONS,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    UNKNOWN,
+)
+from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
+from titop.solvers.kernels.ports.loads import apply_loads
+from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
+from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
+from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
+from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
+from titop.solvers.kernels.tree.kinematics import outward_twists, start
+from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def sizes_fit(ints, q, v, x, out):
+    """Tell whether the state arguments have the lengths of the system."""
+    return q.size == ints[0, NQ] and v.size == ints[0, NV] and x.size == ints[0, NV] and out.size == ints[0, NV]
+
+
+@helper
+def world_rows(ints):
+    """Return the number of rows that `apply_wrenches` needs in `world`."""
+    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] or ints[0, INTERACTIONS] else 0
+
+
+@helper
+def apply_wrenches(ints, floats, law, work, world, general):
+    """Subtract loads and interactions from the laws of general blocks, or else from the biases of rigid bodies."""
+    apply_loads(ints, floats, law, work, world, general)
+    if law is not None:
+        apply_interactions(ints, floats, law, work, general)
+
+
+@helper
+def state_fits(ints, y, dy, tau):
+    """Tell whether a state ``y = [q, v]``, its rate and efforts have the lengths of the system."""
+    return y.size == ints[0, NQ] + ints[0, NV] and dy.size == y.size and tau.size == ints[0, NV]
+
+
+@helper
+def status_of(out):
+    """Return whether all results are finite, as a status."""
+    a = b = c = d = 0.0  # four sums, which do not wait for each other
+    rest = out.size % 4
+    for k in range(0, out.size - rest, 4):
+        a += 0.0 * out[k]
+        b += 0.0 * out[k + 1]
+        c += 0.0 * out[k + 2]
+        d += 0.0 * out[k + 3]
+    for k in range(out.size - rest, out.size):
+        a += 0.0 * out[k]
+    return OK if a + b + c + d == 0.0 else NOT_FINITE
+
+
+@helper
+def status_of_rows(matrix):
+    """Return whether all of a matrix's entries are finite, as a status."""
+    status = OK
+    for i in range(matrix.shape[0]):
+        status = min(status, status_of(matrix[i]))
+    return status
+
+
+@helper
+def status_of_slopes(slopes):
+    """Return whether all of several matrices' entries are finite, as a status."""
+    status = OK
+    for k in range(slopes.shape[0]):
+        status = min(status, status_of_rows(slopes[k]))
+    return status
+
+
+@helper
+def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, known):
+    """Turn poses, twists and laws (in `work` and `law`) and accelerations into efforts; return a status.
+
+    With general blocks, what is not `known` of these is found on the way.
+    """
+    for k in range(tau.size):
+        tau[k] = 0.0
+    add_passive_efforts(ints, floats, q, v, tau)
+    for k in range(tau.size):
+        tau[k] = -tau[k]
+    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if status != OK:
+        return status
+    if law is not None:
+        if known == UNKNOWN:
+            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+            if status != OK:
+                return status
+    apply_wrenches(ints, floats, law, work, world, False)
+    if law is not None:
+        add_interaction_efforts(ints, law, tau, -1.0)
+        apply_to_ports(ints, floats, law, work, world)
+        subtract_from_wrenches(ints, law, work, tau)
+    return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
+
+
+@helper
+def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
+    """Let interactions, and what surrounds the blocks, write what they do, from known poses and twists; return a status."""
+    if ints[0, INTERACTIONS] == 0 and ints[0, APPLYING] == 0:
+        return OK
+    world_poses(ints, law, work, world)
+    status = write_interactions(ints, floats, numbers, stages, law, q, v, work, world)
+    return status if status != OK else write_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
+
+
+@helper
+def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
+    """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    if law is not None:
+        if status == OK:
+            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+    return status
+
+
+@helper
+def start_inverse(ints, floats, numbers, stages, law, q, v, work):
+    """Write what inverse dynamics begin with: with general blocks the world's motion only, else all twists; return a status."""
+    if law is None:
+        return outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    start(floats, work)
+    return OK
+
+
+@helper
+def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
+    """Inverse dynamics into `tau`; return a status."""
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    if status == OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, UNKNOWN)
+    return status if status != OK else status_of(tau)
+
+
+@helper
+def forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, a):
+    """Forward dynamics into `a`; return a status."""
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status != OK:
+        return status
+    return forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
+
+
+@helper
+def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
+    """Turn known twists (in `work`) and laws, efforts and imposed motions into accelerations and efforts; return a status.
+
+    The laws are used up.
+    """
+    if law is not None:
+        apply_wrenches(ints, floats, law, work, world, True)
+        subtract_from_laws(ints, law)
+    rigid_laws(ints, floats, law, work)
+    apply_wrenches(ints, floats, law, work, world, False)
+    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
+    if status == OK:
+        outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
+    return status
+
+
+@helper
+def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
+    """Turn known twists (in `work`), laws and efforts into accelerations; return a status. The laws are used up."""
+    for k in range(a.size):
+        a[k] = tau[k]
+    add_passive_efforts(ints, floats, q, v, a)
+    if law is not None:
+        add_interaction_efforts(ints, law, a, 1.0)
+    status = eliminate(ints, floats, law, v, a, a, None, work, multi, world)
+    return status if status != OK else status_of(a)

@@ -1,0 +1,206 @@
+"""The seam between the passes and the kinds of general blocks: compiled functions that passes call by their addresses.
+
+A kind of block answers with *stages*, each a function compiled for itself, so that no pass needs to be compiled again for a
+new kind, and kinds mix in one system. What they write and read stands in the records that `layout` describes. Of blocks:
+
+``terms``
+    writes M, h (less the efforts of elasticity and damping, if `passive`) and every port's pose, gamma and S, at the twist of
+    the parent port. Here and below, every port is every one in use.
+``outward``
+    writes every port's pose, twist and acceleration, and into the block's room what ``inward`` needs. If `known`, what
+    ``terms`` writes at this state stands in `law` already.
+``inward``
+    writes W_P and tau, from the wrenches at the ports, which stand in `law`; ``outward`` has been called before.
+``slopes``
+    writes the derivatives of W_P and tau into `slopes`, accelerations and the ports' wrenches held, these in the ports' frames,
+    and every port's X, Y and Z (see `derivatives`). M and every S stand in `law` then. ``inward`` has been called before.
+``energy``
+    writes the stored elastic energy into the first number of `law`, the rest of which is used up.
+
+All take the same integers (see `Call`) and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
+that has none of its own gets them from its ``terms`` (see `compiled_laws`).
+
+Blocks on which something acts, given the pose of their parent port (rotation 9, position 3) and gravity, have as well
+
+``apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts)``
+    writes what acts on the block (6 + n), as much of it as `applying` says (see `layout`).
+``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
+    writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
+
+Interactions have three stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
+and the part of `law` with the motion of their targets (see `layout`):
+
+``act(ports, coordinates, inputs, count, numbers, motion, loads)``
+    writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.
+``slopes(ports, coordinates, inputs, count, numbers, motion, slopes)``
+    writes their derivatives into the interaction's part of `slopes`.
+``stored(ports, coordinates, inputs, count, numbers, motion, energy)``
+    writes the stored energy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ACC,
+    ACT_COORDINATES,
+    ACT_INPUTS,
+    ACT_PORTS,
+    BLOCK,
+    ELEMENTS,
+    ENERGY,
+    LAW,
+    NUMBER_COUNT,
+    NUMBERS,
+    OK,
+    OWN,
+    OWN_Q,
+    OWN_V,
+    PASSIVE,
+    PORT_COUNT,
+    ROOM,
+    SLOPES,
+    TERMS,
+    TWIST,
+    UNKNOWN,
+    USED,
+)
+from titop.solvers.native.kernel import helper
+
+
+class Intrinsic:
+    """A function of `intrinsics`, for kernels that name it before numba is loaded."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where it meets the function in a kernel."""
+        from titop.solvers.native import intrinsics
+
+        return intrinsics.type_of(self.name)
+
+
+class Call(NamedTuple):
+    """What all stages of blocks are called with, in this order: integers, most of them addresses of numbers.
+
+    Attributes
+    ----------
+    n, ports, used, number_count : int
+        How many own coordinates and child ports the block has, bits for the ports in use (`records.is_used`), and how many
+        `numbers`.
+    passive : int
+        Whether elasticity and damping act.
+    known : int
+        Whether what ``terms`` writes at this state stands in `law` already.
+    terms : int
+        Address of the block's own ``terms``.
+    numbers : int
+        Of the numbers that its law is computed from.
+    q, v, a : int
+        Of the own coordinates, their rates and accelerations; the last only for other stages than ``terms``.
+    twist, acceleration : int
+        Of the parent port's twist, and of its acceleration less gravity's.
+    law, room, slopes : int
+        Of the block's part of ``law``, of the room of its kind, and, for ``slopes`` only, of its part of these.
+    """
+
+    n: int
+    ports: int
+    used: int
+    number_count: int
+    passive: int
+    known: int
+    terms: int
+    numbers: int
+    q: int
+    v: int
+    a: int
+    twist: int
+    acceleration: int
+    law: int
+    room: int
+    slopes: int
+
+
+address_of: Any = Intrinsic("address_of")
+floats_at: Any = Intrinsic("floats_at")
+ints_at: Any = Intrinsic("ints_at")
+row_at: Any = Intrinsic("row_at")
+vector_at: Any = Intrinsic("vector_at")
+part_of: Any = Intrinsic("part_of")
+call_at: Any = Intrinsic("call_at")
+
+
+@helper
+def address_or_zero(array):
+    """Return the address of an array's first number, zero for None."""
+    if array is not None:
+        return address_of(array, 0)
+    return 0
+
+
+@helper
+def given(ints, law, work):
+    """Return what features begin with: addresses and sizes of tables, of which `law` may be None."""
+    return address_of(ints, 0), ints.shape[0], address_or_zero(law), address_of(work, 0), work.shape[1]
+
+
+@helper
+def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stage):
+    """Call a stage of general block i, at the motion of its element; return a status. `a` and `slopes` may be None."""
+    accelerations, derived = 0, 0
+    if a is not None:
+        accelerations = address_of(a, ints[i, OWN_V])
+    if slopes is not None:
+        derived = address_of(slopes, ints[i, SLOPES])
+    row = ints[i, BLOCK]
+    arguments = (
+        ints[i, OWN],
+        ints[i, PORT_COUNT],
+        ints[i, USED],
+        ints[i, NUMBER_COUNT],
+        ints[0, PASSIVE],
+        known,
+        stages[row, TERMS],
+        address_of(numbers, ints[i, NUMBERS]),
+        address_of(q, ints[i, OWN_Q]),
+        address_of(v, ints[i, OWN_V]),
+        accelerations,
+        address_of(work, i * work.shape[1] + TWIST),
+        address_of(work, i * work.shape[1] + ACC),
+        address_of(law, ints[i, LAW]),
+        address_of(law, ints[i, ROOM]),
+        derived,
+    )
+    return call_at(stages[row, stage], arguments)
+
+
+@helper
+def elastic_energy(ints, numbers, stages, law, q, v, work):
+    """Return the elastic energy of all general blocks (J), not a number where one fails; their laws are used up."""
+    energy = 0.0
+    for i in range(1, ints[0, ELEMENTS]):
+        if ints[i, LAW] >= 0:
+            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, ENERGY)
+            energy += law[0, ints[i, LAW]] if status == OK else np.nan
+    return energy
+
+
+@helper
+def call_interaction(ints, numbers, stages, law, row, stage, result):
+    """Let the interaction at `row` write what it does, its slopes or its energy to the address `result`; return a status."""
+    arguments = (
+        ints[row, ACT_PORTS],
+        ints[row, ACT_COORDINATES],
+        ints[row, ACT_INPUTS],
+        ints[row, NUMBER_COUNT],
+        address_of(numbers, ints[row, NUMBERS]),
+        address_of(law, ints[row, LAW]),
+        result,
+    )
+    return call_at(stages[ints[row, BLOCK], stage], arguments)

@@ -1,0 +1,7 @@
+"""The laws of blocks and interactions as stages (see `titop.solvers.kernels.interface.stages`).
+
+- `compiled_laws`: stages from one function that writes a law; `term_stages`: inverse dynamics from its terms;
+- `modal`, `modal_ports`, `modal_stages`: flexible bodies;
+- `compiled_interactions`, `interaction_kinds`: interactions, and titop's own kinds;
+- `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
+"""

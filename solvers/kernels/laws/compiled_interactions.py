@@ -1,0 +1,91 @@
+"""Interactions as compiled stages (see `stages`), made of the function that writes what they do.
+
+Derivatives are complex steps through that function, exact to rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK
+from titop.solvers.kernels.interface.stages import row_at
+from titop.solvers.native.kernel import Stage, helper
+
+_STEP = 1e-30
+
+
+class CompiledInteraction:
+    """The stages of a kind of interaction.
+
+    Parameters
+    ----------
+    name : str
+        Of the kind.
+    write : helper
+        ``write(ports, coordinates, inputs, numbers, motion, loads)`` with rows `numbers` (1, count), `motion` and `loads`; the
+        last two may be complex.
+    write_energy : helper, optional
+        Likewise, the stored energy in place of the loads; never complex. Without it there is no stage for it.
+    """
+
+    def __init__(self, name: str, write: Any, write_energy: Any = None) -> None:
+        def act(ports, coordinates, inputs, count, numbers, motion, loads):
+            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            write(ports, coordinates, inputs, row_at(numbers, count), told, row_at(loads, 6 * ports + coordinates))
+            return OK
+
+        def slopes(ports, coordinates, inputs, count, numbers, motion, slopes):
+            size, rows = MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
+            width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
+            given, own, result = row_at(motion, size), row_at(numbers, count), row_at(slopes, rows * width)
+            moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
+            for j in range(size):
+                moved[0, j] = given[0, j]
+            column = 0
+            for k in range(1, ports):
+                for j in range(6):
+                    displace(given, moved, MOTION_SIZE * k, j)
+                    write(ports, coordinates, inputs, own, moved, loads)
+                    for r in range(12):
+                        moved[0, MOTION_SIZE * k + r] = given[0, MOTION_SIZE * k + r]
+                    put_slope(loads, rows, result, width, column)
+                    column += 1
+            for j in range(6 * ports + 2 * coordinates):
+                place = MOTION_SIZE * (j // 6) + MOVING + j % 6 if j < 6 * ports else MOTION_SIZE * ports + j - 6 * ports
+                moved[0, place] += 1j * _STEP
+                write(ports, coordinates, inputs, own, moved, loads)
+                moved[0, place] = given[0, place]
+                put_slope(loads, rows, result, width, column)
+                column += 1
+            return OK
+
+        def stored(ports, coordinates, inputs, count, numbers, motion, energy):
+            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            write_energy(ports, coordinates, inputs, row_at(numbers, count), told, row_at(energy, 1))
+            return OK
+
+        self.act, self.slopes = Stage(f"{name}_act", act, 7), Stage(f"{name}_act_slopes", slopes, 7)
+        self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, 7)
+
+
+@helper
+def displace(given, moved, o, j):
+    """Move the port whose pose is at `o` by an imaginary step along entry j of a twist of its own."""
+    step = 1j * _STEP
+    if j < 3:
+        for r in range(3):
+            moved[0, o + 9 + r] += step * given[0, o + 3 * r + j]
+        return
+    b, c = (j - 2) % 3, (j - 1) % 3
+    for r in range(3):
+        moved[0, o + 3 * r + b] += step * given[0, o + 3 * r + c]
+        moved[0, o + 3 * r + c] -= step * given[0, o + 3 * r + b]
+
+
+@helper
+def put_slope(loads, rows, slopes, width, column):
+    """Write what a step has changed as a column of the derivatives."""
+    for r in range(rows):
+        slopes[0, r * width + column] = loads[0, r].imag / _STEP

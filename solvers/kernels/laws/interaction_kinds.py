@@ -1,0 +1,227 @@
+"""The compiled kinds of interactions: the laws of `titop.blocks` of the same names, for kernels.
+
+Each is told the numbers of its ports, coordinates and inputs, its `numbers` (1, count), of which the inputs are the last, and
+the `motion` of its targets in one row (see `layout`), and writes wrenches and efforts, or the stored energy, into a row. Motion
+and loads may be complex: derivatives are complex steps. Symbols as in `titop.blocks.constraints.closure`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.spatial.algebra import matrix_of, put_six, six
+from titop.solvers.kernels.spatial.matrices import times, transposed
+from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate, log_rate_transposed, rotation_log
+from titop.solvers.kernels.tree.stops import impact_energy, impact_push
+from titop.solvers.native.kernel import helper
+
+#: Where pose and twist of the second port stand, and the twist of the first.
+_SECOND = np.int64(MOTION_SIZE)
+_SECOND_TWIST, _FIRST_TWIST = np.int64(MOTION_SIZE + MOVING), np.int64(MOVING)
+
+
+@helper
+def _position(motion):
+    return motion[0, _SECOND + 9], motion[0, _SECOND + 10], motion[0, _SECOND + 11]
+
+
+@helper
+def _rates(motion):
+    """Return the rate of r and the relative angular velocity w2 - R^T w1, in the frames of port 1 and port 2."""
+    turn, r = matrix_of(motion, 0, _SECOND), _position(motion)
+    V1, V2 = six(motion, 0, _FIRST_TWIST), six(motion, 0, _SECOND_TWIST)
+    w1 = V1[3], V1[4], V1[5]
+    ahead, orbit, spin = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1), times(transposed(turn), w1)
+    linear = ahead[0] - V1[0] + orbit[0], ahead[1] - V1[1] + orbit[1], ahead[2] - V1[2] + orbit[2]
+    return linear, (V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2])
+
+
+@helper
+def _put_wrenches(motion, at, force, torque, loads):
+    """Write the wrenches of a `force` on port 2 at the point `at`, and of its opposite on port 1, beside a `torque` on 2.
+
+    Point, force and torque are given in the frame of port 1.
+    """
+    turn, r = matrix_of(motion, 0, _SECOND), _position(motion)
+    arm, lever = cross3(at, force), cross3((at[0] - r[0], at[1] - r[1], at[2] - r[2]), force)
+    back = transposed(turn)
+    f, t = times(back, force), times(back, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]))
+    put_six(
+        loads,
+        0,
+        0,
+        (-force[0], -force[1], -force[2], -arm[0] - torque[0], -arm[1] - torque[1], -arm[2] - torque[2]),
+    )
+    put_six(loads, 0, 6, (f[0], f[1], f[2], t[0], t[1], t[2]))
+
+
+# -- stiffness and damping in all directions ---------------------------------------------------------------------------
+
+
+@helper
+def _displacement(motion):
+    """Return ``(r, log R)`` and its rotation vector."""
+    phi, r = rotation_log(matrix_of(motion, 0, _SECOND)), _position(motion)
+    return (r[0], r[1], r[2], phi[0], phi[1], phi[2]), phi
+
+
+@helper
+def _row_times(numbers, first, x):
+    total = numbers[0, first] * x[0]
+    for j in range(1, 6):
+        total += numbers[0, first + j] * x[j]
+    return total
+
+
+@helper
+def compliant_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """``-J^T (K delta + D d delta/dt)``; `numbers` are K and D."""
+    delta, phi = _displacement(motion)
+    linear, w = _rates(motion)
+    about = log_rate(phi, w)
+    rate = linear[0], linear[1], linear[2], about[0], about[1], about[2]
+    turn = matrix_of(motion, 0, _SECOND)
+    for k in range(6):
+        loads[0, k] = -_row_times(numbers, 6 * k, delta) - _row_times(numbers, 36 + 6 * k, rate)
+    torque = times(turn, log_rate_transposed(phi, (loads[0, 3], loads[0, 4], loads[0, 5])))
+    _put_wrenches(motion, _position(motion), (loads[0, 0], loads[0, 1], loads[0, 2]), torque, loads)
+
+
+@helper
+def compliant_energy(ports, coordinates, inputs, numbers, motion, energy):
+    """``delta^T K delta / 2``."""
+    delta, _ = _displacement(motion)
+    energy[0, 0] = 0.0
+    for k in range(6):
+        energy[0, 0] += 0.5 * delta[k] * _row_times(numbers, 6 * k, delta)
+
+
+# -- spring and damper along a line ------------------------------------------------------------------------------------
+
+
+@helper
+def spring_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """Tension along the line between the ports' origins; `numbers` are stiffness, damping and natural length."""
+    r, (rate, _) = _position(motion), _rates(motion)
+    length = np.sqrt(dot3(r, r))
+    if length.real == 0.0:
+        for k in range(12):
+            loads[0, k] = 0.0
+        return
+    tension = numbers[0, 0] * (length - numbers[0, 2]) + numbers[0, 1] * dot3(r, rate) / length
+    pull = -tension / length
+    _put_wrenches(motion, r, (pull * r[0], pull * r[1], pull * r[2]), (0.0, 0.0, 0.0), loads)
+
+
+@helper
+def spring_energy(ports, coordinates, inputs, numbers, motion, energy):
+    """``k (length - natural length)^2 / 2``."""
+    r = _position(motion)
+    energy[0, 0] = 0.5 * numbers[0, 0] * (np.sqrt(dot3(r, r)) - numbers[0, 2]) ** 2
+
+
+# -- a sphere on a plane -----------------------------------------------------------------------------------------------
+
+
+@helper
+def contact_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """Hertz, Hunt-Crossley and smooth Coulomb friction.
+
+    `numbers` are normal (3), radius, stiffness, dissipation, friction coefficient and slip velocity.
+    """
+    n = numbers[0, 0], numbers[0, 1], numbers[0, 2]
+    r, radius = _position(motion), numbers[0, 3]
+    depth = radius - dot3(n, r)
+    if depth.real <= 0.0:
+        for k in range(12):
+            loads[0, k] = 0.0
+        return
+    rate, w = _rates(motion)
+    spin = times(matrix_of(motion, 0, _SECOND), w)
+    normal = impact_push(depth, -dot3(n, rate), numbers[0, 4], numbers[0, 5])
+    height = dot3(n, r)
+    at = r[0] - height * n[0], r[1] - height * n[1], r[2] - height * n[2]
+    rolling = cross3(spin, (at[0] - r[0], at[1] - r[1], at[2] - r[2]))
+    x, y, z = rate[0] + rolling[0], rate[1] + rolling[1], rate[2] + rolling[2]
+    away = n[0] * x + n[1] * y + n[2] * z
+    x, y, z = x - away * n[0], y - away * n[1], z - away * n[2]
+    drag = -numbers[0, 6] * normal / np.sqrt(x * x + y * y + z * z + numbers[0, 7] * numbers[0, 7])
+    force = normal * n[0] + drag * x, normal * n[1] + drag * y, normal * n[2] + drag * z
+    _put_wrenches(motion, at, force, (0.0, 0.0, 0.0), loads)
+
+
+@helper
+def contact_energy(ports, coordinates, inputs, numbers, motion, energy):
+    """``k depth^2.5 / 2.5``."""
+    depth = numbers[0, 3] - dot3((numbers[0, 0], numbers[0, 1], numbers[0, 2]), _position(motion))
+    energy[0, 0] = impact_energy(max(depth, 0.0), numbers[0, 4])
+
+
+# -- a cable over ports and pulleys --------------------------------------------------------------------------------------
+
+
+@helper
+def _segment(motion, k):
+    """Return the direction from port k to the next, their distance, and its rate, in the frame of port 1."""
+    one, two = np.int64(MOTION_SIZE * k), np.int64(MOTION_SIZE * (k + 1))
+    r = (
+        motion[0, two + 9] - motion[0, one + 9],
+        motion[0, two + 10] - motion[0, one + 10],
+        motion[0, two + 11] - motion[0, one + 11],
+    )
+    distance = np.sqrt(dot3(r, r))
+    if distance.real == 0.0:
+        return (0.0 * r[0], 0.0 * r[1], 0.0 * r[2]), 0.0 * distance, 0.0 * distance
+    e = r[0] / distance, r[1] / distance, r[2] / distance
+    at_one, at_two = times(transposed(matrix_of(motion, 0, one)), e), times(transposed(matrix_of(motion, 0, two)), e)
+    V1, V2 = six(motion, 0, one + MOVING), six(motion, 0, two + MOVING)
+    return e, distance, dot3(at_two, V2) - dot3(at_one, V1)
+
+
+@helper
+def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """One tension along the way; `numbers` are stiffness, length, dissipation, arms and the input."""
+    o = MOTION_SIZE * ports
+    stretch, rate = 0.0 * motion[0, 0] - numbers[0, 1], 0.0 * motion[0, 0]
+    for k in range(coordinates):
+        stretch += numbers[0, 3 + k] * motion[0, o + k]
+        rate += numbers[0, 3 + k] * motion[0, o + coordinates + k]
+    for k in range(ports - 1):
+        _, distance, speed = _segment(motion, k)
+        stretch += distance
+        rate += speed
+    share = 1.0 + numbers[0, 2] * rate
+    tension = 0.0 * stretch + numbers[0, 3 + coordinates]
+    if stretch.real > 0.0 and share.real > 0.0:
+        tension += numbers[0, 0] * stretch * share
+    for k in range(6 * ports):
+        loads[0, k] = 0.0
+    for k in range(ports - 1):
+        e, _, _ = _segment(motion, k)
+        for end in range(2):
+            sign = 1.0 - 2.0 * end
+            back = transposed(matrix_of(motion, 0, np.int64(MOTION_SIZE * (k + end))))
+            pull = times(back, (sign * tension * e[0], sign * tension * e[1], sign * tension * e[2]))
+            for j in range(3):
+                loads[0, 6 * (k + end) + j] += pull[j]
+    for k in range(coordinates):
+        loads[0, 6 * ports + k] = -numbers[0, 3 + k] * tension
+
+
+@helper
+def cable_energy(ports, coordinates, inputs, numbers, motion, energy):
+    """``k s^2 / 2`` where the cable is stretched by s."""
+    stretch = -numbers[0, 1]
+    for k in range(coordinates):
+        stretch += numbers[0, 3 + k] * motion[0, MOTION_SIZE * ports + k]
+    for k in range(ports - 1):
+        stretch += _segment(motion, k)[1]
+    energy[0, 0] = 0.5 * numbers[0, 0] * max(stretch, 0.0) ** 2
+
+
+COMPLIANT = CompiledInteraction("compliant", compliant_loads, compliant_energy)
+SPRING = CompiledInteraction("spring", spring_loads, spring_energy)
+CONTACT = CompiledInteraction("contact", contact_loads, contact_energy)
+CABLE = CompiledInteraction("cable", cable_loads, cable_energy)

@@ -1,0 +1,240 @@
+"""The stages of flexible bodies: inverse dynamics without mass matrix, and the linearised law.
+
+What is not linear in the coordinates depends on six numbers each of the body and of every port (see `modal`): complex steps
+along these, not along the coordinates, give its derivatives. Symbols: ``P q``, ``P v``, ``P a`` of the body and ``Phi q``,
+``Phi v``, ``Phi a`` of a port are its `moving`, `rates` and `second`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import OK, PORT_ACC, PORT_S, PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface.records import (
+    by_rate_at,
+    by_twist_at,
+    columns_at,
+    is_used,
+    law_size,
+    port_at,
+    result_at,
+    slopes_size,
+)
+from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
+from titop.solvers.kernels.laws.modal import (
+    PARTICIPATION,
+    add_pulled,
+    add_times,
+    body_of,
+    mass_at,
+    moved,
+    numbers_at,
+    shift_of,
+    write_inertia,
+    write_law,
+)
+from titop.solvers.kernels.laws.modal_ports import (
+    SHAPE,
+    carried_back,
+    carried_to,
+    image_of,
+    motion_of,
+    pose_of,
+    pulled_back,
+    write_pose,
+    write_subspace,
+)
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, minus, plus, put_six, six, twist_cross
+from titop.solvers.native.kernel import helper
+
+#: Numbers of a 6x6 matrix.
+_FULL = 36
+
+
+@helper
+def _room(n, ports):
+    """Return how much `_outward` keeps for `_inward`: what the body takes alone; of each port phi and two coefficients."""
+    return 6 + n + 5 * ports
+
+
+def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
+    own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
+    x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
+    wrench, along = body_of(
+        modes,
+        moved(modes, PARTICIPATION, n, own_q),
+        moved(modes, PARTICIPATION, n, own_v),
+        moved(modes, PARTICIPATION, n, own_a),
+        x,
+        y,
+    )
+    put_six(alone, 0, 0, wrench)
+    for j in range(n):
+        alone[0, 6 + j] = 0.0
+    first = 6
+    add_pulled(modes, PARTICIPATION, n, along, alone, first)
+    add_times(modes, mass_at(n), n, own_a, alone, first)
+    if passive:
+        add_times(modes, mass_at(n) + n * n, n, own_q, alone, first)
+        add_times(modes, mass_at(n) + 2 * n * n, n, own_v, alone, first)
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target = numbers_at(n, p), port_at(n, p)
+        at = pose_of(modes, o, moved(modes, o + SHAPE, n, own_q))
+        rate, second = moved(modes, o + SHAPE, n, own_v), moved(modes, o + SHAPE, n, own_a)
+        speed, gained = _port_motion(modes, o, at, rate, second, x, y)
+        write_pose(record, target, at)
+        kept, phi = 6 + n + 5 * p, at[2]
+        for k in range(3):
+            alone[0, kept + k] = phi[k]
+        alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
+        put_six(record, 0, target + PORT_TWIST, speed)
+        put_six(record, 0, target + PORT_ACC, gained)
+    return OK
+
+
+def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
+    result = result_at(n)
+    for k in range(6 + n):
+        record[0, result + k] = alone[0, k]
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target, k = numbers_at(n, p), port_at(n, p), 6 + n + 5 * p
+        wrench = six(record, 0, target + PORT_WRENCH)
+        add_six(record, 0, result, carry_wrench(record, 0, target, wrench))
+        phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
+        pulled = pulled_back(modes, o, (matrix_of(record, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]), wrench)
+        add_pulled(modes, o + SHAPE, n, pulled, record, result + 6)
+    return OK
+
+
+@helper
+def _port_motion(modes, o, at, rate, second, twist, acceleration):
+    """Return a port's twist and acceleration."""
+    _, speed, gamma = motion_of(modes, o, at, rate, twist)
+    return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
+
+
+def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
+    own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
+    x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
+    size = slopes_size(n, ports)
+    result, small = row_at(slopes, size), np.empty((1, 5 * _FULL + 6 * n))
+    for k in range(size):
+        result[0, k] = 0.0
+    _add_body(modes, n, own_q, own_v, own_a, x, y, small, result)
+    if passive:
+        for k in range(n * n):
+            result[0, 6 * n + k] += modes[0, mass_at(n) + n * n + k]
+            result[0, by_rate_at(n) + 6 * n + k] += modes[0, mass_at(n) + 2 * n * n + k]
+    write_inertia(modes, n, shift_of(modes, moved(modes, PARTICIPATION, n, own_q)), record)
+    for p in range(ports):
+        if is_used(used, p):
+            _add_port(modes, n, p, own_q, own_v, own_a, x, y, record, small, result)
+    return OK
+
+
+@helper
+def _add_body(modes, n, q, v, a, x, y, small, slopes):
+    """Add the derivatives of what the body takes alone, but for the linear efforts."""
+    moving, rates = moved(modes, PARTICIPATION, n, q), moved(modes, PARTICIPATION, n, v)
+    second, by_twist = moved(modes, PARTICIPATION, n, a), by_twist_at(n)
+    for k in range(18):
+        stepped = _stepped(moving, k), _stepped(rates, k - 6), _stepped(x, k - 12)
+        wrench, along = body_of(modes, stepped[0], stepped[1], second, stepped[2], y)
+        begin = 2 * _FULL * (k // 6)
+        if k < 12:
+            put_column(small, begin, 6, k % 6, imaginary(wrench))
+            put_column(small, begin + _FULL, 6, k % 6, imaginary(along))
+        else:
+            put_column(slopes, by_twist, 6, k % 6, imaginary(wrench))
+            put_column(small, begin, 6, k % 6, imaginary(along))
+    for k in range(2):
+        begin = k * by_rate_at(n)
+        _add_through(small, 2 * k * _FULL, modes, PARTICIPATION, n, slopes, begin)
+        _add_between(small, 2 * k * _FULL + _FULL, modes, PARTICIPATION, n, slopes, begin + 6 * n)
+    for i in range(n):
+        for r in range(6):
+            share = modes[0, PARTICIPATION + r * n + i]
+            for k in range(6):
+                slopes[0, by_twist + 36 + 6 * i + k] += share * small[0, 4 * _FULL + 6 * r + k]
+
+
+@helper
+def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
+    """Write X, Y and Z of a port and its S, and add how its wrench changes W_P and tau along q."""
+    o, target = numbers_at(n, p), port_at(n, p)
+    moving, rates = moved(modes, o + SHAPE, n, q), moved(modes, o + SHAPE, n, v)
+    second = moved(modes, o + SHAPE, n, a)
+    write_subspace(modes, o, n, pose_of(modes, o, moving), law, target + PORT_S)
+    speed, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
+    for k in range(12):
+        at = pose_of(modes, o, _stepped(moving, k))
+        moved_speed, moved_rate = _port_motion(modes, o, at, _stepped(rates, k - 6), second, x, y)
+        turned = imaginary(moved_speed)
+        rest = minus(imaginary(moved_rate), twist_cross(turned, speed))
+        if k < 6:
+            put_column(small, 0, 6, k, turned)
+            put_column(small, _FULL, 6, k, rest)
+            put_column(small, 3 * _FULL, 6, k, imaginary(carried_back(at, wrench)))
+            put_column(small, 4 * _FULL, 6, k, imaginary(pulled_back(modes, o, at, wrench)))
+        else:
+            put_column(small, 2 * _FULL, 6, k - 6, rest)
+    for k in range(4):  # X, Y, Z and W_P by q
+        _add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
+    _add_between(small, 4 * _FULL, modes, o + SHAPE, n, slopes, 6 * n)
+
+
+@helper
+def _add_through(small, m, modes, at, n, t, o):
+    """Add to the 6 x n matrix at ``t[0, o]`` the product of the 6 x 6 at ``small[0, m]`` and the 6 x n at ``modes[0, at]``."""
+    for r in range(6):
+        for k in range(6):
+            y = small[0, m + 6 * r + k]
+            for j in range(n):
+                t[0, o + r * n + j] += y * modes[0, at + k * n + j]
+
+
+@helper
+def _add_between(small, m, modes, at, n, t, o):
+    """Add to the n x n matrix at ``t[0, o]`` that product with the transposed of the 6 x n matrix before it."""
+    room = 5 * _FULL
+    for k in range(6 * n):
+        small[0, room + k] = 0.0
+    _add_through(small, m, modes, at, n, small, room)
+    for i in range(n):
+        for r in range(6):
+            y = modes[0, at + r * n + i]
+            for j in range(n):
+                t[0, o + i * n + j] += y * small[0, room + r * n + j]
+
+
+@helper
+def _stepped(x, k):
+    """Return six numbers, the k-th of which has taken a step."""
+    return (
+        x[0] + (1j * STEP if k == 0 else 0j),
+        x[1] + (1j * STEP if k == 1 else 0j),
+        x[2] + (1j * STEP if k == 2 else 0j),
+        x[3] + (1j * STEP if k == 3 else 0j),
+        x[4] + (1j * STEP if k == 4 else 0j),
+        x[5] + (1j * STEP if k == 5 else 0j),
+    )
+
+
+@helper
+def _energy(n, modes, q):
+    energy = 0.0
+    for r in range(n):
+        for j in range(n):
+            energy += 0.5 * q[r] * modes[0, mass_at(n) + n * n + r * n + j] * q[j]
+    return energy
+
+
+LAW = CompiledLaw("modal", write_law, outward=_outward, inward=_inward, slopes=_slopes, energy=_energy, room=_room)

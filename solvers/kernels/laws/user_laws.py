@@ -1,0 +1,172 @@
+"""Laws that users wrote (see `titop.blocks.contract.law`) as compiled stages."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.contract.law import Law, LawTerms
+from titop.blocks.interactions.interaction import TargetLoads, TargetMotion
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
+from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
+from titop.solvers.kernels.interface.stages import part_of
+from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.native.kernel import AllocatingHelper
+
+
+@functools.cache
+def stages_of(law: Law) -> CompiledLaw:
+    """Return the stages of a block's law; their machine code is kept under a hash of the function and of all that it calls."""
+    write = AllocatingHelper(_writing(AllocatingHelper(law.function)))
+    if law.energy is None:
+        return CompiledLaw(_unique_name(law.function), write)
+    name = _unique_name(law.function, law.energy)
+    return CompiledLaw(name, write, energy=AllocatingHelper(_storing(AllocatingHelper(law.energy))))
+
+
+@functools.cache
+def surroundings_of(law: Law) -> CompiledSurroundings:
+    """Return the stages of what a law says acts on its block; kept likewise."""
+    assert law.applied is not None
+    return CompiledSurroundings(_unique_name(law.applied), AllocatingHelper(law.applied))
+
+
+@functools.cache
+def interaction_stages_of(law: Law) -> CompiledInteraction:
+    """Return the stages of an interaction's law; kept likewise."""
+    return CompiledInteraction(_unique_name(law.function), AllocatingHelper(_acting(AllocatingHelper(law.function))))
+
+
+def _unique_name(function: Any, *others: Any) -> str:
+    """Return a name for the stages of a function, and of others with it, with a hash of them and of all that they call."""
+    digest = hashlib.sha256()
+    for part in (function, *others):
+        _feed(digest, part, set())
+    return f"law_{function.__name__}_{digest.hexdigest()[:16]}"
+
+
+def _feed(digest: Any, thing: Any, seen: set[int]) -> None:
+    """Add to a hash what decides what a function or value does in compiled code."""
+    function = getattr(thing, "py_func", thing)
+    if isinstance(function, FunctionType):
+        if id(function) in seen:
+            return
+        seen.add(id(function))
+        _feed_code(digest, function.__code__)
+        names = _names(function.__code__)
+        for name in sorted(names & function.__globals__.keys()):
+            digest.update(name.encode())
+            _feed(digest, function.__globals__[name], seen)
+        for cell in function.__closure__ or ():
+            _feed(digest, cell.cell_contents, seen)
+        _feed(digest, function.__defaults__, seen)
+    elif isinstance(thing, np.ndarray):
+        digest.update(f"{thing.dtype} {thing.shape}".encode() + thing.tobytes())
+    elif isinstance(thing, ModuleType):
+        digest.update(f"{thing.__name__} {getattr(thing, '__version__', '')}".encode())
+    else:
+        digest.update(repr(thing).encode())
+
+
+def _feed_code(digest: Any, code: CodeType) -> None:
+    digest.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _feed_code(digest, constant)
+        else:
+            digest.update(repr(constant).encode())
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*(_names(constant) for constant in inner))
+
+
+def _writing(function: Any) -> Any:
+    """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.contract.law.Law`."""
+
+    def write(n, ports, used, numbers, q, v, twist, passive, law):
+        size, h = 6 + n, bias_at(n)
+        law[0, : h + size] = 0.0
+        rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)
+        position = n + 9 * ports
+        subspace = position + 3 * ports
+        terms = LawTerms(
+            part_of(law, 0, (size, size)),
+            part_of(law, h, (size,)),
+            part_of(rest, 0, (n,)),
+            part_of(rest, n, (ports, 3, 3)),
+            part_of(rest, position, (ports, 3)),
+            part_of(rest, subspace, (ports, 6, n)),
+            part_of(rest, subspace + 6 * n * ports, (ports, 6)),
+        )
+        function(numbers[0], q, v, twist[0], terms)
+        if passive:
+            for r in range(n):
+                law[0, h + 6 + r] -= terms.passive[r]
+        for p in range(ports):
+            if not is_used(used, p):
+                continue
+            o = port_at(n, p)
+            for r in range(3):
+                for c in range(3):
+                    law[0, o + 3 * r + c] = terms.rotation[p, r, c]
+                law[0, o + PORT_P + r] = terms.position[p, r]
+            for r in range(6):
+                law[0, o + PORT_GAMMA + r] = terms.bias[p, r]
+                for c in range(n):
+                    law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
+
+    return write
+
+
+def _storing(function: Any) -> Any:
+    """Return the ``energy`` of a `CompiledLaw` from that of a `titop.blocks.contract.law.Law`."""
+
+    def energy(n, numbers, q):
+        return function(numbers[0], q)
+
+    return energy
+
+
+def _acting(function: Any) -> Any:
+    """Return the ``write`` of a `CompiledInteraction` from the function of an interaction's law."""
+
+    def write(ports, coordinates, inputs, numbers, motion, loads):
+        kind, own = motion.dtype, numbers.shape[1] - inputs
+        told = TargetMotion(
+            np.zeros((ports, 3, 3), kind),
+            np.zeros((ports, 3), kind),
+            np.zeros((ports, 6), kind),
+            np.zeros(coordinates, kind),
+            np.zeros(coordinates, kind),
+            np.zeros(inputs),
+        )
+        for k in range(ports):
+            o = MOTION_SIZE * k
+            for r in range(3):
+                for c in range(3):
+                    told.R[k, r, c] = motion[0, o + 3 * r + c]
+                told.r[k, r] = motion[0, o + 9 + r]
+            for r in range(6):
+                told.V[k, r] = motion[0, o + MOVING + r]
+        for k in range(coordinates):
+            told.q[k] = motion[0, MOTION_SIZE * ports + k]
+            told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
+        for k in range(inputs):
+            told.u[k] = numbers[0, own + k]
+        answer = TargetLoads(np.zeros((ports, 6), kind), np.zeros(coordinates, kind))
+        function(numbers[0, :own], told, answer)
+        for k in range(ports):
+            for r in range(6):
+                loads[0, 6 * k + r] = answer.wrenches[k, r]
+        for k in range(coordinates):
+            loads[0, 6 * ports + k] = answer.efforts[k]
+
+    return write

@@ -1,0 +1,176 @@
+"""Interactions in the passes: the motion of their targets goes to their stages, what these answer acts on the blocks.
+
+Both stand in the interaction's part of ``law`` (see `layout`). Features, which systems without interactions do not wait for;
+entries that are NaN tell that one could not be compiled, for which the reason waits for `callbacks.raise_pending`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ACT,
+    ACT_COORDINATES,
+    ACT_PORTS,
+    BIAS,
+    ELEMENT,
+    ELEMENTS,
+    FIRST_INTERACTION,
+    FLOAT_COLUMNS,
+    INT_COLUMNS,
+    INTERACTIONS,
+    LAW,
+    LAW_SIZE,
+    MOTION_SIZE,
+    MOVING,
+    NQ,
+    NV,
+    OK,
+    OWN,
+    PORT,
+    STAGE_COLUMNS,
+    STORED,
+    Q,
+    R,
+    V,
+)
+from titop.solvers.kernels.interface.records import bias_at
+from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, given, ints_at, row_at, vector_at
+from titop.solvers.kernels.ports.port_frames import port_pose, twist_of_port
+from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
+from titop.solvers.kernels.spatial.matrices import product, times, transposed
+from titop.solvers.kernels.tree.general import subspace_column
+from titop.solvers.native.kernel import feature, helper
+
+
+@helper
+def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
+    """Let every interaction write what it does; return a status. `world` holds the poses of all elements."""
+    if ints[0, INTERACTIONS] == 0:
+        return OK
+    return interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), ACT))
+
+
+@helper
+def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
+    """Return the energy stored in all interactions (J), not a number where one fails; what they do is used up."""
+    row, energy = ints[0, FIRST_INTERACTION], 0.0
+    if ints[0, INTERACTIONS] > 0:
+        if interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), STORED)) != OK:
+            return np.nan
+    for _ in range(ints[0, INTERACTIONS]):
+        energy += law[0, loads_of(ints, row)]
+        row = next_interaction(ints, row)
+    return energy
+
+
+@helper
+def _asked(ints, floats, numbers, stages, law, q, v, work, world):
+    laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
+    return (*given(ints, law, work), address_of(floats, 0), *laws, address_of(q, 0), address_of(v, 0), address_of(world, 0))
+
+
+@feature(14)
+def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
+    """Let a stage of every interaction write what it does, or its energy."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    count, record = table[0, ELEMENTS], row_at(law, table[0, LAW_SIZE])
+    state, rates = vector_at(q, table[0, NQ]), vector_at(v, table[0, NV])
+    bodies, moving, poses = floats_at(floats, rows, FLOAT_COLUMNS), floats_at(work, count, columns), floats_at(world, count, 12)
+    row = table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        _write_motion(table, bodies, record, state, rates, moving, poses, row)
+        addresses, answer = ints_at(stages, kinds, STAGE_COLUMNS), address_of(record, loads_of(table, row))
+        status = call_interaction(table, row_at(numbers, number_count), addresses, record, row, stage, answer)
+        if status != OK:
+            return status
+        row = next_interaction(table, row)
+    return OK
+
+
+@helper
+def next_interaction(ints, row):
+    """Return the row of the interaction after that at `row`."""
+    return row + 1 + ints[row, ACT_PORTS] + ints[row, ACT_COORDINATES]
+
+
+@helper
+def loads_of(ints, row):
+    """Return where the interaction at `row` writes what it does."""
+    return ints[row, LAW] + MOTION_SIZE * ints[row, ACT_PORTS] + 2 * ints[row, ACT_COORDINATES]
+
+
+@helper
+def _write_motion(ints, floats, law, q, v, work, world, row):
+    o, first, ports, coordinates = ints[row, LAW], row + 1, ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
+    if ports > 0:
+        rotation, origin = port_pose(ints, floats, law, world, first)
+        back = transposed(rotation)
+        for k in range(ports):
+            turn, p = port_pose(ints, floats, law, world, first + k)
+            turn, r = product(back, turn), times(back, (p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]))
+            for j in range(9):
+                law[0, o + j] = turn[j]
+            for j in range(3):
+                law[0, o + 9 + j] = r[j]
+            put_six(law, 0, o + MOVING, twist_of_port(ints, floats, law, work, first + k, v))
+            o += MOTION_SIZE
+    for k in range(coordinates):
+        law[0, o + k] = q[ints[first + ports + k, Q]]
+        law[0, o + coordinates + k] = v[ints[first + ports + k, V]]
+
+
+@helper
+def apply_interactions(ints, floats, law, work, general):
+    """Subtract the interactions' wrenches from the laws of general blocks, or else from the biases of rigid bodies."""
+    if ints[0, INTERACTIONS] > 0:
+        if interaction_application((*given(ints, law, work), address_of(floats, 0), general)) != OK:
+            law[:] = np.nan
+            work[:] = np.nan
+
+
+@feature(7)
+def interaction_application(ints, rows, law, work, columns, floats, general):
+    """See `apply_interactions`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    record, moving = row_at(law, table[0, LAW_SIZE]), floats_at(work, table[0, ELEMENTS], columns)
+    row = table[0, FIRST_INTERACTION]
+    for _ in range(table[0, INTERACTIONS]):
+        o = loads_of(table, row)
+        for k in range(table[row, ACT_PORTS]):
+            wrench = six(record, 0, o + 6 * k)
+            _subtract(table, floats_at(floats, rows, FLOAT_COLUMNS), record, moving, row + 1 + k, wrench, general != 0)
+        row = next_interaction(table, row)
+    return OK
+
+
+@helper
+def add_interaction_efforts(ints, law, tau, sign):
+    """Add the interactions' efforts on coordinates to `tau`, or with the other `sign` subtract them."""
+    row = ints[0, FIRST_INTERACTION]
+    for _ in range(ints[0, INTERACTIONS]):
+        ports = ints[row, ACT_PORTS]
+        o = loads_of(ints, row) + 6 * ports
+        for k in range(ints[row, ACT_COORDINATES]):
+            tau[ints[row + 1 + ports + k, V]] += sign * law[0, o + k]
+        row = next_interaction(ints, row)
+
+
+@helper
+def _subtract(ints, floats, law, work, row, wrench, general):
+    """Subtract a wrench on the port at `row` from its block's law or bias, if the block is general as asked."""
+    i = ints[row, ELEMENT]
+    if i == 0 or (ints[i, LAW] >= 0) != general:
+        return
+    if general:
+        h = ints[i, LAW] + bias_at(ints[i, OWN])
+        if ints[row, PORT] >= 0:
+            for j in range(ints[i, OWN]):
+                law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
+            wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
+        for k in range(6):
+            law[0, h + k] -= wrench[k]
+        return
+    wrench = carry_wrench(floats, row, R, wrench)
+    for k in range(6):
+        work[i, BIAS + k] -= wrench[k]

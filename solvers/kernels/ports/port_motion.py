@@ -1,0 +1,170 @@
+"""Pose, motion and Jacobian of a port, along the path that carries it: nothing else of the system is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ACC,
+    ELEMENTS,
+    GRAVITY,
+    KIND,
+    LAW,
+    OK,
+    OUTWARD,
+    OWN,
+    OWN_V,
+    PARENT,
+    PORT,
+    PORT_ACC,
+    PORT_TWIST,
+    TERMS,
+    TWIST,
+    UNKNOWN,
+    R,
+    V,
+)
+from titop.solvers.kernels.interface.stages import call_block
+from titop.solvers.kernels.spatial.algebra import cross, put_six, rotate, rotate_back, six, transport
+from titop.solvers.kernels.tree.general import port_column
+from titop.solvers.kernels.tree.inverse import accelerate
+from titop.solvers.kernels.tree.joints import axis, coordinates_of, place
+from titop.solvers.kernels.tree.kinematics import place_and_move, start
+from titop.solvers.kernels.tree.world_poses import prepend
+from titop.solvers.native.kernel import AllocatingHelper, helper
+
+
+@helper
+def walk(ints, floats, numbers, stages, law, q, v, work, i, port, pose, jacobian):
+    """Walk from a port on element i to the world; return a status.
+
+    `port` is the port's place in `law`, or -1 for one fixed in the element, whose pose there `pose` (1, 12) holds before. It
+    holds the port's pose in the inertial frame then, `jacobian` (6 x nv), zero before, its Jacobian in its frame; it may be
+    None. `v` is zero.
+    """
+    if law is not None:
+        if port >= 0:
+            status = _write_terms(ints, numbers, stages, law, i, q, v, work)
+            if status != OK:
+                return status
+            _across_block(ints, law, i, port, pose, jacobian)
+    while i > 0:
+        status = place(ints, floats, i, q, work)
+        if status != OK:
+            return status
+        if jacobian is not None:
+            for j in range(coordinates_of(ints[i, KIND])):
+                _write_column(pose, axis(ints, floats, i, j), jacobian, ints[i, V] + j)
+        prepend(work, i, R, pose)
+        p = ints[i, PARENT]
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                status = _write_terms(ints, numbers, stages, law, p, q, v, work)
+                if status != OK:
+                    return status
+                _across_block(ints, law, p, ints[i, PORT], pose, jacobian)
+        i = p
+    return OK
+
+
+@AllocatingHelper
+def move_along(ints, floats, numbers, stages, law, q, v, a, work, i):
+    """Write poses, twists and accelerations of the elements on the path from the world to element i; return a status."""
+    start(floats, work)
+    path, count = np.empty(ints[0, ELEMENTS], np.int64), 0
+    while i > 0:
+        path[count] = i
+        count, i = count + 1, ints[i, PARENT]
+    for k in range(count - 1, -1, -1):
+        status = place_and_move(ints, floats, law, path[k], q, v, work)
+        if status != OK:
+            return status
+        accelerate(ints, floats, law, path[k], v, a, work)
+        if law is not None:
+            if ints[path[k], LAW] >= 0:
+                status = call_block(ints, numbers, stages, law, None, path[k], q, v, a, work, UNKNOWN, OUTWARD)
+                if status != OK:
+                    return status
+    return OK
+
+
+@helper
+def write_port_motion(ints, law, work, i, port, pose, result):
+    """Write rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port on element i.
+
+    `port` and `pose` are as for `walk`; `work` and `law` hold what `move_along` wrote.
+    """
+    if port < 0:
+        put_six(result, 0, 12, transport(pose, 0, 0, six(work, i, TWIST)))
+        put_six(result, 0, 18, transport(pose, 0, 0, six(work, i, ACC)))
+    if law is not None:
+        if port >= 0:
+            put_six(result, 0, 12, six(law, 0, port + PORT_TWIST))
+            put_six(result, 0, 18, six(law, 0, port + PORT_ACC))
+            prepend(law, 0, port, pose)
+    while i > 0:
+        prepend(work, i, R, pose)
+        if law is not None:
+            if ints[i, PORT] >= 0:
+                prepend(law, 0, ints[i, PORT], pose)
+        i = ints[i, PARENT]
+    for k in range(12):
+        result[0, k] = pose[0, k]
+
+
+@helper
+def in_axes(motion, o, in_world):
+    """Return the dual vector at ``motion[0, o]``, in inertial axes if it is asked for `in_world`."""
+    x = six(motion, 0, o)
+    if not in_world:
+        return x
+    linear, angular = rotate(motion, 0, 0, x[0], x[1], x[2]), rotate(motion, 0, 0, x[3], x[4], x[5])
+    return linear[0], linear[1], linear[2], angular[0], angular[1], angular[2]
+
+
+@helper
+def acceleration_of(floats, motion, in_world, classical):
+    """Return the acceleration, gravity's with it, of a port whose motion `write_port_motion` wrote."""
+    x = six(motion, 0, 18)
+    gx, gy, gz = rotate_back(motion, 0, 0, floats[0, GRAVITY], floats[0, GRAVITY + 1], floats[0, GRAVITY + 2])
+    linear = x[0] + gx, x[1] + gy, x[2] + gz
+    if classical:
+        cx, cy, cz = cross(motion[0, 15], motion[0, 16], motion[0, 17], motion[0, 12], motion[0, 13], motion[0, 14])
+        linear = linear[0] + cx, linear[1] + cy, linear[2] + cz
+    angular = x[3], x[4], x[5]
+    if in_world:
+        linear = rotate(motion, 0, 0, linear[0], linear[1], linear[2])
+        angular = rotate(motion, 0, 0, x[3], x[4], x[5])
+    return linear[0], linear[1], linear[2], angular[0], angular[1], angular[2]
+
+
+@helper
+def _write_terms(ints, numbers, stages, law, i, q, v, work):
+    """Write the law of general block i at rest."""
+    put_six(work, i, TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    return call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
+
+
+@helper
+def _across_block(ints, law, i, port, pose, jacobian):
+    """Walk from the port at ``law[0, port]`` to general block i's frame."""
+    if jacobian is not None:
+        for j in range(ints[i, OWN]):
+            _write_column(pose, port_column(law, port, ints[i, OWN], j), jacobian, ints[i, OWN_V] + j)
+    prepend(law, 0, port, pose)
+
+
+@helper
+def turn_columns(pose, jacobian):
+    """Turn the columns of a Jacobian by the rotation of a pose."""
+    for k in range(jacobian.shape[1]):
+        for r in range(0, 6, 3):
+            x = rotate(pose, 0, 0, jacobian[r, k], jacobian[r + 1, k], jacobian[r + 2, k])
+            jacobian[r, k], jacobian[r + 1, k], jacobian[r + 2, k] = x
+
+
+@helper
+def _write_column(pose, x, jacobian, k):
+    y = transport(pose, 0, 0, x)
+    for r in range(6):
+        jacobian[r, k] = y[r]

@@ -1,0 +1,253 @@
+"""Forward and hybrid dynamics: the elimination of `titop.solvers.reference`, coordinate by coordinate.
+
+A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordinate whose effort is imposed from
+``W = M A + p`` leaves ``M - U U^T / D`` and ``p + U e / D`` with ``U = M S``, ``D = S^T U + armature`` and
+``e = tau - S^T p``; one whose motion is imposed leaves M and ``p + U a``.
+
+`imposed` is None in forward dynamics (every effort imposed), `law` is None in trees of rigid bodies: numba then drops the
+branches for the others.
+
+Rounding is told from inertia by what a coordinate carries with all other joints held: along or about its axis at most the
+mass of the subtree, or its inertia about all axes. A pivot D below the part `ROUNDING` of that moves nothing (see
+`titop.solvers.conditioning`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ACC,
+    ANGULAR,
+    ARMATURE,
+    AXIAL,
+    BIAS,
+    CARRIED,
+    ELEMENTS,
+    FREE,
+    INERTIA,
+    KIND,
+    LAW,
+    LINEAR,
+    MA,
+    MASS,
+    MOMENT,
+    MULTI,
+    OK,
+    OWN,
+    OWN_V,
+    PARENT,
+    PIVOT,
+    PORT,
+    PORT_ACC,
+    PORT_COUNT,
+    REST_EFFORT,
+    ROUNDING,
+    SPHERICAL,
+    TURNING,
+    TWIST,
+    USED,
+    R,
+    U,
+    V,
+)
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_inertia,
+    carry_wrench,
+    dot,
+    gyroscopic,
+    inertia_times,
+    plus,
+    put_six,
+    six,
+    transport,
+)
+from titop.solvers.kernels.tree.general import (
+    add_at_port,
+    carry_on,
+    eliminate_own,
+    inertia_blocks,
+    law_bias,
+    restore_own,
+    start_carried,
+    write_port_accelerations,
+)
+from titop.solvers.kernels.tree.joints import coriolis
+from titop.solvers.kernels.tree.kinematics import parent_motion
+from titop.solvers.kernels.tree.multi_joints import eliminate_multi, multi_rest, restore_multi
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def rigid_laws(ints, floats, law, work):
+    """Write every rigid body's inertia and gyroscopic wrench, and what every body alone has to move."""
+    for i in range(1, ints[0, ELEMENTS]):
+        if ints[i, LAW] < 0:
+            put_six(work, i, BIAS, gyroscopic(floats, i, MASS, six(work, i, TWIST)))
+            write_rigid_inertia(floats, i, work)
+            work[i, CARRIED] = floats[i, MASS]
+            work[i, CARRIED + 1] = floats[i, TURNING]
+        elif law is not None:
+            start_carried(ints, law, i, work)
+
+
+@helper
+def write_rigid_inertia(floats, i, work):
+    mass, x, y, z = floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
+    put_six(work, i, MA, (mass, mass, mass, 0.0, 0.0, 0.0))
+    put_six(work, i, MA + 6, (0.0, z, -y, -z, 0.0, x))
+    work[i, MA + 12], work[i, MA + 13], work[i, MA + 14] = y, -x, 0.0
+    put_six(work, i, MA + 15, six(floats, i, INERTIA))
+
+
+@helper
+def inertia_of(work, i):
+    """Return the blocks a, b, c of element i's inertia."""
+    b = (
+        work[i, MA + 6],
+        work[i, MA + 7],
+        work[i, MA + 8],
+        work[i, MA + 9],
+        work[i, MA + 10],
+        work[i, MA + 11],
+        work[i, MA + 12],
+        work[i, MA + 13],
+        work[i, MA + 14],
+    )
+    return six(work, i, MA), b, six(work, i, MA + 15)
+
+
+@helper
+def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
+    """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status."""
+    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, ROUNDING])
+                if status != OK:
+                    return status
+                take_law(ints, law, i, work)
+        kind = ints[i, KIND]
+        inertia, bias = inertia_of(work, i), six(work, i, BIAS)
+        gamma = coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V])
+        if kind == AXIAL:
+            pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
+            p, w = floats[i, LINEAR], floats[i, ANGULAR]
+            if not pivot > floats[i, ROUNDING] * (p * p * work[i, CARRIED] + w * w * work[i, CARRIED + 1]):
+                return i
+        elif kind == SPHERICAL or kind == FREE:
+            status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
+            if status != OK:
+                return status
+            inertia, bias = multi_rest(multi, ints[i, MULTI])
+            bias = plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], gamma))
+        if ints[i, PARENT] > 0:
+            _transmit(ints, law, i, inertia, bias, work)
+    return OK
+
+
+@helper
+def take_law(ints, law, i, work):
+    """Copy what a general block presents after elimination of its own coordinates to its element."""
+    size = 6 + ints[i, OWN]
+    a, b, c = inertia_blocks(law, 0, ints[i, LAW], size)
+    put_six(work, i, MA, a)
+    put_six(work, i, MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
+    work[i, MA + 12], work[i, MA + 13], work[i, MA + 14] = b[6], b[7], b[8]
+    put_six(work, i, MA + 15, c)
+    put_six(work, i, BIAS, law_bias(ints, law, i))
+
+
+@helper
+def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work):
+    """Eliminate one coordinate along and about z; return D (infinite for an imposed motion), inertia and bias at the joint."""
+    (axx, ayy, azz, axy, axz, ayz), (b00, b01, b02, b10, b11, b12, b20, b21, b22), (cxx, cyy, czz, cxy, cxz, cyz) = inertia
+    k, p, w = ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
+    u = (p * axz + w * b02, p * ayz + w * b12, p * azz + w * b22, p * b20 + w * cxz, p * b21 + w * cyz, p * b22 + w * czz)
+    put_six(work, i, U, u)
+    if imposed is not None and imposed[k]:
+        y = a[k]
+        moved = (gamma[0], gamma[1], gamma[2] + p * y, gamma[3], gamma[4], gamma[5] + w * y)
+        return np.inf, inertia, plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], moved))
+    pivot = p * u[2] + w * u[5] + floats[i, ARMATURE]
+    inverse = 1.0 / pivot
+    rest = effort[k] - (p * bias[2] + w * bias[5])
+    work[i, PIVOT], work[i, REST_EFFORT] = inverse, rest
+    s0, s1, s2, s3, s4, s5 = u[0] * inverse, u[1] * inverse, u[2] * inverse, u[3] * inverse, u[4] * inverse, u[5] * inverse
+    a6 = (axx - u[0] * s0, ayy - u[1] * s1, azz - u[2] * s2, axy - u[0] * s1, axz - u[0] * s2, ayz - u[1] * s2)
+    b9 = (
+        b00 - u[0] * s3,
+        b01 - u[0] * s4,
+        b02 - u[0] * s5,
+        b10 - u[1] * s3,
+        b11 - u[1] * s4,
+        b12 - u[1] * s5,
+        b20 - u[2] * s3,
+        b21 - u[2] * s4,
+        b22 - u[2] * s5,
+    )
+    c6 = (cxx - u[3] * s3, cyy - u[4] * s4, czz - u[5] * s5, cxy - u[3] * s4, cxz - u[3] * s5, cyz - u[4] * s5)
+    turned = inertia_times(a6, b9, c6, gamma)
+    bias = (
+        bias[0] + turned[0] + s0 * rest,
+        bias[1] + turned[1] + s1 * rest,
+        bias[2] + turned[2] + s2 * rest,
+        bias[3] + turned[3] + s3 * rest,
+        bias[4] + turned[4] + s4 * rest,
+        bias[5] + turned[5] + s5 * rest,
+    )
+    return pivot, (a6, b9, c6), bias
+
+
+@helper
+def _transmit(ints, law, i, inertia, bias, work):
+    """Add what element i's subtree presents at its joint to the parent."""
+    p = ints[i, PARENT]
+    carry_on(ints, law, i, p, work)
+    a, b, c = carry_inertia(work, i, R, inertia[0], inertia[1], inertia[2])
+    bias = carry_wrench(work, i, R, bias)
+    if law is not None:
+        if ints[i, PORT] >= 0:
+            add_at_port(ints, law, i, p, a, b, c, bias)
+            return
+    add_six(work, p, BIAS, bias)
+    add_six(work, p, MA, a)
+    add_six(work, p, MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
+    work[p, MA + 12] += b[6]
+    work[p, MA + 13] += b[7]
+    work[p, MA + 14] += b[8]
+    add_six(work, p, MA + 15, c)
+
+
+@helper
+def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi):
+    """From the world outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
+    for i in range(1, ints[0, ELEMENTS]):
+        k, kind = ints[i, V], ints[i, KIND]
+        motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
+        x = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, k))
+        if kind == AXIAL:
+            x = _restore_axial(ints, floats, i, x, a, effort, imposed, work)
+        elif kind == SPHERICAL or kind == FREE:
+            x = restore_multi(ints, floats, i, x, a, effort, imposed, multi)
+        put_six(work, i, ACC, x)
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                restore_own(ints, law, i, x, a, effort, imposed)
+                ports = ints[i, PORT_COUNT], ints[i, USED]
+                write_port_accelerations(ints[i, OWN], *ports, law, ints[i, LAW], x, a, ints[i, OWN_V])
+
+
+@helper
+def _restore_axial(ints, floats, i, x, a, effort, imposed, work):
+    k, p, w = ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
+    u = six(work, i, U)
+    if imposed is not None and imposed[k]:
+        y = a[k]
+        moved = (x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y)
+        effort[k] = dot(u, moved) + p * work[i, BIAS + 2] + w * work[i, BIAS + 5] + floats[i, ARMATURE] * y
+        return moved
+    y = work[i, PIVOT] * (work[i, REST_EFFORT] - dot(u, x))
+    a[k] = y
+    return x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y

@@ -1,0 +1,258 @@
+"""Pose and motion of the elementary joints."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ANGULAR,
+    ARMATURE,
+    AXIAL,
+    ELEMENTS,
+    FLOAT_COLUMNS,
+    FREE,
+    INT_COLUMNS,
+    KIND,
+    LAW,
+    LINEAR,
+    NOT_UNIT,
+    NV,
+    OK,
+    OWN,
+    OWN_V,
+    P_TREE,
+    R_TREE,
+    SPHERICAL,
+    WELD,
+    P,
+    Q,
+    R,
+    V,
+)
+from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, row_at, vector_at
+from titop.solvers.kernels.spatial.algebra import cross, twist_cross
+from titop.solvers.native.kernel import feature, helper
+
+#: |q|^2 may differ from 1 by this much: the norm by half of it.
+_UNIT = 2e-6
+
+
+@helper
+def place(ints, floats, i, q, work):
+    """Write the pose of element i in its parent into ``work[i]``; return a status."""
+    kind = ints[i, KIND]
+    if kind == AXIAL:
+        _place_axial(floats, i, q[ints[i, Q]], work)
+    elif kind == SPHERICAL or kind == FREE:
+        at = address_of(floats, i * floats.shape[1]), address_of(work, i * work.shape[1])
+        return quaternion_placing((kind == FREE, address_of(q, ints[i, Q]), *at))
+    else:
+        for k in range(12):
+            work[i, R + k] = floats[i, R_TREE + k]
+    return OK
+
+
+@helper
+def _place_axial(floats, i, x, work):
+    """Rotate the tree transform about its z axis and shift it along."""
+    angular, shift = floats[i, ANGULAR], floats[i, LINEAR] * x
+    c, s = (math.cos(x), math.sin(x)) if angular != 0.0 else (1.0, 0.0)
+    for k in range(3):
+        rx, ry, rz = floats[i, R_TREE + 3 * k], floats[i, R_TREE + 3 * k + 1], floats[i, R_TREE + 3 * k + 2]
+        work[i, R + 3 * k] = c * rx + s * ry
+        work[i, R + 3 * k + 1] = c * ry - s * rx
+        work[i, R + 3 * k + 2] = rz
+        work[i, P + k] = floats[i, P_TREE + k] + shift * rz
+
+
+@feature(4)
+def quaternion_placing(free, q, floats, work):
+    """Turn an element's tree transform by a quaternion, and shift it by the position before that if its joint is free."""
+    own, moved = row_at(floats, FLOAT_COLUMNS), row_at(work, P + 3)
+    if free:
+        given = vector_at(q, 7)
+        return _place_quaternion(own, given, 3, given[0], given[1], given[2], moved)
+    return _place_quaternion(own, vector_at(q, 4), 0, 0.0, 0.0, 0.0, moved)
+
+
+@helper
+def _place_quaternion(floats, q, k, px, py, pz, work):
+    x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
+    norm = x * x + y * y + z * z + w * w
+    if abs(norm - 1.0) > _UNIT:
+        return NOT_UNIT
+    s = 2.0 / norm
+    xx, yy, zz, xy, xz, yz = s * x * x, s * y * y, s * z * z, s * x * y, s * x * z, s * y * z
+    wx, wy, wz = s * w * x, s * w * y, s * w * z
+    for k in range(3):
+        rx, ry, rz = floats[0, R_TREE + 3 * k], floats[0, R_TREE + 3 * k + 1], floats[0, R_TREE + 3 * k + 2]
+        work[0, R + 3 * k] = rx * (1.0 - yy - zz) + ry * (xy + wz) + rz * (xz - wy)
+        work[0, R + 3 * k + 1] = rx * (xy - wz) + ry * (1.0 - xx - zz) + rz * (yz + wx)
+        work[0, R + 3 * k + 2] = rx * (xz + wy) + ry * (yz - wx) + rz * (1.0 - xx - yy)
+        work[0, P + k] = floats[0, P_TREE + k] + rx * px + ry * py + rz * pz
+    return OK
+
+
+@helper
+def units_hold(ints, q):
+    """Return whether the quaternions in q are unit, as a status."""
+    for i in range(1, ints[0, ELEMENTS]):
+        kind = ints[i, KIND]
+        if kind == SPHERICAL or kind == FREE:
+            k = ints[i, Q] + (3 if kind == FREE else 0)
+            if abs(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0) > _UNIT:
+                return NOT_UNIT
+    return OK
+
+
+@helper
+def move(ints, floats, i, x, rates, k):
+    """Return ``x + S y``: a dual vector with the joint's motion added, y at ``rates[k]``."""
+    kind = ints[i, KIND]
+    if kind == AXIAL:
+        y = rates[k]
+        return x[0], x[1], x[2] + floats[i, LINEAR] * y, x[3], x[4], x[5] + floats[i, ANGULAR] * y
+    if kind == SPHERICAL:
+        return x[0], x[1], x[2], x[3] + rates[k], x[4] + rates[k + 1], x[5] + rates[k + 2]
+    if kind == FREE:
+        return (
+            x[0] + rates[k],
+            x[1] + rates[k + 1],
+            x[2] + rates[k + 2],
+            x[3] + rates[k + 3],
+            x[4] + rates[k + 4],
+            x[5] + rates[k + 5],
+        )
+    return x
+
+
+@helper
+def axis(ints, floats, i, j):
+    """Return column j of the motion subspace S of element i's joint."""
+    if ints[i, KIND] == AXIAL:
+        return 0.0, 0.0, floats[i, LINEAR], 0.0, 0.0, floats[i, ANGULAR]
+    k = j + 3 if ints[i, KIND] == SPHERICAL else j
+    return (
+        1.0 if k == 0 else 0.0,
+        1.0 if k == 1 else 0.0,
+        1.0 if k == 2 else 0.0,
+        1.0 if k == 3 else 0.0,
+        1.0 if k == 4 else 0.0,
+        1.0 if k == 5 else 0.0,
+    )
+
+
+@helper
+def coordinates_of(kind):
+    """Return the number of coordinates of an elementary joint."""
+    return 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
+
+
+@helper
+def coriolis(ints, floats, i, twist, v, k):
+    """Return ``gamma = ad(V) S v`` of element i's joint; S is constant in the element's frame."""
+    kind = ints[i, KIND]
+    if kind == AXIAL:
+        along, about = floats[i, LINEAR] * v[k], floats[i, ANGULAR] * v[k]
+        return (
+            twist[4] * along + twist[1] * about,
+            -twist[3] * along - twist[0] * about,
+            0.0,
+            twist[4] * about,
+            -twist[3] * about,
+            0.0,
+        )
+    if kind == SPHERICAL:
+        ax, ay, az = cross(twist[0], twist[1], twist[2], v[k], v[k + 1], v[k + 2])
+        bx, by, bz = cross(twist[3], twist[4], twist[5], v[k], v[k + 1], v[k + 2])
+        return ax, ay, az, bx, by, bz
+    if kind == FREE:
+        return twist_cross(twist, (v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5]))
+    return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+@helper
+def along_joint(ints, floats, i, w, tau, k):
+    """Add ``S^T W`` to the joint's entries of `tau`."""
+    kind = ints[i, KIND]
+    if kind == AXIAL:
+        tau[k] += floats[i, LINEAR] * w[2] + floats[i, ANGULAR] * w[5]
+    elif kind == SPHERICAL:
+        tau[k] += w[3]
+        tau[k + 1] += w[4]
+        tau[k + 2] += w[5]
+    elif kind == FREE:
+        tau[k] += w[0]
+        tau[k + 1] += w[1]
+        tau[k + 2] += w[2]
+        tau[k + 3] += w[3]
+        tau[k + 4] += w[4]
+        tau[k + 5] += w[5]
+
+
+@helper
+def armature_effort(ints, floats, i, a, tau, k):
+    """Add the armature times `a` to the joint's entries of `tau`."""
+    kind = ints[i, KIND]
+    if kind == AXIAL:
+        tau[k] += floats[i, ARMATURE] * a[k]
+    elif kind != WELD:
+        for j in range(3 if kind == SPHERICAL else 6):
+            tau[k + j] += floats[i, ARMATURE + j] * a[k + j]
+
+
+@helper
+def add_armature_gyroscopic(ints, floats, v, tau):
+    """Subtract ``-bracket(v)^T (armature v)``, which is non-zero on a group only, of all joints from `tau`."""
+    tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0)
+    if armature_gyroscopic((*tables, address_of(v, 0), address_of(tau, 0))) != OK:
+        tau[0] = np.nan  # the reason waits for `callbacks.raise_pending`
+
+
+@feature(5)
+def armature_gyroscopic(ints, rows, floats, v, tau):
+    """See `add_armature_gyroscopic`."""
+    table = ints_at(ints, rows, INT_COLUMNS)
+    n = table[0, NV]
+    for i in range(1, table[0, ELEMENTS]):
+        _add_gyroscopic(table, floats_at(floats, rows, FLOAT_COLUMNS), i, vector_at(v, n), vector_at(tau, n), table[i, V])
+    return OK
+
+
+@helper
+def _add_gyroscopic(ints, floats, i, v, tau, k):
+    kind = ints[i, KIND]
+    if kind == SPHERICAL:
+        wx, wy, wz = v[k], v[k + 1], v[k + 2]
+        x, y, z = cross(wx, wy, wz, floats[i, ARMATURE] * wx, floats[i, ARMATURE + 1] * wy, floats[i, ARMATURE + 2] * wz)
+        tau[k] -= x
+        tau[k + 1] -= y
+        tau[k + 2] -= z
+    elif kind == FREE:
+        vx, vy, vz, wx, wy, wz = v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5]
+        fx, fy, fz = floats[i, ARMATURE] * vx, floats[i, ARMATURE + 1] * vy, floats[i, ARMATURE + 2] * vz
+        tx, ty, tz = floats[i, ARMATURE + 3] * wx, floats[i, ARMATURE + 4] * wy, floats[i, ARMATURE + 5] * wz
+        ax, ay, az = cross(wx, wy, wz, fx, fy, fz)
+        bx, by, bz = cross(wx, wy, wz, tx, ty, tz)
+        cx, cy, cz = cross(vx, vy, vz, fx, fy, fz)
+        tau[k] -= ax
+        tau[k + 1] -= ay
+        tau[k + 2] -= az
+        tau[k + 3] -= bx + cx
+        tau[k + 4] -= by + cy
+        tau[k + 5] -= bz + cz
+
+
+@helper
+def element_of(ints, coordinate):
+    """Return the element to which a coordinate belongs."""
+    for i in range(1, ints[0, ELEMENTS]):
+        own = coordinate - ints[i, V]
+        if own >= 0 and own < coordinates_of(ints[i, KIND]):
+            return np.int64(i)
+        own = coordinate - ints[i, OWN_V]
+        if ints[i, LAW] >= 0 and own >= 0 and own < ints[i, OWN]:
+            return np.int64(i)
+    return np.int64(0)

@@ -1,0 +1,165 @@
+"""Poses and twists, from the world outwards."""
+
+from __future__ import annotations
+
+import math
+
+from titop.solvers.kernels.interface.layout import (
+    ACC,
+    AXIAL,
+    ELEMENTS,
+    FREE,
+    GRAVITY,
+    KIND,
+    LAW,
+    OK,
+    OWN,
+    OWN_Q,
+    OWN_V,
+    PARENT,
+    PORT,
+    PORT_COUNT,
+    PORT_TWIST,
+    SPHERICAL,
+    TERMS,
+    TWIST,
+    UNKNOWN,
+    USED,
+    Q,
+    R,
+    V,
+)
+from titop.solvers.kernels.interface.stages import call_block
+from titop.solvers.kernels.spatial.algebra import cross, put_six, six, transport
+from titop.solvers.kernels.tree.general import write_port_twists
+from titop.solvers.kernels.tree.joints import move, place
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def start(floats, work):
+    """Write the world's motion: at rest, and accelerated against gravity."""
+    for k in range(12):
+        work[0, R + k] = 0.0
+    work[0, R] = work[0, R + 4] = work[0, R + 8] = 1.0
+    put_six(work, 0, TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    put_six(work, 0, ACC, (-floats[0, GRAVITY], -floats[0, GRAVITY + 1], -floats[0, GRAVITY + 2], 0.0, 0.0, 0.0))
+
+
+@helper
+def parent_motion(ints, law, work, i, column, at_port):
+    """Return the twist or acceleration of what carries element i: `column` of its parent, or `at_port` of a parent's port."""
+    if law is not None:
+        if ints[i, PORT] >= 0:
+            return six(law, 0, ints[i, PORT] + at_port)
+    return six(work, ints[i, PARENT], column)
+
+
+@helper
+def place_and_move(ints, floats, law, i, q, v, work):
+    """Write element i's pose in its parent and its twist; return a status."""
+    status = place(ints, floats, i, q, work)
+    if status == OK:
+        carried = transport(work, i, R, parent_motion(ints, law, work, i, TWIST, PORT_TWIST))
+        put_six(work, i, TWIST, move(ints, floats, i, carried, v, ints[i, V]))
+    return status
+
+
+@helper
+def outward_twists(ints, floats, numbers, stages, law, q, v, work):
+    """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
+    start(floats, work)
+    for i in range(1, ints[0, ELEMENTS]):
+        status = place_and_move(ints, floats, law, i, q, v, work)
+        if status != OK:
+            return status
+        if law is not None:
+            if ints[i, LAW] >= 0:
+                status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
+                if status != OK:
+                    return status
+                ports = ints[i, PORT_COUNT], ints[i, USED]
+                write_port_twists(ints[i, OWN], *ports, law, ints[i, LAW], six(work, i, TWIST), v, ints[i, OWN_V])
+    return OK
+
+
+@helper
+def outward_poses(ints, floats, numbers, stages, law, q, v, work):
+    """Write every element's pose in its parent, and the laws of general blocks at rest, `v` being zero; return a status.
+
+    Without general blocks nothing else is written.
+    """
+    if law is not None:
+        return outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    for i in range(1, ints[0, ELEMENTS]):
+        status = place(ints, floats, i, q, work)
+        if status != OK:
+            return status
+    return OK
+
+
+@helper
+def normalise(ints, q):
+    """Divide every quaternion of q by its norm."""
+    for i in range(1, ints[0, ELEMENTS]):
+        if ints[i, KIND] == SPHERICAL or ints[i, KIND] == FREE:
+            k = ints[i, Q] + (3 if ints[i, KIND] == FREE else 0)
+            scale = 1.0 / math.sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
+            for j in range(k, k + 4):
+                q[j] *= scale
+
+
+@helper
+def write_rates(ints, q, v, rates):
+    """Write dq/dt into `rates`; plain coordinates move with v."""
+    for i in range(1, ints[0, ELEMENTS]):
+        k, j, kind = ints[i, Q], ints[i, V], ints[i, KIND]
+        for own in range(ints[i, OWN]):
+            rates[ints[i, OWN_Q] + own] = v[ints[i, OWN_V] + own]
+        if kind == AXIAL:
+            rates[k] = v[j]
+        elif kind == SPHERICAL:
+            _write_quaternion_rate(q, k, v, j, rates)
+        elif kind == FREE:
+            _write_quaternion_rate(q, k + 3, v, j + 3, rates)
+            x, y, z, w = q[k + 3], q[k + 4], q[k + 5], q[k + 6]
+            tx, ty, tz = cross(x, y, z, v[j], v[j + 1], v[j + 2])
+            ux, uy, uz = cross(x, y, z, tx, ty, tz)
+            rates[k] = v[j] + 2.0 * (w * tx + ux)
+            rates[k + 1] = v[j + 1] + 2.0 * (w * ty + uy)
+            rates[k + 2] = v[j + 2] + 2.0 * (w * tz + uz)
+
+
+@helper
+def _write_quaternion_rate(q, k, v, j, rates):
+    """Write half the product of the quaternion at ``q[k]`` and the angular velocity at ``v[j]``."""
+    x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
+    cx, cy, cz = cross(x, y, z, v[j], v[j + 1], v[j + 2])
+    rates[k] = 0.5 * (w * v[j] + cx)
+    rates[k + 1] = 0.5 * (w * v[j + 1] + cy)
+    rates[k + 2] = 0.5 * (w * v[j + 2] + cz)
+    rates[k + 3] = -0.5 * (x * v[j] + y * v[j + 1] + z * v[j + 2])
+
+
+@helper
+def subtract_brackets(ints, v, A):
+    """Subtract ``ad(v)`` of free and spherical joints from the rows and columns of their coordinates."""
+    for i in range(1, ints[0, ELEMENTS]):
+        j, kind = ints[i, V], ints[i, KIND]
+        if kind == FREE:
+            _subtract_cross(A, j, j, v[j + 3], v[j + 4], v[j + 5])
+            _subtract_cross(A, j, j + 3, v[j], v[j + 1], v[j + 2])
+            _subtract_cross(A, j + 3, j + 3, v[j + 3], v[j + 4], v[j + 5])
+        elif kind == SPHERICAL:
+            _subtract_cross(A, j, j, v[j], v[j + 1], v[j + 2])
+
+
+@helper
+def _subtract_cross(A, i, j, x, y, z):
+    """Subtract the matrix of the cross product with (x, y, z) from the entry (i, j) on."""
+    A[i, j + 1] += z
+    A[i, j + 2] -= y
+    A[i + 1, j] -= z
+    A[i + 1, j + 2] += x
+    A[i + 2, j] += y
+    A[i + 2, j + 1] -= x

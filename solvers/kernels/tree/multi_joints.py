@@ -1,0 +1,134 @@
+"""Eliminating the coordinates of spherical and free joints: features, which systems without them do not wait for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ARMATURE,
+    CARRIED,
+    FLOAT_COLUMNS,
+    FULL,
+    FULL_P,
+    KIND,
+    MULTI,
+    MULTI_COLUMNS,
+    OK,
+    PIVOT_MULTI,
+    REST_MULTI,
+    ROUNDING,
+    SPHERICAL,
+    U_MULTI,
+    V,
+)
+from titop.solvers.kernels.interface.stages import address_of, floats_at, vector_at
+from titop.solvers.kernels.spatial.algebra import dot, put_six, six
+from titop.solvers.kernels.tree.general import inertia_blocks
+from titop.solvers.native.kernel import feature, helper
+
+_NO_INERTIA = 1
+
+
+@helper
+def eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi):
+    """Eliminate the coordinates of element i's joint from its row of `multi`; return a status."""
+    m = ints[i, MULTI]
+    _write_full(multi, m, inertia)
+    put_six(multi, m, FULL_P, bias)
+    status = elimination((*_given(ints, floats, i, a, effort, imposed, multi), address_of(work, i * work.shape[1] + CARRIED)))
+    return i if status == _NO_INERTIA else status
+
+
+@helper
+def multi_rest(multi, m):
+    """Return inertia and bias left by `eliminate_multi`."""
+    return inertia_blocks(multi, m, FULL, 6), six(multi, m, FULL_P)
+
+
+@helper
+def restore_multi(ints, floats, i, x, a, effort, imposed, multi):
+    """Write accelerations or efforts of element i's joint, carried with acceleration x; return the element's acceleration."""
+    m = ints[i, MULTI]
+    put_six(multi, m, FULL_P, x)
+    if restoration(_given(ints, floats, i, a, effort, imposed, multi)) != OK:
+        a[ints[i, V]] = np.nan  # the reason waits for `callbacks.raise_pending`
+    return six(multi, m, FULL_P)
+
+
+@helper
+def _write_full(multi, m, inertia):
+    (axx, ayy, azz, axy, axz, ayz), (b00, b01, b02, b10, b11, b12, b20, b21, b22), (cxx, cyy, czz, cxy, cxz, cyz) = inertia
+    put_six(multi, m, FULL, (axx, axy, axz, b00, b01, b02))
+    put_six(multi, m, FULL + 6, (axy, ayy, ayz, b10, b11, b12))
+    put_six(multi, m, FULL + 12, (axz, ayz, azz, b20, b21, b22))
+    put_six(multi, m, FULL + 18, (b00, b10, b20, cxx, cxy, cxz))
+    put_six(multi, m, FULL + 24, (b01, b11, b21, cxy, cyy, cyz))
+    put_six(multi, m, FULL + 30, (b02, b12, b22, cxz, cyz, czz))
+
+
+@helper
+def _given(ints, floats, i, a, effort, imposed, multi):
+    """Return what both features begin with: first axis, number of coordinates, a bit for each imposed motion, addresses."""
+    k = ints[i, V]
+    first, n = (3, 3) if ints[i, KIND] == SPHERICAL else (0, 6)
+    bits = 0
+    if imposed is not None:
+        for j in range(n):
+            if imposed[k + j]:
+                bits |= 1 << j
+    return (
+        first,
+        n,
+        bits,
+        address_of(floats, i * FLOAT_COLUMNS),
+        address_of(a, k),
+        address_of(effort, k),
+        address_of(multi, ints[i, MULTI] * MULTI_COLUMNS),
+    )
+
+
+@feature(8)
+def elimination(first, n, imposed, floats, a, effort, multi, carried):
+    """Eliminate n coordinates about and along the axes from `first`."""
+    own, row = floats_at(floats, 1, FLOAT_COLUMNS), floats_at(multi, 1, MULTI_COLUMNS)
+    rates, efforts, moved = vector_at(a, n), vector_at(effort, n), vector_at(carried, 2)
+    for j in range(n):
+        axis = first + j
+        for r in range(6):
+            row[0, U_MULTI + 6 * j + r] = row[0, FULL + 6 * axis + r]
+        u = vector_at(multi + 8 * (U_MULTI + 6 * j), 6)
+        if (imposed >> j) & 1:
+            row[0, REST_MULTI + j] = row[0, FULL_P + axis]
+            for r in range(6):
+                row[0, FULL_P + r] += u[r] * rates[j]
+            continue
+        pivot = u[axis] + own[0, ARMATURE + j]
+        if not pivot > own[0, ROUNDING] * moved[0 if axis < 3 else 1]:
+            return _NO_INERTIA
+        inverse = 1.0 / pivot
+        rest = efforts[j] - row[0, FULL_P + axis]
+        row[0, PIVOT_MULTI + j], row[0, REST_MULTI + j] = inverse, rest
+        for r in range(6):
+            scaled = u[r] * inverse
+            row[0, FULL_P + r] += scaled * rest
+            for c in range(6):
+                row[0, FULL + 6 * r + c] -= scaled * u[c]
+    return OK
+
+
+@feature(7)
+def restoration(first, n, imposed, floats, a, effort, multi):
+    """Restore n coordinates about and along the axes from `first`."""
+    own, row = floats_at(floats, 1, FLOAT_COLUMNS), floats_at(multi, 1, MULTI_COLUMNS)
+    rates, efforts = vector_at(a, n), vector_at(effort, n)
+    for j in range(n - 1, -1, -1):
+        reaction = dot(six(row, 0, U_MULTI + 6 * j), six(row, 0, FULL_P))
+        if (imposed >> j) & 1:
+            y = rates[j]
+            moving = (row[0, U_MULTI + 6 * j + first + j] + own[0, ARMATURE + j]) * y
+            efforts[j] = reaction + moving + row[0, REST_MULTI + j]
+        else:
+            y = row[0, PIVOT_MULTI + j] * (row[0, REST_MULTI + j] - reaction)
+            rates[j] = y
+        row[0, FULL_P + first + j] += y
+    return OK

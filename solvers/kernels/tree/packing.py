@@ -1,0 +1,280 @@
+"""From parameters to the table of floats, in one linear pass.
+
+``sources`` says where in the vector of parameters each row's numbers start (-1: nowhere); ``constants`` holds each element's
+fixed axis (3), linear and angular motion. ``frames`` receives, for each element, the pose in which ports are given: a
+body's reference frame, or a chain's moved joint frame. ``ports`` receives the pose of every port in its element.
+"""
+
+from __future__ import annotations
+
+import math
+
+from titop.solvers.kernels.interface.layout import (
+    ANGULAR,
+    ARMATURE,
+    AXIAL,
+    DAMPING,
+    ELEMENT,
+    ELEMENTS,
+    FIRST_LOAD,
+    FORCE,
+    FREE,
+    FRICTION,
+    GRAVITY,
+    INERTIA,
+    KIND,
+    LINEAR,
+    LOADS,
+    MASS,
+    MOMENT,
+    PARENT,
+    PORT,
+    R_TREE,
+    REST,
+    SIZE,
+    SPHERICAL,
+    SPRINGS,
+    STIFFNESS,
+    STOP,
+    TURNING,
+)
+from titop.solvers.kernels.spatial.algebra import matrix_of
+from titop.solvers.kernels.spatial.matrices import product, times, transposed
+from titop.solvers.kernels.spatial.rotation_series import rotation_coefficients
+from titop.solvers.native.kernel import helper
+
+# -- sources: rows of elements
+BODY = 0  # mass, centre of mass, inertia (10)
+ATTACH = 1  # pose of the parent's port (6)
+PLACEMENT = 2  # pose of the joint in it (6)
+CHILD = 3  # pose of the child's port (6)
+AXIS = 4  # joint axis (3)
+PITCH = 5
+DRIVE = 6  # armature (one entry a coordinate)
+# -- sources: rows of springs (first row; of stops every row) and loads
+SPRING_K = 0  # upper triangles of stiffness and damping, rest configuration
+SPRING_D = 1
+SPRING_REST = 2
+SPRING_FRICTION = 3  # four entries a coordinate
+SPRING_LOWER = 4  # bounds, of which there may be none
+SPRING_UPPER = 5
+SPRING_STOP = 6  # stiffness and dissipation
+LOAD_PORT = 0  # pose of the port (6), as for the ports of closures and interactions
+LOAD_WRENCH = 1  # force and torque (6)
+SOURCE_COLUMNS = 7
+
+# -- constants
+FIXED_AXIS = 0
+FIXED_LINEAR = 3
+FIXED_ANGULAR = 4
+ROTORS = 5  # reflected inertias of motors (6)
+CONSTANT_COLUMNS = 11
+
+
+@helper
+def pack_tables(ints, sources, constants, port_table, params, floats, frames, ports):
+    """Fill `floats`, `frames` and `ports`; return 0, or 1 when a parameter is unusable."""
+    for k in range(params.shape[0]):
+        if not math.isfinite(params[k]):
+            return 1
+    for k in range(3):
+        floats[0, GRAVITY + k] = params[k]
+    _identity(frames, 0)
+    bad = 0
+    for i in range(1, ints[0, ELEMENTS]):
+        turn = _alignment(sources, constants, i, params)
+        bad += 0 if math.isfinite(turn[2]) else 1  # an axis of length zero
+        bad += _pack_motion(ints, sources, constants, i, params, floats)
+        _pack_tree(ints, sources, i, params, turn, frames, floats)
+        _pack_frame(sources, i, params, turn, frames)
+        bad += _pack_body(sources, i, params, frames, floats)
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        bad += _pack_spring(ints, sources, row, params, floats)
+        row += ints[row, SIZE]
+    while row < ints[0, FIRST_LOAD]:
+        if ints[row, ELEMENT] >= 0:
+            _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+        row += 1
+    for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
+        _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+        for k in range(6):
+            floats[row, FORCE + k] = params[sources[row, LOAD_WRENCH] + k]
+    for k in range(port_table.shape[0]):
+        _pack_port(frames, port_table[k, 0], port_table[k, 1], params, ports, k, 0)
+    return 1 if bad else 0
+
+
+@helper
+def _identity(t, i):
+    for k in range(12):
+        t[i, k] = 0.0
+    t[i, 0] = t[i, 4] = t[i, 8] = 1.0
+
+
+@helper
+def rotation_of(x, y, z):
+    """Return the matrix of a rotation vector."""
+    s = x * x + y * y + z * z
+    a, b, _ = rotation_coefficients(s)
+    return (
+        1.0 - b * (y * y + z * z),
+        b * x * y - a * z,
+        b * x * z + a * y,
+        b * x * y + a * z,
+        1.0 - b * (x * x + z * z),
+        b * y * z - a * x,
+        b * x * z - a * y,
+        b * y * z + a * x,
+        1.0 - b * (x * x + y * y),
+    )
+
+
+@helper
+def _pose(params, o):
+    """Return rotation (9) and position (3) of the pose at ``params[o]``; the identity for o < 0."""
+    if o < 0:
+        return (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+    return rotation_of(params[o + 3], params[o + 4], params[o + 5]), (params[o], params[o + 1], params[o + 2])
+
+
+@helper
+def _write_pose(t, i, o, rotation, position):
+    for k in range(9):
+        t[i, o + k] = rotation[k]
+    for k in range(3):
+        t[i, o + 9 + k] = position[k]
+
+
+@helper
+def _alignment(sources, constants, i, params):
+    """Return a rotation that takes z to the element's axis, without cancellation for any axis."""
+    o = sources[i, AXIS]
+    if o >= 0:
+        x, y, z = params[o], params[o + 1], params[o + 2]
+    else:
+        x, y, z = constants[i, FIXED_AXIS], constants[i, FIXED_AXIS + 1], constants[i, FIXED_AXIS + 2]
+    largest = max(abs(x), abs(y), abs(z))
+    x, y, z = x / largest, y / largest, z / largest
+    norm = math.sqrt(x * x + y * y + z * z)
+    x, y, z = x / norm, y / norm, z / norm
+    sign = 1.0 if z >= 0.0 else -1.0
+    f = 1.0 / (1.0 + abs(z))
+    return 1.0 - f * x * x, -sign * f * x * y, x, -f * x * y, sign * (1.0 - f * y * y), y, -sign * x, -y, z
+
+
+@helper
+def _pack_motion(ints, sources, constants, i, params, floats):
+    """Write an axial element's motion and the armatures; return the number of negative ones."""
+    bad = 0
+    floats[i, LINEAR], floats[i, ANGULAR] = constants[i, FIXED_LINEAR], constants[i, FIXED_ANGULAR]
+    if sources[i, PITCH] >= 0:
+        floats[i, LINEAR] = params[sources[i, PITCH]]
+    kind = ints[i, KIND]
+    n = 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
+    for k in range(6):
+        drive = params[sources[i, DRIVE] + k] if k < n and sources[i, DRIVE] >= 0 else 0.0
+        bad += 1 if drive < 0.0 else 0
+        floats[i, ARMATURE + k] = drive + constants[i, ROTORS + k]
+    return bad
+
+
+@helper
+def _pack_tree(ints, sources, i, params, turn, frames, floats):
+    """Write the joint frame, aligned, in the parent: its ports' frame, then port, placement and alignment."""
+    rotation, position = _pose(params, sources[i, PLACEMENT])
+    if ints[i, PORT] < 0:
+        p = ints[i, PARENT]
+        port_rotation, port_position = _pose(params, sources[i, ATTACH])
+        moved = times(port_rotation, position)
+        base = matrix_of(frames, p, 0)
+        at = times(base, (port_position[0] + moved[0], port_position[1] + moved[1], port_position[2] + moved[2]))
+        position = frames[p, 9] + at[0], frames[p, 10] + at[1], frames[p, 11] + at[2]
+        rotation = product(base, product(port_rotation, rotation))
+    _write_pose(floats, i, R_TREE, product(rotation, turn), position)
+
+
+@helper
+def _pack_frame(sources, i, params, turn, frames):
+    """Write the reference frame in the element: alignment undone, then the inverse of the child's port."""
+    rotation, position = _pose(params, sources[i, CHILD])
+    back = product(transposed(turn), transposed(rotation))
+    x, y, z = times(back, position)
+    _write_pose(frames, i, 0, back, (-x, -y, -z))
+
+
+@helper
+def _pack_body(sources, i, params, frames, floats):
+    """Write mass, first moment and inertia about the element's origin; return 1 for a negative mass."""
+    o = sources[i, BODY]
+    if o < 0:
+        for k in range(10):
+            floats[i, MASS + k] = 0.0
+        floats[i, TURNING] = 0.0
+        return 0
+    mass = params[o]
+    turn = matrix_of(frames, i, 0)
+    cx, cy, cz = times(turn, (params[o + 1], params[o + 2], params[o + 3]))
+    px, py, pz = frames[i, 9], frames[i, 10], frames[i, 11]
+    lever = cx * cx + cy * cy + cz * cz + px * px + py * py + pz * pz
+    cx, cy, cz = cx + px, cy + py, cz + pz
+    xx, yy, zz, xy, xz, yz = params[o + 4], params[o + 5], params[o + 6], params[o + 7], params[o + 8], params[o + 9]
+    m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), transposed(turn))
+    floats[i, MASS] = mass
+    floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2] = mass * cx, mass * cy, mass * cz
+    floats[i, TURNING] = xx + yy + zz + 2.0 * mass * lever
+    floats[i, INERTIA] = m[0] + mass * (cy * cy + cz * cz)
+    floats[i, INERTIA + 1] = m[4] + mass * (cx * cx + cz * cz)
+    floats[i, INERTIA + 2] = m[8] + mass * (cx * cx + cy * cy)
+    floats[i, INERTIA + 3] = m[1] - mass * cx * cy
+    floats[i, INERTIA + 4] = m[2] - mass * cx * cz
+    floats[i, INERTIA + 5] = m[5] - mass * cy * cz
+    return 0 if mass >= 0.0 else 1
+
+
+@helper
+def _pack_spring(ints, sources, row, params, floats):
+    """Write stiffness, damping, friction, stops and rest; return how many frictions and stops are unusable.
+
+    Limits of bodies' own coordinates have stops alone.
+    """
+    if sources[row, SPRING_K] < 0:
+        return _pack_stop(sources, row, params, floats)
+    n, entry, bad = ints[row, SIZE], 0, 0
+    for i in range(n):
+        for j in range(i, n):
+            k, d = params[sources[row, SPRING_K] + entry], params[sources[row, SPRING_D] + entry]
+            floats[row + i, STIFFNESS + j] = floats[row + j, STIFFNESS + i] = k
+            floats[row + i, DAMPING + j] = floats[row + j, DAMPING + i] = d
+            entry += 1
+        for j in range(4):
+            floats[row + i, FRICTION + j] = params[sources[row, SPRING_FRICTION] + 4 * i + j]
+        efforts = min(floats[row + i, FRICTION], floats[row + i, FRICTION + 1])
+        rates = min(floats[row + i, FRICTION + 2], floats[row + i, FRICTION + 3])
+        bad += 0 if efforts >= 0.0 and rates > 0.0 else 1
+        bad += _pack_stop(sources, row + i, params, floats)
+    rest = 4 if ints[row, KIND] == SPHERICAL else (7 if ints[row, KIND] == FREE else n)
+    for i in range(rest):
+        floats[row, REST + i] = params[sources[row, SPRING_REST] + i]
+    return bad
+
+
+@helper
+def _pack_stop(sources, row, params, floats):
+    """Write a coordinate's stop; return 1 if it is unusable."""
+    lower, upper, stop = sources[row, SPRING_LOWER], sources[row, SPRING_UPPER], sources[row, SPRING_STOP]
+    floats[row, STOP] = params[lower] if lower >= 0 else -math.inf
+    floats[row, STOP + 1] = params[upper] if upper >= 0 else math.inf
+    floats[row, STOP + 2] = params[stop] if stop >= 0 else 0.0
+    floats[row, STOP + 3] = params[stop + 1] if stop >= 0 else 0.0
+    ordered = floats[row, STOP] <= floats[row, STOP + 1]
+    return 0 if ordered and floats[row, STOP + 2] >= 0.0 and floats[row, STOP + 3] >= 0.0 else 1
+
+
+@helper
+def _pack_port(frames, element, source, params, table, row, column):
+    rotation, position = _pose(params, source)
+    base = matrix_of(frames, element, 0)
+    x, y, z = times(base, position)
+    at = frames[element, 9] + x, frames[element, 10] + y, frames[element, 11] + z
+    _write_pose(table, row, column, product(base, rotation), at)

@@ -1,0 +1,59 @@
+"""Stops of coordinates, and the push that they share with contacts: `limits` and `impact` of `titop.blocks.joints`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import STOP
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def impact_push(depth, rate, stiffness, dissipation):
+    """Return ``stiffness depth^1.5 (1 + dissipation rate)`` at a depth > 0, and zero where it would pull."""
+    share = 1.0 + dissipation * rate
+    return stiffness * depth * np.sqrt(depth) * share if share.real > 0.0 else 0.0 * share
+
+
+@helper
+def impact_energy(depth, stiffness):
+    """Return the stored energy ``stiffness depth^2.5 / 2.5`` at a depth >= 0."""
+    return stiffness * depth * depth * math.sqrt(depth) / 2.5
+
+
+@helper
+def stop_load(floats, row, x, rate):
+    """Return the effort with which a coordinate at x presses on its stop."""
+    if floats[row, STOP + 2] == 0.0:
+        return 0.0
+    depth, side = _depth(floats, row, x)
+    return side * impact_push(depth, side * rate, floats[row, STOP + 2], floats[row, STOP + 3])
+
+
+@helper
+def stop_slopes(floats, row, x, rate):
+    """Return the derivatives of `stop_load` by position and rate."""
+    stiffness, dissipation = floats[row, STOP + 2], floats[row, STOP + 3]
+    if stiffness == 0.0:
+        return 0.0, 0.0
+    depth, side = _depth(floats, row, x)
+    share, root = 1.0 + dissipation * side * rate, math.sqrt(depth)
+    if share <= 0.0:
+        return 0.0, 0.0
+    return 1.5 * stiffness * root * share, stiffness * depth * root * dissipation
+
+
+@helper
+def stop_energy(floats, row, x):
+    """Return the energy of a coordinate's stop (J)."""
+    stiffness = floats[row, STOP + 2]
+    return impact_energy(_depth(floats, row, x)[0], stiffness) if stiffness > 0.0 else 0.0
+
+
+@helper
+def _depth(floats, row, x):
+    """Return how deep x is in its stop, and on which side this stands: -1 below, 1 above."""
+    lower, upper = floats[row, STOP], floats[row, STOP + 1]
+    return (lower - x, -1.0) if x < lower else (max(x - upper, 0.0), 1.0)

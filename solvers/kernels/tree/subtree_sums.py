@@ -1,0 +1,180 @@
+"""What subtrees answer with when they are moved: sums of D, B and wrenches (see `derivatives`).
+
+Rows of ``sums`` belong to elements and to ports of general blocks. The rigid bodies of a subtree add up to ten numbers for D
+and twelve for B; the general blocks beside them (`law` not None) to full 6x6 matrices.
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.interface.layout import (
+    BASE,
+    FULL_B,
+    FULL_COLUMNS,
+    FULL_D,
+    FULL_TURNED,
+    INERTIAL_LOADS,
+    MOMENTUM,
+    STIRRED,
+    SUM_COLUMNS,
+    SUM_MASS,
+    TURNED,
+    WRENCH,
+)
+from titop.solvers.kernels.spatial.algebra import cross, entry_of, full_times, matrix_of, plus, rotate, rotate_back, scaled, six
+from titop.solvers.kernels.spatial.matrices import product
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def sum_momentum(sums, i, x):
+    """Return D x of the subtree of element i."""
+    mass, cx, cy, cz = sums[i, SUM_MASS], sums[i, SUM_MASS + 1], sums[i, SUM_MASS + 2], sums[i, SUM_MASS + 3]
+    xx, yy, zz, xy, xz, yz = six(sums, i, SUM_MASS + 4)
+    vx, vy, vz, wx, wy, wz = x
+    return (
+        mass * vx + wy * cz - wz * cy,
+        mass * vy + wz * cx - wx * cz,
+        mass * vz + wx * cy - wy * cx,
+        xx * wx + xy * wy + xz * wz + cy * vz - cz * vy,
+        xy * wx + yy * wy + yz * wz + cz * vx - cx * vz,
+        xz * wx + yz * wy + zz * wz + cx * vy - cy * vx,
+    )
+
+
+@helper
+def rigid_stirred(sums, i, x, y):
+    """Return ``B x + D y`` of the subtree of element i."""
+    px, py, pz, lx, ly, lz = six(sums, i, MOMENTUM)
+    xx, yy, zz, xy, xz, yz = six(sums, i, STIRRED)
+    wx, wy, wz = x[3], x[4], x[5]
+    fx, fy, fz, tx, ty, tz = sum_momentum(sums, i, y)
+    return (
+        fx - 2.0 * (py * wz - pz * wy),
+        fy - 2.0 * (pz * wx - px * wz),
+        fz - 2.0 * (px * wy - py * wx),
+        tx + xx * wx + xy * wy + xz * wz - (ly * wz - lz * wy),
+        ty + xy * wx + yy * wy + yz * wz - (lz * wx - lx * wz),
+        tz + xz * wx + yz * wy + zz * wz - (lx * wy - ly * wx),
+    )
+
+
+@helper
+def rigid_stirring(sums, i, s):
+    """Return the angular part of ``B^T s`` of the subtree of element i; the linear part is zero."""
+    px, py, pz, lx, ly, lz = six(sums, i, MOMENTUM)
+    xx, yy, zz, xy, xz, yz = six(sums, i, STIRRED)
+    vx, vy, vz, wx, wy, wz = s
+    return (
+        2.0 * (py * vz - pz * vy) + xx * wx + xy * wy + xz * wz + ly * wz - lz * wy,
+        2.0 * (pz * vx - px * vz) + xy * wx + yy * wy + yz * wz + lz * wx - lx * wz,
+        2.0 * (px * vy - py * vx) + xz * wx + yz * wy + zz * wz + lx * wy - ly * wx,
+    )
+
+
+@helper
+def moved_by(law, sums, i, x):
+    """Return D x of the subtree of row i."""
+    result = sum_momentum(sums, i, x)
+    if law is not None:
+        result = plus(result, full_times(sums, i, FULL_D, x))
+    return result
+
+
+@helper
+def stirred_by(law, sums, i, x, y):
+    """Return ``B x + D y`` of the subtree of row i."""
+    result = rigid_stirred(sums, i, x, y)
+    if law is not None:
+        result = plus(result, plus(full_times(sums, i, FULL_B, x), full_times(sums, i, FULL_D, y)))
+    return result
+
+
+@helper
+def stirring_of(sums, i, s):
+    """Return ``B^T s`` of the subtree of row i."""
+    sx, sy, sz = rigid_stirring(sums, i, s)
+    return plus((0.0, 0.0, 0.0, sx, sy, sz), transposed_times(sums, i, FULL_B, s))
+
+
+@helper
+def add_sums(ints, law, i, p, sums):
+    """Add the sums of row i to those of row p."""
+    for c in range(WRENCH, TURNED if ints[0, INERTIAL_LOADS] == 0 else SUM_COLUMNS):
+        sums[p, c] += sums[i, c]
+    if law is not None:
+        for c in range(FULL_D, full_end(ints)):
+            sums[p, c] += sums[i, c]
+
+
+@helper
+def full_end(ints):
+    """Return where the columns end that systems with general blocks use: only loads that depend on poses need the last."""
+    return FULL_TURNED if ints[0, INERTIAL_LOADS] == 0 else FULL_COLUMNS
+
+
+@helper
+def holding(law, sums, i, s):
+    """Return the change of the subtree's wrench with a displacement s.
+
+    It is ``-[[0, [f]], [0, [t] + [r][f]]] s`` for the inertial loads; what surrounds general blocks gives a full matrix.
+    """
+    x, y, z = cross(sums[i, TURNED], sums[i, TURNED + 1], sums[i, TURNED + 2], s[3], s[4], s[5])
+    tx, ty, tz = rotate(sums, i, TURNED + 3, s[3], s[4], s[5])
+    result = (-x, -y, -z, -tx, -ty, -tz)
+    if law is not None:
+        result = plus(result, full_times(sums, i, FULL_TURNED, s))
+    return result
+
+
+@helper
+def held(sums, i, s):
+    """Return the angular part of the inertial loads' transposed part of `holding`; the linear part is zero."""
+    x, y, z = cross(sums[i, TURNED], sums[i, TURNED + 1], sums[i, TURNED + 2], s[0], s[1], s[2])
+    m = matrix_of(sums, i, TURNED + 3)
+    return (
+        x - (m[0] * s[3] + m[3] * s[4] + m[6] * s[5]),
+        y - (m[1] * s[3] + m[4] * s[4] + m[7] * s[5]),
+        z - (m[2] * s[3] + m[5] * s[4] + m[8] * s[5]),
+    )
+
+
+@helper
+def all_held(sums, i, s):
+    """Return the transposed of `holding`."""
+    hx, hy, hz = held(sums, i, s)
+    return plus((0.0, 0.0, 0.0, hx, hy, hz), transposed_times(sums, i, FULL_TURNED, s))
+
+
+@helper
+def transposed_times(sums, i, o, s):
+    """Return the product of the transposed of the 6x6 matrix at ``sums[i, o]`` and s."""
+    total = scaled(s[0], six(sums, i, o))
+    for r in range(1, 6):
+        total = plus(total, scaled(entry_of(s, r), six(sums, i, o + 6 * r)))
+    return total
+
+
+@helper
+def compose(a, p, b, i, o, t, row):
+    """Write the pose in ``a[p]`` (at `BASE`) followed by the one at ``b[i, o]`` into ``t[row]``."""
+    turned = product(matrix_of(a, p, BASE), matrix_of(b, i, o))
+    x, y, z = rotate(a, p, BASE, b[i, o + 9], b[i, o + 10], b[i, o + 11])
+    for k in range(9):
+        t[row, BASE + k] = turned[k]
+    t[row, BASE + 9], t[row, BASE + 10], t[row, BASE + 11] = a[p, BASE + 9] + x, a[p, BASE + 10] + y, a[p, BASE + 11] + z
+
+
+@helper
+def clear(t, i, begin, end):
+    """Write zeros."""
+    for c in range(begin, end):
+        t[i, c] = 0.0
+
+
+@helper
+def carry_back(t, i, w):
+    """Return ``Ad(g)^T W``: a wrench at the parent as a wrench at the child; g at ``t[i, BASE]``."""
+    cx, cy, cz = cross(t[i, BASE + 9], t[i, BASE + 10], t[i, BASE + 11], w[0], w[1], w[2])
+    fx, fy, fz = rotate_back(t, i, BASE, w[0], w[1], w[2])
+    tx, ty, tz = rotate_back(t, i, BASE, w[3] - cx, w[4] - cy, w[5] - cz)
+    return fx, fy, fz, tx, ty, tz
