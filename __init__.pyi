@@ -69,7 +69,7 @@ from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.signals import Signal as Signal
 from .solvers.linear.signals import signal_table as signal_table
-from .solvers.model import Model as Model
+from .solvers.model.model import Model as Model
 from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
 from .solvers.sampling.samples import Samples as Samples
 from .solvers.simulation.events import Event as Event

@@ -14,7 +14,7 @@ from titop.graph.network.network import Network
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 
 class System(Network):

@@ -20,8 +20,8 @@ from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
 from titop.graph.system import System
 from titop.graph.urdf.robot_system import from_urdf
-from titop.solvers.compile_ahead import compile_ahead
-from titop.solvers.model import Model
+from titop.solvers.engines.compiled.compile_ahead import compile_ahead
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
 
 #: Options of ``sim`` that give a number by name, any number of times.

@@ -6,7 +6,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.garbage import collection_paused
 from titop.graph.network.assembly import assemble
 from titop.graph.system import System
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 
 def resolve(system: System, engine: str = "compiled") -> Model:
@@ -22,11 +22,11 @@ def resolve(system: System, engine: str = "compiled") -> Model:
 
 def _engine(name: str) -> type[Model]:
     if name == "compiled":
-        from titop.solvers.compiled import CompiledModel
+        from titop.solvers.engines.compiled.resolver import CompiledModel
 
         return CompiledModel
     if name == "reference":
-        from titop.solvers.reference import ReferenceModel
+        from titop.solvers.engines.reference.resolver import ReferenceModel
 
         return ReferenceModel
     raise ModelError(Finding("bad-engine", "engine", name, "'compiled' or 'reference'", "choose one of the two"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from titop.solvers.compile_ahead import compile_ahead
+from titop.solvers.engines.compiled.compile_ahead import compile_ahead
 from titop.solvers.native import calling
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: Unit of the effort on a coordinate, by the coordinate's.
 EFFORT_UNITS = {"m": "N", "rad": "N m"}

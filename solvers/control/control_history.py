@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.solvers.archive import Archive
+from titop.solvers.support.archive import Archive
 
 #: Kinds of signals and the arrays that hold them.
 KINDS = {"outputs": "y", "references": "r", "commands": "u", "states": "x"}

@@ -17,7 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments import all_finite
+from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.commands import Command, Commands
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
@@ -29,7 +29,7 @@ from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
 from titop.solvers.linear.variation import Snapshot
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: Times this close, relatively to the interval between two samples, count as one.
 ROUNDING = 1e-9

@@ -20,7 +20,7 @@ from titop.solvers.control.loop_signals import SignalTable, commanded_signals, m
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.scheduled_controller import ScheduledController
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: More samples would take days, and more memory than there is.
 _MOST_SAMPLES = 1e8

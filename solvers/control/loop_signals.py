@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 #: Parts of a port's motion vector: where they stand in it, and their units.
 PORT_PARTS = {

@@ -12,7 +12,7 @@ from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import Reduction
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 
 class LoopSlopes:

@@ -10,8 +10,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.sensors import Accelerometer, Encoder, ReactionSensor, Tachometer
 from titop.solvers.control.loop_signals import PORT_PARTS
-from titop.solvers.model import Model
-from titop.solvers.outputs import configuration_units, read_sensor, sensor_units
+from titop.solvers.model.model import Model
+from titop.solvers.model.outputs import configuration_units, read_sensor, sensor_units
 
 
 class _Source(NamedTuple):

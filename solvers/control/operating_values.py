@@ -9,11 +9,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments import read_state, read_wrenches
+from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.control.commands import Command
 from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.control.measurements import Measurements
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 
 class OperatingValues:

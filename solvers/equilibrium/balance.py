@@ -11,9 +11,9 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import acceleration_slopes
-from titop.solvers.inputs import own_efforts, port_pushes
-from titop.solvers.loops.interaction_loads import input_efforts
-from titop.solvers.model import Model
+from titop.solvers.mechanism.inputs import own_efforts, port_pushes
+from titop.solvers.mechanism.interaction_loads import input_efforts
+from titop.solvers.model.model import Model
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
 _OF_TERMS = 1e-6

@@ -16,7 +16,7 @@ from titop.solvers.equilibrium.equations import equation_slopes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, search
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: A step that finds no equilibrium is halved so often.
 _HALVINGS = 8

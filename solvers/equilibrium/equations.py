@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: Step of central differences, in the unknowns' scale.
 _STEP = 1e-5

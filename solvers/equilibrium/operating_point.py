@@ -11,10 +11,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments import check_quaternions, read_state, read_wrenches
+from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.linear.reduction import reduction
 from titop.solvers.linear.signals import state_signals
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
 #: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.

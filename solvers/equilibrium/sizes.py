@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 
 #: What units stand for, as powers of energy, length and time.
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "Pa": (1, -3, 0)}

@@ -10,13 +10,13 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments import read_mapping
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: Longest step of a coordinate (rad, or m for a system of size one), or of a parameter in parts of its guess: longer ones lead
 #: to far equilibria.

@@ -11,11 +11,11 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments import read_mapping
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: Ending of a name, and what it stands for.
 _KINDS = {"q": "coordinate", "v": "rate", "tau": "effort"}

@@ -22,18 +22,18 @@ from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transpor
 from titop.blocks.contract.applied import Place, is_acted_on, slopes_at
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.parameters import effort_unit
+from titop.solvers.constraints.closed_dynamics import closure_pushes
+from titop.solvers.engines.reference.resolver import Node, ReferenceModel, State
 from titop.solvers.equilibrium.operating_point import read_point
-from titop.solvers.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal
-from titop.solvers.loops.closed_dynamics import closure_pushes
-from titop.solvers.loops.interaction_loads import interaction_pushes
-from titop.solvers.reference import Node, ReferenceModel, State
+from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
+from titop.solvers.mechanism.interaction_loads import interaction_pushes
 
 if TYPE_CHECKING:
     from control import StateSpace
 
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 _WRENCH, _ACCELERATION = ("N",) * 3 + ("N m",) * 3, ("m/s^2",) * 3 + ("rad/s^2",) * 3
 _TWIST, _DISPLACEMENT = ("m/s",) * 3 + ("rad/s",) * 3, ("m",) * 3 + ("rad",) * 3

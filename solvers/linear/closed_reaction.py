@@ -6,9 +6,9 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
+from titop.solvers.engines.reference.resolver import ReferenceModel
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.reference import ReferenceModel
 
 
 class ClosedReaction:

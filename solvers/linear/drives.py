@@ -21,7 +21,7 @@ from titop.solvers.linear.signals import (
 )
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 #: Parts of a wrench: first and last entry.
 _PARTS = {"F": (0, 3), "T": (3, 6)}

@@ -19,8 +19,8 @@ from titop.solvers.linear.family_results import Results
 from titop.solvers.linear.linearisation import Points, linearise, nearby
 from titop.solvers.linear.readings import Reading, read_outputs
 from titop.solvers.linear.variation import Snapshot
-from titop.solvers.model import Model
-from titop.solvers.workers import spread
+from titop.solvers.model.model import Model
+from titop.solvers.support.workers import spread
 
 #: Points that are linearised together.
 _CHUNK = 500

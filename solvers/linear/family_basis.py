@@ -16,7 +16,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.reduction import free_motions, read_independent
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: Determinants below this count as zero.
 _SINGULAR = 1e-6

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 
 @dataclass(frozen=True)

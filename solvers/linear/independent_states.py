@@ -8,11 +8,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.assembling import open_loops
+from titop.solvers.constraints.branch import is_open
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.reduction import independent_columns, reduction
-from titop.solvers.loops.assembling import open_loops
-from titop.solvers.loops.branch import is_open
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: How far independent coordinates go at a time (rad, and m for a system of size one): further away loops may close otherwise.
 _STRIDE = 0.2

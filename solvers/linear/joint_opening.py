@@ -18,7 +18,7 @@ from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.variation import Snapshot, Variation
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 
 class OpenedJoint:

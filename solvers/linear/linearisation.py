@@ -16,13 +16,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.coordinate_sizes import coordinate_sizes
+from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.loops.closed_dynamics import refuse_overdriven
-from titop.solvers.model import Model
+from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
+from titop.solvers.model.model import Model
 
 #: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
 _NEARBY = 1e-9

@@ -16,7 +16,7 @@ from titop.solvers.linear.linearisation import Points, linearise, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.readings import Reading, read_outputs
 from titop.solvers.linear.signals import Signal, exported, state_signals, table_of
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 if TYPE_CHECKING:
     from control import StateSpace

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments import read_mapping
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -21,8 +21,8 @@ from titop.solvers.linear.family_results import Results
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.signals import state_signals
-from titop.solvers.model import Model
-from titop.solvers.parameters import warn_of_samples
+from titop.solvers.mechanism.parameters import warn_of_samples
+from titop.solvers.model.model import Model
 
 #: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000

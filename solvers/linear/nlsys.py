@@ -12,9 +12,9 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments import read_state
+from titop.solvers.arguments.reading import read_state
+from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.inputs import Place
 from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linearisation import Points, motions
@@ -23,9 +23,9 @@ from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import Reduction, reduction
 from titop.solvers.linear.signals import exported, state_signals, table_of
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.loops.closed_dynamics import rank_of_free
-from titop.solvers.model import Model
-from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.mechanism.inputs import Place
+from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import PreparedDynamics
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem, StateSpace

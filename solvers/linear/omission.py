@@ -18,7 +18,7 @@ from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.signals import Signal, coordinates_of, read_names, unknown_name
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 #: An entry below this part of its row, or that part of the whole matrix, is small: it may be zero.
 _OF_ROW, _OF_ALL = 1e-9, 1e-12

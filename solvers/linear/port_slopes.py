@@ -7,7 +7,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.model import euler_angles, warn_of_gimbal_lock
+from titop.solvers.model.model import euler_angles, warn_of_gimbal_lock
 
 #: Parts of a motion vector with their units: spatial acceleration, twist, position (all in the port's frame), Euler angles XYZ.
 PORT_PARTS = {"dv": "m/s^2", "dw": "rad/s^2", "v": "m/s", "w": "rad/s", "r": "m", "theta": "rad"}

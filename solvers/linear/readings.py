@@ -28,10 +28,10 @@ from titop.solvers.linear.signals import (
     unknown_name,
 )
 from titop.solvers.linear.variation import Snapshot, Variation
-from titop.solvers.outputs import read_sensor, sensor_units
+from titop.solvers.model.outputs import read_sensor, sensor_units
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 #: What can be read of a coordinate.
 _COORDINATE_PARTS = ("q", "v", "a", "tau")

@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 #: Singular values below this part of the largest one count as zero.
 _RANK = 1e-6

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 
 class Signal(NamedTuple):

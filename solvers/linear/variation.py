@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.reduction import Reduction
 
 if TYPE_CHECKING:
-    from titop.solvers.model import Model
+    from titop.solvers.model.model import Model
 
 
 class Snapshot(NamedTuple):

@@ -11,11 +11,11 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments import read_mapping
-from titop.solvers.model import Model
-from titop.solvers.parameters import warn_of_samples
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.mechanism.parameters import warn_of_samples
+from titop.solvers.model.model import Model
 from titop.solvers.sampling.samples import Samples
-from titop.solvers.workers import spread
+from titop.solvers.support.workers import spread
 
 Draw = Callable[[np.random.Generator], float]
 Outcome = dict[str, Array]

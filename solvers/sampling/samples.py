@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.solvers.extras import import_xarray
+from titop.solvers.support.extras import import_xarray
 
 if TYPE_CHECKING:
     import xarray

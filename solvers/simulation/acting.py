@@ -10,9 +10,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.arguments import read_state, read_wrench
-from titop.solvers.interpolated import Interpolated
-from titop.solvers.model import Model
+from titop.solvers.arguments.reading import read_state, read_wrench
+from titop.solvers.model.model import Model
+from titop.solvers.support.interpolated import Interpolated
 
 #: Of time and state.
 Function = Callable[[float, Array, Array], Array]

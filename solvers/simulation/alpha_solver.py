@@ -10,10 +10,10 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
+from titop.solvers.constraints.closed_derivatives import compliant_forces
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer
-from titop.solvers.loops.loop_derivatives import compliant_forces
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.alpha_step import Node, Step, tangent
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha

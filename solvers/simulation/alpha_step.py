@@ -12,7 +12,7 @@ from titop.blocks.joints.joint import Joint
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.implicit_dynamics import Residual
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.loops.assembling import open_loops, refuse_flipped
-from titop.solvers.loops.closed_dynamics import rank_of_free
-from titop.solvers.model import Model
+from titop.solvers.constraints.assembling import open_loops, refuse_flipped
+from titop.solvers.constraints.closed_dynamics import rank_of_free
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.plant import Plant
 
 #: Start values that miss the closures by less (rad and m, for a system of size one; and their rates) are projected.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.compiled_prepared import CompiledDynamics, no_control
+from titop.solvers.constraints.assembling import CLOSED
 from titop.solvers.control.linear_feedback import LinearFeedback
+from titop.solvers.engines.compiled.prepared import CompiledDynamics, no_control
 from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, LENGTH, STEPS, TIME
 from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHORT
 from titop.solvers.kernels.interface import layout
-from titop.solvers.loops.assembling import CLOSED
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
 

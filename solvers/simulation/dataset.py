@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.solvers.outputs import configuration_units
+from titop.solvers.model.outputs import configuration_units
 
 if TYPE_CHECKING:
     from titop.solvers.control.control_history import ControlHistory

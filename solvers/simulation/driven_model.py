@@ -11,16 +11,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments import all_finite, read_state, read_wrenches
-from titop.solvers.compiled import CompiledModel
-from titop.solvers.compiled_prepared import CompiledDynamics
+from titop.solvers.arguments.reading import all_finite, read_state, read_wrenches
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.measurements import Measurements
-from titop.solvers.inputs import Place, PortPush, Push
-from titop.solvers.model import Model
-from titop.solvers.prepared import Closed, PreparedDynamics
+from titop.solvers.engines.compiled.prepared import CompiledDynamics
+from titop.solvers.engines.compiled.resolver import CompiledModel
+from titop.solvers.mechanism.inputs import Place, PortPush, Push
+from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.simulation.acting import Asked, Constant, check_functions, read_efforts, read_inputs, read_wrench_function
 from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.half_turns import HalfTurns

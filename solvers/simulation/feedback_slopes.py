@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.coordinate_sizes import coordinate_sizes
+from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.simulation.plant import Plant
 
 #: Step of the one-sided differences by which efforts that depend on the state are differentiated, over what counts as one of

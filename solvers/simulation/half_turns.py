@@ -12,7 +12,7 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import Loop
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 #: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.
 _STRETCH = 1.6

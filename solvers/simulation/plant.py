@@ -9,9 +9,9 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.measurements import Measurements
-from titop.solvers.inputs import Push
-from titop.solvers.model import Model
-from titop.solvers.prepared import Closed
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import Closed
 
 
 class Plant(Protocol):

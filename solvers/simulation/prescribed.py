@@ -12,8 +12,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.arguments import coordinate_mask
-from titop.solvers.model import Model
+from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.model.model import Model
 
 #: Position, velocity and acceleration, each a number, or one per coordinate.
 Motion = tuple[Any, Any, Any]

@@ -18,7 +18,7 @@ from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 if TYPE_CHECKING:
     from titop.solvers.simulation.trajectory import Trajectory

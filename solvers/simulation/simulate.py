@@ -13,10 +13,10 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments import read_mapping, read_state
+from titop.solvers.arguments.reading import read_mapping, read_state
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
-from titop.solvers.loops import closed_dynamics
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha

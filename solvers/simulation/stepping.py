@@ -14,7 +14,7 @@ from scipy.integrate import BDF, LSODA, OdeSolver, Radau
 
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments import all_finite
+from titop.solvers.arguments.reading import all_finite
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import OnClosures
 from titop.solvers.simulation.constrained_integration import Stepper, integrate_steps

@@ -11,13 +11,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.extras import import_xarray
-from titop.solvers.model import Model
-from titop.solvers.outputs import configuration_units
+from titop.solvers.model.model import Model
+from titop.solvers.model.outputs import configuration_units
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.violations import violations
+from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
+from titop.solvers.support.extras import import_xarray
 
 if TYPE_CHECKING:
     import xarray

@@ -22,7 +22,7 @@ WITHOUT_CIRCLES = ("blocks", "graph")
 #: The one arrow against the layers, so that users can write ``s.resolve()``, by file, scope and module.
 ALLOWED = {("graph/system.py", "System.resolve", "titop.solvers.resolve")}
 #: The type of what that returns.
-ALLOWED_TYPES = {("graph/system.py", "", "titop.solvers.model")}
+ALLOWED_TYPES = {("graph/system.py", "", "titop.solvers.model.model")}
 
 
 def module_of(path: Path) -> str:
@@ -171,7 +171,7 @@ class A:
     assert found == {
         ("typing", "", False),
         ("networkx", "", False),
-        ("titop.solvers.model", "", False),
+        ("titop.solvers.model.model", "", False),
         ("titop.graph.system", "", True),
         ("titop.blocks.contract.law", "", True),
         ("titop.solvers.resolve", "A.method", False),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.archive import MAX_BYTES, Archive, write_archive
+from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 
 ARRAYS = {
     "matrix": np.arange(6.0).reshape(2, 3),

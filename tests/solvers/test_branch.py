@@ -20,7 +20,7 @@ from tests.mechanisms import (
     windows_at,
 )
 from tests.systems import Array
-from titop.solvers.reference import ReferenceModel
+from titop.solvers.engines.reference.resolver import ReferenceModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.closed_systems import bricard, four_bar, geared_hand, slider_crank
 from tests.flexible import random_body
-from titop.solvers import compiled
-from titop.solvers.loops import closed_loops, loop_derivatives
+from titop.solvers.constraints import closed_derivatives, closed_loops
+from titop.solvers.engines.compiled import resolver
 
 Array = NDArray[np.float64]
 
@@ -88,9 +88,9 @@ class Case:
             raise AssertionError("not in compiled code")
 
         for function in ("inverse", "hybrid", "forward", "multipliers", "closure_pushes"):
-            monkeypatch.setattr(compiled.closed_dynamics, function, fail)
-        monkeypatch.setattr(loop_derivatives, "actuated_derivatives", fail)
-        monkeypatch.setattr(loop_derivatives, "closed_slopes", fail)
+            monkeypatch.setattr(resolver.closed_dynamics, function, fail)
+        monkeypatch.setattr(closed_derivatives, "actuated_derivatives", fail)
+        monkeypatch.setattr(closed_derivatives, "closed_slopes", fail)
         monkeypatch.setattr(closed_loops, "project_velocity", fail)
         monkeypatch.setattr(closed_loops, "project_acceleration", fail)
 
@@ -164,9 +164,9 @@ def test_numpy_forms_of_overdriven_derivatives(name: str, monkeypatch: pytest.Mo
     model, state = case.model, (case.q, case.v, case.rates[0], case.a)
     mask = np.isin(model.coordinate_names, [*case.free, case.more])
     expected = model.hybrid_dynamics_derivatives(*state, [*case.free, case.more])
-    assert worst(loop_derivatives.closed_slopes(model, *state[:2], *resolved(case, mask), [], mask), expected) < TOLERANCE
+    assert worst(closed_derivatives.closed_slopes(model, *state[:2], *resolved(case, mask), [], mask), expected) < TOLERANCE
     monkeypatch.setattr(type(model), "closure_rate_slopes", lambda self, q, v: 0.0 * self.closure_jacobian(q))
-    assert worst(loop_derivatives.closed_slopes(model, *state[:2], *resolved(case, mask), [], mask), expected) > 1e-3
+    assert worst(closed_derivatives.closed_slopes(model, *state[:2], *resolved(case, mask), [], mask), expected) > 1e-3
 
 
 def resolved(case: Case, mask: Array) -> tuple[Array, Array]:

@@ -253,7 +253,7 @@ import ctypes
 import numpy as np
 import titop as tt
 from titop.solvers.native import calling
-from titop.solvers.laws import INTERACTIONS
+from titop.solvers.engines.compiled.law_tables import INTERACTIONS
 calling._DATA -= {wrong}
 spring = tt.SpringDamper("s", 3.0, 0.5, 0.2)
 numbers, motion, wrenches = spring.law_numbers(), np.random.default_rng(0).normal(size=36), np.empty(12)

@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from titop.solvers import kernels
 from titop.solvers.cli import main
-from titop.solvers.compile_ahead import compile_ahead, units
+from titop.solvers.engines.compiled.compile_ahead import compile_ahead, units
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.native import cache
 from titop.solvers.native.kernel import Feature, Kernel
@@ -28,7 +28,7 @@ def test_every_kernel_and_feature_is_among_the_units() -> None:
 def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: unit for name, unit in units().items() if name in ("entries_put_wrench", "entries_configuration_rate")}
     assert len(few) == 2
-    monkeypatch.setattr("titop.solvers.compile_ahead.units", lambda: few)
+    monkeypatch.setattr("titop.solvers.engines.compiled.compile_ahead.units", lambda: few)
     compile_ahead(2, progress=False)
     assert all(cache.read(name) for name in few)
     read = cache.read
@@ -47,7 +47,7 @@ def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str]
     assert main(["compile", "--workers", "1"]) == 0
     assert capsys.readouterr().out == "1 functions compiled\n"
     monkeypatch.undo()
-    monkeypatch.setattr("titop.solvers.compile_ahead.units", lambda: few)
+    monkeypatch.setattr("titop.solvers.engines.compiled.compile_ahead.units", lambda: few)
     assert main(["compile"]) == 0
     assert capsys.readouterr().out == "everything was compiled already\n"
 

@@ -15,9 +15,9 @@ from tests.closed_systems import four_bar, geared_hand, random_closed_tree
 from tests.flexible import random_system
 from tests.solvers.test_own_inputs import Telescope
 from tests.systems import Array, random_state, random_tree
-from titop.solvers.arguments import all_finite
-from titop.solvers.loops import closed_dynamics
-from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.arguments.reading import all_finite
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.simulation.closed_states import project
 from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.driven_model import DrivenModel

@@ -9,8 +9,8 @@ import pytest
 
 import titop as tt
 from tests.systems import Array
-from titop.solvers.loops.coupling import coupled_blocks
-from titop.solvers.loops.multipliers import allowed_part, independent_rows, least_solution, least_step, redundant_rows
+from titop.solvers.constraints.coupling import coupled_blocks
+from titop.solvers.constraints.multipliers import allowed_part, independent_rows, least_solution, least_step, redundant_rows
 
 
 def shuffled_blocks(rng: np.random.Generator) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.systems import KINDS, random_body, random_state, random_tree
 from titop.blocks.basics.spatial import rotation_exp
-from titop.solvers.parameters import perturbed_assembly
+from titop.solvers.mechanism.parameters import perturbed_assembly
 
 Array = NDArray[np.float64]
 

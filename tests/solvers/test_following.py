@@ -11,9 +11,9 @@ import titop as tt
 from tests.closed_systems import random_closed_tree
 from tests.refusals import ENGINES
 from tests.systems import Array
+from titop.solvers.constraints.following import following, leading_tree
+from titop.solvers.constraints.multipliers import allowed_part, independence, independent_rows, least_solution, least_step
 from titop.solvers.kernels.interface import layout
-from titop.solvers.loops.following import following, leading_tree
-from titop.solvers.loops.multipliers import allowed_part, independence, independent_rows, least_solution, least_step
 
 
 def gears_among(rng: np.random.Generator, coordinates: int, count: int) -> Array:

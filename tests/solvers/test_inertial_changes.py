@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.systems import Array, random_tree
-from titop.solvers.inertial_changes import NEAR
+from titop.solvers.engines.compiled.inertial_changes import NEAR
 
 ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
 

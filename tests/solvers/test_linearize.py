@@ -20,7 +20,7 @@ from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import null_space
 from titop.solvers.linear.variation import Snapshot
-from titop.solvers.model import Model
+from titop.solvers.model.model import Model
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.closed_systems import bricard, four_bar, slider_crank
-from titop.solvers.loops import closed_dynamics
-from titop.solvers.parameters import perturbed_assembly
-from titop.solvers.reference import ReferenceModel
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.engines.reference.resolver import ReferenceModel
+from titop.solvers.mechanism.parameters import perturbed_assembly
 
 Array = NDArray[np.float64]
 
@@ -110,11 +110,11 @@ def test_motions_that_depend_on_each_other_are_no_inputs(name: str) -> None:
 
 def slopes_with_closures(case: Case) -> tuple[list[Array], list[Array]]:
     """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
-    from titop.solvers.loops import loop_derivatives
+    from titop.solvers.constraints import closed_derivatives
 
     model, pushes = case.model, case.model.external_pushes(case.wrenches)
     state = case.q, case.v, case.a, pushes, np.random.default_rng(4).normal(size=len(model.constraint_names))
-    found, expected = model.slopes_with_closures(*state), loop_derivatives.slopes_with_closures(model, *state)
+    found, expected = model.slopes_with_closures(*state), closed_derivatives.slopes_with_closures(model, *state)
     return [*found[0], *found[1]], [*expected[0], *expected[1]]
 
 
@@ -125,12 +125,11 @@ def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None
 
 
 def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from titop.solvers.loops import loop_derivatives
 
     def nothing(pair: Any, f: Any, step: Any = None) -> Any:
         return np.zeros((len(f(pair.rotation, pair.position)), 12))
 
-    monkeypatch.setattr(loop_derivatives, "by_small_twists", nothing)
+    monkeypatch.setattr(closed_derivatives, "by_small_twists", nothing)
     found, expected = slopes_with_closures(Case("four-bar"))
     assert error(found[:1], expected[:1]) > 1e-3
 

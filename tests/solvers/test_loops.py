@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import accelerating, bricard, closed_four_bar, four_bar, random_closed_tree, slider_crank
-from titop.solvers.loops.multipliers import independent_rows, least_solution, redundant_rows, share_efforts
+from titop.solvers.constraints.multipliers import independent_rows, least_solution, redundant_rows, share_efforts
 
 ENGINES = ("compiled", "reference")
 Segment = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]

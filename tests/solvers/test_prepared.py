@@ -14,10 +14,10 @@ import titop as tt
 from tests.closed_systems import four_bar
 from tests.refusals import assert_says
 from tests.systems import Array, random_state, random_tree
-from titop.solvers.inputs import Place
-from titop.solvers.interpolated import Interpolated
-from titop.solvers.model import Model
+from titop.solvers.mechanism.inputs import Place
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.support.interpolated import Interpolated
 
 #: Both go the same way through the same numbers, but for the rounding of loads that are summed in another order.
 SAME = 1e-13

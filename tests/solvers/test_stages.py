@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
 from tests.flexible import random_body, random_system
-from titop.solvers import laws
+from titop.solvers.engines.compiled import law_tables
+from titop.solvers.engines.compiled.python_laws import Callback
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import Call
 from titop.solvers.kernels.laws import modal, modal_stages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
-from titop.solvers.python_law import Callback
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def test_inverse_dynamics_of_flexible_bodies_need_no_terms(bend: float, monkeypa
     arguments = *state(model, 1, bend), at
     found = model.inverse_dynamics(*arguments)
     assert error(found, reference.inverse_dynamics(*arguments)) < ACCURACY
-    monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, CompiledLaw("modal", modal.write_law))
+    monkeypatch.setitem(law_tables.KINDS, tt.FlexibleBody, CompiledLaw("modal", modal.write_law))
     by_terms = system.resolve()
     assert error(found, by_terms.inverse_dynamics(*arguments)) < ACCURACY
     energy = model.energy(*arguments[:2])
@@ -105,7 +105,7 @@ def test_a_broken_stage_is_seen(stage: str, column: int, monkeypatch: pytest.Mon
     arguments = *state(model := system.resolve(), 1), at
     expected = np.vstack([model.inverse_dynamics(*arguments), *model.inverse_dynamics_derivatives(*arguments)])
     for factor, sound in ((1.0, True), (1.01, False)):
-        monkeypatch.setitem(laws.KINDS, tt.FlexibleBody, changed(stage, column, factor))
+        monkeypatch.setitem(law_tables.KINDS, tt.FlexibleBody, changed(stage, column, factor))
         other = system.resolve()
         found = np.vstack([other.inverse_dynamics(*arguments), *other.inverse_dynamics_derivatives(*arguments)])
         assert (error(found, expected) < ACCURACY) is sound

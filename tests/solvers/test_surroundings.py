@@ -13,7 +13,7 @@ from tests.flexible import UNIT
 from tests.solvers.test_laws import Slider, differences, functions, state, stepped
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.applied import slopes_at
-from titop.solvers.laws import compiled_law, compiled_surroundings
+from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 
 #: The slender beam turns with little inertia about its axis.
 pytestmark = pytest.mark.filterwarnings("ignore:beam.C_rx:titop.ModelWarning")
@@ -147,13 +147,12 @@ def test_slopes_of_both_engines(function: str) -> None:
 
 def test_a_displacement_left_out_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: slopes by displacement of the blocks are taken for zero."""
-    from titop.solvers import python_law
 
     def without(*arguments: Any) -> tuple[Array, ...]:
         *others, by_displacement = slopes_at(*arguments)
         return *others, 0 * by_displacement
 
-    monkeypatch.setattr(python_law, "slopes_at", without)
+    monkeypatch.setattr(python_laws, "slopes_at", without)
     with pytest.raises(AssertionError):
         test_slopes("inverse_dynamics")
 

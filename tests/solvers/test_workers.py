@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.workers import spread
+from titop.solvers.support.workers import spread
 
 
 def given(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -96,7 +96,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, time\n"
-        "from titop.solvers.workers import spread\n"
+        "from titop.solvers.support.workers import spread\n"
         "def slow(task):\n"
         "    os.write(1, f'{os.getpid()}\\n'.encode())\n"  # at once: the lines of two processes must not mix
         "    time.sleep(60)\n"

@@ -2,7 +2,8 @@
 
 ``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
 ``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. The rows are chosen by geometry alone; how many of them act is
-given (see `titop.solvers.loops.branch`). Gears have been eliminated before, as far as they take a coordinate out (`following`).
+given (see `titop.solvers.constraints.branch`). Gears have been eliminated before, as far as they take a coordinate out
+(`following`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.native.kernel import helper
 
-#: As in `titop.solvers.loops.multipliers`: a row is dependent when less than this part of the largest is left, in squares.
+#: As in `titop.solvers.constraints.multipliers`: a row is dependent when less than this part of the largest, in squares, is left.
 _DEPENDENT = 1e-12
 _TIE = 1e-9
-#: As in `titop.solvers.loops.branch` and `consistency`: what counts as open, as rounding and as consistent.
+#: As in `titop.solvers.constraints.branch` and `consistency`: what counts as open, as rounding and as consistent.
 _OPEN = 1e-7
 _ROUNDING = 1e-9
 _CONSISTENT = 1e-6

@@ -1,7 +1,7 @@
 """Coordinates that gears let follow others: taken out of forces and of the mass matrix before anything is solved.
 
 Each of some gears takes one coordinate out, which is ``share`` times another one, its leader, or stands still; both ends of
-the remaining gears are then known (see `titop.solvers.loops.following`). With ``v = G v'``, v' the coordinates that lead,
+the remaining gears are then known (see `titop.solvers.constraints.following`). With ``v = G v'``, v' the coordinates that lead,
 forces become ``G^T f``, the mass matrix ``G^T M G``, Jacobians ``J G``. All keep their size: followers have zeros, in the mass
 matrix a one on the diagonal.
 """

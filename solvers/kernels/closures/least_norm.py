@@ -21,9 +21,9 @@ from titop.solvers.native.kernel import AllocatingHelper, helper
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones.
 _ROUNDED = 1e-24
 _INDEPENDENT = 1e-10
-#: As in `titop.solvers.loops.closed_dynamics`: efforts that nothing balances, relative to the largest.
+#: As in `titop.solvers.constraints.closed_dynamics`: efforts that nothing balances, relative to the largest.
 BALANCED = 1e-8
-#: As in `titop.solvers.loops.assembling`: rates that contradict each other by less, and rounded entries of the Jacobian.
+#: As in `titop.solvers.constraints.assembling`: rates that contradict each other by less, and rounded entries of the Jacobian.
 _CONSISTENT = 1e-8
 _ROUNDED_ENTRY = 1e-14
 

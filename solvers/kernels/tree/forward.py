@@ -1,4 +1,4 @@
-"""Forward and hybrid dynamics: the elimination of `titop.solvers.reference`, coordinate by coordinate.
+"""Forward and hybrid dynamics: the elimination of `titop.solvers.engines.reference.resolver`, coordinate by coordinate.
 
 A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordinate whose effort is imposed from
 ``W = M A + p`` leaves ``M - U U^T / D`` and ``p + U e / D`` with ``U = M S``, ``D = S^T U + armature`` and
@@ -9,7 +9,7 @@ branches for the others.
 
 Rounding is told from inertia by what a coordinate carries with all other joints held: along or about its axis at most the
 mass of the subtree, or its inertia about all axes. A pivot D below the part `ROUNDING` of that moves nothing (see
-`titop.solvers.conditioning`).
+`titop.solvers.mechanism.conditioning`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,73 @@
+"""Methods of one state that take several stacked ones as well, row by row."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from titop.solvers.arguments.stacked_loads import each_row
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+#: Names of arguments that are vectors of a state.
+_VECTORS = ("v", "a", "tau", "dq", "dv", "dtau", "weights")
+
+
+def rowwise(function: Method) -> Method:
+    """Let a method of one state (`q`, and vectors) take stacked ones as well.
+
+    Its results are stacked then, those of tuples and of mappings each for itself. Wrenches and inputs of two axes have a row a
+    state.
+    """
+    signature = inspect.signature(function)
+    place = list(signature.parameters).index("q") - 1
+
+    @functools.wraps(function)
+    def of_any(self: Any, *arguments: Any, **named: Any) -> Any:
+        q = arguments[place] if len(arguments) > place else named.get("q")
+        if getattr(q, "ndim", 0) == 1 or q is None or np.ndim(q) != 2:
+            return function(self, *arguments, **named)
+        given = signature.bind(self, *arguments, **named).arguments
+        del given["self"]
+        return at_rows(function, self, given)
+
+    return cast(Method, of_any)
+
+
+def at_rows(function: Callable[..., Any], model: Dynamics, given: dict[str, Any]) -> Any:
+    """Return a method of a state at stacked ones, whatever it is `given` by name.
+
+    Raises
+    ------
+    ModelError
+        For unequal numbers of rows, and whatever the method refuses.
+    """
+    states = {"q": given["q"], **{name: given[name] for name in _VECTORS if given.get(name) is not None}}
+    rows = each_row(model, states, given.get("wrenches"), given.get("u"))
+
+    def at(state: Any, wrenches: Any, u: Any) -> Any:
+        loads = {name: load for name, load in (("wrenches", wrenches), ("u", u)) if name in given}
+        return function(model, **{**given, **dict(zip(states, state, strict=True)), **loads})
+
+    if rows:
+        return _stacked([at(*row) for row in rows])
+    closed = model.regular_configuration if model.is_constrained else None
+    nothing = [model.neutral() if closed is None else closed, *(np.zeros(model.nv) for _ in range(len(states) - 1))]
+    return _stacked([at(nothing, None, None)], slice(0, 0))
+
+
+def _stacked(results: list[Any], rows: slice = slice(None)) -> Any:
+    """Return arrays, or tuples or mappings of them, as stacks."""
+    if isinstance(results[0], Mapping):
+        return {name: np.array([result[name] for result in results])[rows] for name in results[0]}
+    if not isinstance(results[0], tuple):
+        return np.array(results)[rows]
+    parts = [np.array(part)[rows] for part in zip(*results, strict=True)]
+    return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)

@@ -1,0 +1,101 @@
+"""Wrenches and inputs of their own for each of several stacked states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.reading import check_stacks, read_state, store
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+
+def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
+    """Tell whether wrenches or inputs of stacked states are given by row: as arrays of two axes."""
+    if np.ndim(q) != 2:
+        return False
+    given = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
+    return any(isinstance(each, np.ndarray | list | tuple) and np.ndim(each) == 2 for each in (*given, u))
+
+
+def read_states(model: Dynamics, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
+    """Return state arguments by name, q and vectors, as arrays; `stacked` ones have equally many rows.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+    """
+    read = {
+        name: model._read_q(value, stacked=stacked) if name == "q" else model._read_v(name, value, stacked)
+        for name, value in states.items()
+    }
+    check_stacks(read)
+    return list(read.values())
+
+
+def each_row(
+    model: Dynamics, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
+    """Return each of several stacked states, with its own wrenches and inputs.
+
+    Parameters
+    ----------
+    model : Dynamics
+    states : mapping of name to array_like
+        q and vectors.
+    wrenches, u
+        Those of two axes have a row a state, others act on all states.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments and unequal numbers of rows.
+    """
+    arrays = read_states(model, states, stacked=True)
+    own = {} if wrenches is None else {port: np.asarray(wrench) for port, wrench in wrenches.items() if np.ndim(wrench) == 2}
+    driven = not isinstance(u, Mapping) and np.ndim(u) == 2
+    inputs = read_state("u", u, model.input_names, stacked=True) if driven else None
+    by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
+    check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({} if inputs is None else {"u": inputs})})
+    return [
+        (
+            tuple(array[row] for array in arrays),
+            {**wrenches, **{port: wrench[row] for port, wrench in own.items()}} if wrenches else None,
+            u if inputs is None else inputs[row],
+        )
+        for row in range(len(arrays[0]))
+    ]
+
+
+def by_row(
+    model: Dynamics, function: Callable[..., Array], name: str, arguments: tuple[Any, Any, Any], loads: Mapping[str, Any]
+) -> Array:
+    """Return a function of stacked states q, v, x, each with its own wrenches and inputs.
+
+    Parameters
+    ----------
+    model : Dynamics
+    function : callable
+        ``function(q, v, x, wrenches=wrenches, u=u)`` at one state.
+    name : str
+        Of the argument x.
+    arguments : tuple of array_like
+        q, v and x, of which the last may be None, for zeros.
+    loads : mapping
+        ``wrenches``, ``u`` and ``out``; those of two axes have a row a state, others act on all states.
+
+    Raises
+    ------
+    ModelError
+        For unequal numbers of rows, and whatever the function refuses.
+    """
+    q, v, x = arguments
+    states = {"q": q, "v": v, name: np.zeros(np.shape(v)) if x is None else x}
+    rows = each_row(model, states, loads["wrenches"], loads["u"])
+    result = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in rows]
+    return store(np.array(result).reshape(-1, model.nv), loads["out"])

@@ -1,0 +1,217 @@
+"""Closing rigid loops: configurations, velocities and accelerations that satisfy the closures.
+
+Lengths, coordinates that are lengths among them, are taken in units of the system's size throughout, so that they compare with
+angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
+
+if TYPE_CHECKING:
+    from titop.solvers.constraints.closed_loops import ClosedLoops, Constraints
+
+#: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
+CLOSED = 1e-10
+#: Velocities and accelerations that contradict each other by less than this part count as consistent.
+CONSISTENT = 1e-8
+#: What rounding leaves of entries of the Jacobian that cancel, beside the largest.
+_ROUNDED = 1e-14
+
+#: Directions in which the errors change a million times less than in others are left alone: near a closed configuration
+#: redundant constraints show such directions, and steps along them lead nowhere.
+_CUT = 1e-6
+_STEPS = 100
+_HALVINGS = 12
+#: Guesses at closed configurations, and how many of them are nearer to the neutral one than half a turn.
+_GUESSES = 12
+_WIDENING = 4
+
+
+def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
+    """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the loop that stays open, or is closed the wrong way round.
+    """
+    rows = model.constraints(q, np.zeros(model.nv))
+    for _ in range(_STEPS):
+        error = model.closure_weights * rows.error
+        if np.abs(error).max(initial=0.0) <= np.finfo(float).eps:
+            break
+        step = _newton_step(model, rows, ~fixed)
+        for halving in range(_HALVINGS):
+            trial = model.integrate(q, step / 2**halving)
+            trial_rows = model.constraints(trial, np.zeros(model.nv))
+            if np.linalg.norm(model.closure_weights * trial_rows.error) < np.linalg.norm(error):
+                break
+        else:
+            break
+        q, rows = trial, trial_rows
+    if np.abs(model.closure_weights * rows.error).max(initial=0.0) > CLOSED:
+        advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
+        raise ConvergenceError(f"{open_loops(model, q)} cannot be closed from there; {advice}")
+    refuse_flipped(model, q)
+    return q
+
+
+def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
+    """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
+    step, weights, sizes = np.zeros(model.nv), model.closure_weights, model.coordinate_weights[free]
+    step[free] = sizes * least_step(
+        weights[:, None] * rows.jacobian[:, free] * sizes, -weights * rows.error, _CUT, model.gear_count
+    )
+    return step
+
+
+def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int, precision: float) -> Array:
+    """Return the closed configuration next to a nearly closed one, the rank of the constraints known: see `follow_steps`."""
+    weights, free = model.closure_weights, ~fixed
+    sizes = model.coordinate_weights[free]
+
+    def look(q: Array) -> tuple[float, Array]:
+        rows = model.constraints(q, np.zeros(model.nv))
+        error, step = weights * rows.error, np.zeros(model.nv)
+        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank, model.gear_count)
+        return np.abs(error).max(initial=0.0), step
+
+    return follow_steps(model, q, look, precision)
+
+
+def follow_steps(model: ClosedLoops, q: Array, look: Callable[[Array], tuple[float, Array]], precision: float) -> Array:
+    """Return the closed configuration to which Newton's steps lead from q.
+
+    `look` returns the largest error (rad, and m for a system of size one) and the step (nv) that removes all to first order.
+    Errors that are below `precision` are left, and those that grow no less.
+
+    Raises
+    ------
+    ConvergenceError
+        If the errors stay.
+    """
+    least = np.inf
+    for _ in range(_STEPS):
+        worst, step = look(q)
+        if worst < precision or (worst < CLOSED and worst > 0.5 * least):
+            return q
+        if worst > 0.9 * least:
+            break
+        least = worst
+        q = model._moved(q, step)
+    raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
+
+
+def project_velocity(model: ClosedLoops, q: Array, v: Array, fixed: Array, rank: int) -> Array:
+    """Return the velocity nearest to the given one that keeps the loops closed."""
+    jacobian = model.constraints(q, v).jacobian
+    return _project(model, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
+
+
+def project_acceleration(model: ClosedLoops, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
+    """Return the acceleration nearest to the given one that keeps the loops closed."""
+    rows = model.constraints(q, v)
+    rate = np.abs(model.closure_weights[:, None] * rows.jacobian) @ np.abs(v)
+    return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(rate.max(initial=0.0) ** 2))
+
+
+def _project(
+    model: ClosedLoops, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str, size: float
+) -> Array:
+    """Return the x (nv) nearest to the given one with ``J x = wanted``, entries where `fixed` held.
+
+    Contradictions are judged beside the terms of the equations, `size` among them: a bias may be a small difference. Where the
+    closures leave no motion all terms are rounding, that of the Jacobian against the other coordinates.
+
+    Raises
+    ------
+    ConvergenceError
+        If the fixed entries contradict the closures; `what` names the rates.
+    """
+    weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
+    scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
+    x, sizes = x.copy(), model.coordinate_weights[~fixed]
+    least = LeastSolutions(weighted[:, ~fixed] * sizes, rank, model.gear_count)
+    for _ in range(2):  # the second time for rounding
+        x[~fixed] += sizes * least(target - weighted @ x)
+    rest = np.abs(target - weighted @ x)
+    scale += np.abs(weighted) @ np.abs(x)
+    every = model.coordinate_weights
+    rounded = _ROUNDED * (np.abs(weighted) * every).max(initial=0.0) * np.abs(x / every).max(initial=0.0)
+    if (rest > CONSISTENT * scale.max(initial=0.0) + rounded).any():
+        name = model.constraint_names[int(rest.argmax())]
+        raise ConvergenceError(
+            f"the fixed {what} contradict the closures: {name} is left with "
+            f"{rest.max() / model.closure_weights[int(rest.argmax())]:.3g}; "
+            "fix at most as many coordinates as move independently"
+        )
+    return x
+
+
+def open_loops(model: ClosedLoops, q: Array) -> str:
+    """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
+    rows = model.constraints(q, np.zeros(model.nv))
+    row = int((model.closure_weights * np.abs(rows.error)).argmax())
+    name = model.constraint_names[row].split(".")[0]
+    own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
+    if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):
+        return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {model.constraint_units[row]} and"
+    metres = np.abs(rows.error[own & ~model.angular_constraints]).max(initial=0.0)
+    radians = np.abs(rows.error[own & model.angular_constraints]).max(initial=0.0)
+    return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
+
+
+def refuse_flipped(model: ClosedLoops, q: Array) -> None:
+    """Refuse a configuration at which a closure's axes are antiparallel.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the loop.
+    """
+    for loop in model.rigid_loops:
+        if loop.closure.is_flipped(model.relative_pose(loop, q)[0]):
+            raise ConvergenceError(
+                f"loop {loop.closure.name!r} closes with its axes antiparallel; "
+                "start nearer to a configuration in which they point the same way"
+            )
+
+
+def some_closed_configuration(model: ClosedLoops) -> Array:
+    """Return a closed configuration: the one next to the neutral one, or else next to a random one.
+
+    Raises
+    ------
+    ConvergenceError
+        If none is found; names the loop that stayed open from the neutral configuration.
+    """
+    rng, first_error = np.random.default_rng(0), None
+    for k in range(_GUESSES):
+        spread = rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _WIDENING)
+        try:
+            return model.assemble(model.integrate(model.neutral(), spread))
+        except ConvergenceError as error:
+            first_error = first_error or error
+    raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
+
+
+def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array, rank: int) -> list[int]:
+    """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
+    rows: Any = model.constraints(q, np.zeros(model.nv)).jacobian
+    jacobian = model.closure_weights[:, None] * rows * model.coordinate_weights
+    columns = jacobian[independent_rows(jacobian, rank, model.gear_count)][:, candidates].T
+    driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
+    first = driven[independent_rows(columns[driven])] if len(driven) else driven
+    span = np.linalg.qr(columns[first].T)[0]
+    rest = columns - columns @ span @ span.T
+    rest[first] = 0.0
+    then = independent_rows(rest, columns.shape[1] - len(first))
+    return [int(candidates[k]) for k in (*first, *then)]

@@ -1,0 +1,159 @@
+"""Which constraints act where a mechanism is.
+
+Constraints that are redundant on one branch of a mechanism's motion need not be so on another (wheels coupled by one rod turn
+together with fewer independent constraints than they have elsewhere). So they are counted at the configuration itself, and
+looked at once more a small step along the mechanism's own motion: where more of them are independent there, the configuration
+is singular, and accelerations are not determined. Only where as many are independent as at a regular configuration of the
+model's own (`regular_configuration`), which no caller's state changes, nobody looks aside: that takes a millisecond.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.assembling import closed_configuration
+from titop.solvers.constraints.multipliers import allowed_part, independent_rows
+
+if TYPE_CHECKING:
+    from titop.solvers.constraints.closed_loops import ClosedLoops
+
+#: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
+#: beside the millionth at which constraints count as dependent, near beside its links.
+_ASIDE = 1e-2
+#: Random configurations near which one of higher rank is looked for.
+_TRIES = 6
+#: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
+#: constraint looks independent by as much as they are open, and counts as such from a millionth on.
+_OPEN = 1e-7
+
+
+def weighted_jacobian(model: ClosedLoops, q: Array) -> Array:
+    """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
+    return model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
+
+
+def independent_count(model: ClosedLoops, q: Array) -> int:
+    """Return how many constraints are independent at a configuration, which is taken as it is."""
+    return len(independent_rows(weighted_jacobian(model, q), gears=model.gear_count))
+
+
+def closed_near(model: ClosedLoops, q: Array) -> Array:
+    """Return a configuration itself if it is closed, else the closed one next to it.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is none.
+    """
+    q, nothing = np.real(q), np.zeros(model.nv)
+    return closed_configuration(model, q, nothing.astype(bool)) if is_open(model, model.constraints(q, nothing).error) else q
+
+
+def is_open(model: ClosedLoops, error: Array) -> bool:
+    """Return whether the constraints' values (k) are more than rounding and an integrator leave."""
+    return bool(np.abs(np.real(model.closure_weights * error)).max(initial=0.0) > _OPEN)
+
+
+def rank_near(model: ClosedLoops, q: Array) -> int:
+    """Return how many constraints are independent at the closed configuration at, or next to, a given one; singular or not.
+
+    Raises
+    ------
+    ConvergenceError
+        If the loops cannot be closed from there.
+    """
+    return independent_count(model, closed_near(model, q))
+
+
+def rank_on_branch(model: ClosedLoops, q: Array) -> int:
+    """Return how many constraints are independent at a configuration and along the mechanism's motion through it.
+
+    An open configuration stands for the closed one next to it.
+
+    Raises
+    ------
+    ModelError
+        At a singular configuration.
+    ConvergenceError
+        If the loops cannot be closed from there.
+    """
+    q = closed_near(model, q)
+    weighted = weighted_jacobian(model, q)
+    rank = len(independent_rows(weighted, gears=model.gear_count))
+    if rank == len(weighted):
+        return rank
+    aside = moved_aside(model, q, weighted, rank)
+    if aside is not None and independent_count(model, aside) > rank:
+        raise singular(model, q, rank, aside)
+    return rank
+
+
+def regular_configuration(model: ClosedLoops, start: Array) -> Array:
+    """Return a closed configuration at which most constraints are independent while some motion is left.
+
+    It is one of those a small step from a closed one, and next to random ones: the first may be singular, or on a branch of
+    lower rank. The closed one itself if the constraints leave no motion.
+    """
+    weighted = weighted_jacobian(model, start)
+    rank, most = len(independent_rows(weighted, gears=model.gear_count)), min(len(weighted), model.nv - 1)
+    rng, found = np.random.default_rng(0), []
+    for q in (moved_aside(model, start, weighted, rank), *(None,) * _TRIES):
+        try:
+            guess = model.integrate(model.neutral(), rng.uniform(-np.pi, np.pi, model.nv)) if q is None else q
+            closed = closed_near(model, guess)
+        except ConvergenceError:
+            continue
+        count = independent_count(model, closed)
+        if count == most:
+            return closed
+        if count < most:
+            found.append((count, closed))
+    return max(found, key=lambda each: each[0])[1] if found else start
+
+
+def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int, seed: int = 0) -> Array | None:
+    """Return a closed configuration a small step away, None if the constraints leave no motion.
+
+    The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
+    """
+    size = model.coordinate_sizes(weighted)
+    direction = np.random.default_rng(seed).normal(size=model.nv)
+    motion = size * allowed_part(weighted * size, direction, rank, model.gear_count)
+    largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
+    if largest == 0.0:
+        return None
+    trial = model.integrate(q, _ASIDE / largest * motion)
+    try:
+        return closed_configuration(model, trial, np.zeros(model.nv, dtype=bool))
+    except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act
+        return trial
+
+
+def singular(model: ClosedLoops, q: Array, rank: int, aside: Array) -> ModelError:
+    """Return the error for a configuration at which fewer constraints are independent than around it."""
+    state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
+    return ModelError(
+        Finding(
+            "singular-closure",
+            ", ".join(_loops_that_lose_rank(model, q, aside)),
+            f"{rank} independent constraints at {state}",
+            f"more, such as {independent_count(model, aside)} around it",
+            "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
+        )
+    )
+
+
+def _loops_that_lose_rank(model: ClosedLoops, q: Array, aside: Array) -> list[str]:
+    """Return the closures that have more independent constraints, by themselves, aside; all of them if none has."""
+    here, there = weighted_jacobian(model, q), weighted_jacobian(model, aside)
+    names, row = [], 0
+    for loop in model.rigid_loops:
+        own = slice(row, row + len(loop.closure.constraint_names))
+        if len(independent_rows(here[own])) < len(independent_rows(there[own])):
+            names.append(loop.closure.name)
+        row = own.stop
+    return names or list(dict.fromkeys(name.partition(".")[0] for name in model.constraint_names))

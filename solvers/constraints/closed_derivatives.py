@@ -1,0 +1,272 @@
+"""Derivatives of the dynamics of closed loops.
+
+The closures join the derivatives of the tree (`derivatives`). Their wrenches turn along with the ports, and change with the
+relative motion of the ports; the constraints' equations ``J a + bias = 0`` are differentiated through the motion of the ports.
+How a closure itself answers to small twists of its ports is taken by complex steps, exact to rounding.
+
+Symbols: S, X and Y, Z stack how both ports' small twists, twists and accelerations change with the coordinates (12 x nv);
+lambda multipliers of independent constraints, J their Jacobian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
+from titop.blocks.constraints.closure import displacement_jacobians, relative_pose
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.graph.network.connections import Loop
+from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
+from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
+from titop.solvers.mechanism.inputs import PortPush, Push
+
+if TYPE_CHECKING:
+    from titop.solvers.model.differentiable import Differentiable
+
+
+#: From a function and where, to its derivatives there.
+Step = Callable[[Callable[[Array], Any], Array], Array]
+
+
+class PortPair(NamedTuple):
+    """A loop's ports at a state: relative pose, both twists and accelerations (12), and S, X, Y, Z (12 x nv)."""
+
+    loop: Loop
+    rotation: Array
+    position: Array
+    twists: Array
+    accelerations: Array
+    S: Array
+    X: Array
+    Y: Array
+    Z: Array
+
+
+def port_pairs(model: Differentiable, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
+    """Return the ports of some loops at a state."""
+    names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
+    slopes = model.motion_slopes(names, q, v, a)
+    pairs = []
+    for k, loop in enumerate(loops):
+        one, two = (model.port_motion(name, q, v, a) for name in names[2 * k : 2 * k + 2])
+        relative = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+        motions = np.concatenate([one.twist, two.twist]), np.concatenate([one.acceleration, two.acceleration])
+        pairs.append(PortPair(loop, *relative, *motions, *np.hstack([slopes[2 * k], slopes[2 * k + 1]])))
+    return pairs
+
+
+def by_small_twists(pair: PortPair, function: Callable[[Array, Array], Array], step: Step = complex_step) -> Array:
+    """Return the derivatives of ``function(R, r)`` by small twists of both ports (12), stacked along the last axis."""
+
+    def at(twist: Array) -> Array:
+        return function(pair.rotation @ rotation_exp(twist[3:]), pair.position + pair.rotation @ twist[:3])
+
+    # a twist of the first port moves the second in it as the opposite one of the second port does
+    by_second = step(at, np.zeros(6))
+    return np.concatenate([-by_second @ twist_transport(pair.rotation, pair.position), by_second], axis=-1)
+
+
+def by_motion(
+    pair: PortPair, function: Callable[[Array, Array, Array], Array], step: Step = complex_step
+) -> tuple[Array, Array]:
+    """Return the derivatives of ``function(R, r, V)`` by small twists of both ports, and by both twists V (12 each)."""
+    by_pose = by_small_twists(pair, lambda R, r: function(R, r, pair.twists), step)
+    return by_pose, step(lambda V: function(pair.rotation, pair.position, V), pair.twists)
+
+
+def inverse_derivatives(
+    model: Differentiable,
+    q: Array,
+    v: Array,
+    a: Array,
+    pushes: list[Push],
+    multipliers: Array,
+    forces: list[Array] | None = None,
+) -> Array:
+    """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all rigid closures acting on it.
+
+    `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
+    those at the state act on their ports in place of these; they change with the state all the same.
+    """
+    acting, change_q = list(pushes), np.zeros((model.nv, model.nv))
+    if forces is not None:
+        for pair, force in zip(port_pairs(model, compliant_loops(model), q, v, a), forces, strict=True):
+            closure, twists = pair.loop.closure, (pair.twists[:6], pair.twists[6:])
+            excess = force - closure.force(pair.rotation, pair.position, *twists)  # over what acts in the tree's derivatives
+            change_q += _let_act(_wrenches(excess), pair, acting)
+    if model.rigid_loops:
+        result, _ = model.slopes_with_closures(q, v, a, acting, multipliers)
+    else:
+        result = model.tree_inverse_derivatives(q, v, a, acting)
+    result[0] -= change_q
+    return result
+
+
+def slopes_with_closures(
+    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
+) -> tuple[Array, Array]:
+    """Return what `Differentiable.slopes_with_closures` does, from the motion of the ports."""
+    acting = list(pushes)
+    change_q, row = np.zeros((model.nv, model.nv)), 0
+    for pair in port_pairs(model, model.rigid_loops, q, v, a):
+        own = multipliers[row : row + len(pair.loop.closure.constraint_names)]
+        row += len(own)
+        change_q += _let_act(_rigid(pair.loop.closure, own), pair, acting)
+    changes = model.tree_inverse_derivatives(q, v, a, acting)
+    changes[0] -= change_q
+    return changes, np.array([*constraint_derivatives(model, q, v, a), rate_derivatives(model, q, v)])
+
+
+def compliant_loops(model: Differentiable) -> list[Loop]:
+    """Return the loops with compliant closures."""
+    return [loop for loop in model.interactions if isinstance(loop.closure, CompliantClosure)]
+
+
+def _let_act(wrenches: Callable[[Array, Array], Array], pair: PortPair, acting: list[Push]) -> Array:
+    """Push both ports by `wrenches`; return how their efforts change with q (nv x nv) as the ports move each other."""
+    own = wrenches(pair.rotation, pair.position)
+    acting += [PortPush(str(pair.loop.first), False, own[:6]), PortPush(str(pair.loop.second), False, own[6:])]
+    return pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
+
+
+def compliant_forces(model: Differentiable, q: Array, v: Array) -> list[Array]:
+    """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
+    nothing, forces = np.zeros(model.nv), []
+    for loop in compliant_loops(model):
+        one, two = (model.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
+        pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+        forces.append(loop.closure.force(*pose, one.twist, two.twist))
+    return forces
+
+
+def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: np.concatenate([-rates.T @ force for rates in displacement_jacobians(R, r)])
+
+
+def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
+    return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
+
+
+def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+    """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
+    parts = [(np.zeros((0, model.nv)),) * 3]
+    for pair in port_pairs(model, model.rigid_loops, q, v, a):
+        closure = pair.loop.closure
+
+        def second(R: Array, r: Array, V: Array, closure: RigidClosure = closure, pair: PortPair = pair) -> Array:
+            rates = np.hstack(closure.jacobians(R, r))
+            return rates @ pair.accelerations + closure.bias(R, r, V[:6], V[6:])
+
+        rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
+        by_pose, by_twist = by_motion(pair, second)
+        by_q = by_pose @ pair.S + by_twist @ pair.X + rates @ pair.Y
+        parts.append((rates @ pair.S, by_q, by_twist @ pair.S + rates @ pair.Z))
+    parts += [(gear.jacobian(model.nv), *np.zeros((2, 1, model.nv))) for gear in model.gear_constraints]
+    jacobian, by_q, by_v = (np.vstack(part) for part in zip(*parts, strict=True))
+    return jacobian, by_q, by_v
+
+
+def rate_derivatives(model: Differentiable, q: Array, v: Array) -> Array:
+    """Return the derivative of ``J v`` by q (k x nv)."""
+    parts = []
+    for pair in port_pairs(model, model.rigid_loops, q, v, np.zeros(model.nv)):
+        closure = pair.loop.closure
+        rates = np.hstack(closure.jacobians(pair.rotation, pair.position))
+        parts.append(by_small_twists(pair, partial(_rate, closure, pair.twists)) @ pair.S + rates @ pair.X)
+    return np.vstack([*parts, np.zeros((len(model.gear_constraints), model.nv))])
+
+
+def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
+    return np.hstack(closure.jacobians(R, r)) @ twists
+
+
+class Shares(NamedTuple):
+    """How efforts that are needed are split: ``D w + J^T lambda``, with ``J w = 0`` and D the selection of unknown efforts.
+
+    Only independent constraints count, the `rows`; they are solved for as many coordinates as there are of them: J is
+    ``J_rows`` over its `pivots`, the columns of these.
+    """
+
+    unknown: Array
+    rows: Array
+    pivots: Array
+    matrix: Array
+
+    @classmethod
+    def of(cls, jacobian: Array, rows: Array, dependent: Array, unknown: Array) -> Shares:
+        """Return how the `rows` of a `jacobian`, which `dependent` coordinates follow, share efforts, `unknown` on some."""
+        pivots = jacobian[np.ix_(rows, dependent)]
+        J = np.linalg.solve(pivots, jacobian[rows])
+        matrix = np.block([[np.diag(unknown.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
+        return cls(unknown, rows, pivots, matrix)
+
+    def split(self, needed: Array, count: int) -> tuple[Array, Array]:
+        """Return w (n) and the multipliers of all the constraints, `count` of them."""
+        solution = self._solve(needed, np.zeros(len(self.rows)))
+        multipliers = np.zeros(count)
+        multipliers[self.rows] = np.linalg.solve(self.pivots.T, solution[len(needed) :])
+        return solution[: len(needed)], multipliers
+
+    def least(self, needed: Array, turning: Array | None = None) -> Array:
+        """Return changes (n x m) of the unknown efforts with those of all that are needed, constraints `turning` (k x m)."""
+        rows = np.zeros((len(self.rows), needed.shape[1])) if turning is None else turning[self.rows]
+        changes = self._solve(needed, -np.linalg.solve(self.pivots, rows))[: len(needed)]
+        return np.where(self.unknown[:, None], changes, 0.0)
+
+    def _solve(self, needed: Array, opening: Array) -> Array:
+        solution: Array = np.linalg.lstsq(self.matrix, np.concatenate([needed, opening]), rcond=None)[0]
+        return solution
+
+
+def _independent(model: Differentiable, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
+    """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
+    weighted = (model.closure_weights[:, None] * jacobian)[:, ~imposed]
+    rows = independent_rows(weighted, model.acting_rank(q, jacobian), model.gear_count)
+    return rows, np.flatnonzero(~imposed)[dependent_columns(weighted, rows, model.gear_count)]
+
+
+def closed_slopes(
+    model: Differentiable, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
+) -> HybridDerivatives:
+    """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
+
+    Where imposed motions depend on each other, changes of these that keep the loops closed make sense only.
+    """
+    jacobian = model.constraints(q, v).jacobian
+    rows, dependent = _independent(model, q, jacobian, imposed)
+    whole = _independent(model, q, jacobian, np.zeros_like(imposed))
+    overdriven = len(rows) < len(whole[0])
+    shares = Shares.of(jacobian, *(whole if overdriven else (rows, dependent)), imposed)
+    needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
+    w, multipliers = shares.split(needed, len(jacobian))
+    changes, (_, by_q, by_v, _) = model.slopes_with_closures(q, v, a, pushes, multipliers)
+    pivots = jacobian[np.ix_(rows, dependent)]
+    solved = [np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v)]
+    slopes = hybrid_derivatives(changes, imposed, (solved[0], solved[1], solved[2]))
+    if not overdriven:
+        return slopes
+    turning = (model.closure_rate_slopes(q, w), None, None, None)
+    on = imposed[:, None]
+    efforts = (
+        np.where(on, shares.least(np.where(on, change, 0.0), turned), change)
+        for change, turned in zip(slopes[4:], turning, strict=True)
+    )
+    return HybridDerivatives(*slopes[:4], *efforts)
+
+
+def actuated_derivatives(
+    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
+) -> Array:
+    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates."""
+    jacobian = model.constraints(q, v).jacobian
+    shares = Shares.of(jacobian, *_independent(model, q, jacobian, np.zeros_like(actuated)), actuated)
+    w, multipliers = shares.split(model.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
+    changes, _ = model.slopes_with_closures(q, v, a, pushes, multipliers)
+    by_q = shares.least(changes[0], model.closure_rate_slopes(q, w))
+    return np.array([by_q, shares.least(changes[1]), shares.least(changes[2])])

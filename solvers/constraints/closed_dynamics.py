@@ -1,0 +1,278 @@
+"""Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
+
+Any engine's tree will do. Accelerations are found along the motions that the constraints leave: coordinates that follow others
+by gears need no inertia of their own.
+
+Which constraints act is a matter of the configuration (see `branch`), unless a caller that integrates in time holds their
+number: at its states, which may be a little open, redundant constraints look independent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.graph.checking.massless import massless_joint
+from titop.solvers.constraints.branch import is_open, rank_near, weighted_jacobian
+from titop.solvers.constraints.closed_loops import ClosedLoops, Constraints
+from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
+from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
+from titop.solvers.mechanism.conditioning import NO_INERTIA
+from titop.solvers.mechanism.inputs import PortPush, Push
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+#: Efforts that nothing balances, relative to the largest.
+_BALANCED = 1e-8
+
+
+def accelerations(
+    model: Dynamics,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    imposed: Array,
+    pushes: list[Push],
+    rows: Constraints,
+    rank: int,
+    weights: Array | None = None,
+) -> tuple[Array, Array]:
+    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most, and those of the tree.
+
+    `weights` (k) bring the rows to one unit, those of all constraints by default. Dependent motions follow from the others,
+    along which nothing is left unbalanced: only what these move together needs inertia.
+
+    Raises
+    ------
+    ModelError
+        For motions without inertia.
+    """
+    weights = model.closure_weights if weights is None else weights
+    weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
+    chosen = independent_rows(weighted[:, ~imposed], rank, gears)
+    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], chosen, gears)]
+    others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
+    sides = np.column_stack([weighted[chosen], (weights * rows.bias)[chosen]])
+    solved = np.linalg.solve(weighted[np.ix_(chosen, dependent)], sides)  # for dependent motions: rows of like size and angle
+    free = np.zeros((len(v), len(others)), dtype=solved.dtype)
+    free[others], free[dependent] = np.eye(len(others)), -solved[:, others]
+    start = np.where(imposed, a, 0.0).astype(np.result_type(solved, a))
+    start[dependent] = -(solved[:, -1] + solved[:, :-1] @ start)
+    missing = tau - model.tree_inverse(q, v, start, pushes)
+    inertia = free.T @ model.mass_matrix(q) @ free
+    _refuse_massless(model, inertia, others)
+    alone = tree_accelerations(model, q, v, np.where(imposed, a, 0.0), tau, imposed, pushes)
+    return start + free @ np.linalg.solve(inertia, free.T @ missing), alone
+
+
+def tree_accelerations(model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations of the tree, as if no loop were closed; none of driven coordinates without inertia."""
+    still = imposed if not model.gear_count else imposed | (model.pivots(np.real(q)).ratios <= NO_INERTIA)
+    return model.tree_hybrid(q, v, tau, a, still, pushes)[0]
+
+
+def _refuse_massless(model: Dynamics, inertia: Array, others: Array) -> None:
+    """Refuse motions without inertia.
+
+    Raises
+    ------
+    ModelError
+        Naming the joint of the first coordinate of `others` along which nothing is moved.
+    """
+    left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
+    for k in reversed(range(len(others))):
+        if not left[k, k] > NO_INERTIA * sizes[k]:
+            name = model.coordinate_names[others[k]]
+            joint = next(joint for joint, own in model.assembly.v_slices.items() if own.start <= others[k] < own.stop)
+            raise ModelError(massless_joint(joint, f"no inertia along {name} at this configuration"))
+        left -= np.outer(left[:, k], left[k]) / left[k, k]
+
+
+def open_accelerations(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
+    first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
+    rows = Constraints(*(part[first:] for part in model.constraints(q, v)))
+    weights = model.closure_weights[first:]
+    return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)[0]
+
+
+def acting(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and how many of them act; refuse singular configurations."""
+    rows = model.constraints(q, v)
+    return rows, model.acting_rank(q, rows.jacobian)
+
+
+def counted(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and how many of them are independent there, singular or not."""
+    rows = model.constraints(q, v)
+    if is_open(model, rows.error):
+        return rows, rank_near(model, q)
+    return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian, gears=model.gear_count))
+
+
+def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
+    """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
+    return free_rank(model, q, imposed, acting(model, q, np.zeros(model.nv))[1])
+
+
+def free_rank(model: ClosedLoops, q: Array, imposed: Array, rank: int) -> int:
+    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
+    return len(independent_rows(weighted_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
+
+
+def refuse_overdriven(model: Dynamics, q: Array, driven: Array, held: Array) -> None:
+    """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
+
+    Raises
+    ------
+    ModelError
+        Naming how many too many there are, and at a singular configuration.
+    """
+    too_many = int((driven & ~held).sum()) - (_freedom(model, q, held) - _freedom(model, q, held | driven))
+    if not too_many:
+        return
+    names = [name for name, on in zip(model.coordinate_names, driven & ~held, strict=True) if on]
+    found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
+    advice = "drive fewer, as m.independent_coordinates does, or take m.hybrid_dynamics_derivatives"
+    raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
+
+
+def _freedom(model: Dynamics, q: Array, imposed: Array) -> int:
+    """Return how many motions are left where some coordinates do not move."""
+    return int((~imposed).sum()) - rank_of_free(model, q, imposed)
+
+
+def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations that the efforts cause.
+
+    Raises
+    ------
+    ModelError
+        At a singular configuration, and for velocities that open the loops where constraints are redundant.
+    """
+    rows, rank = acting(model, q, v)
+    nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+    a, alone = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
+    refuse_opening(model, rows, v, a, alone, rank)
+    return a
+
+
+def held_forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
+    """Return the accelerations that the efforts cause where `rank` constraints act."""
+    nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.constraints(q, v), rank)[0]
+
+
+def hybrid(
+    model: Dynamics, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push], held_rank: int | None = None
+) -> tuple[Array, Array]:
+    """Return all accelerations and efforts.
+
+    With a `held_rank`, that of the constraints on the coordinates that are not imposed, states need not be quite closed, as in
+    a simulation.
+
+    Raises
+    ------
+    ModelError
+        If imposed accelerations contradict the closures, and at a singular configuration.
+    """
+    if held_rank is not None:
+        rows, rank = model.constraints(q, v), held_rank
+    else:  # nothing is left undetermined where all is prescribed
+        rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
+    a, alone = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
+    if held_rank is None and imposed.any():
+        advice = "prescribe fewer coordinates, or accelerations from m.assemble_acceleration"
+        refuse_inconsistent(model, rows, q, v, a, pushes, advice)
+    elif held_rank is None:
+        refuse_opening(model, rows, v, a, alone, rank)
+    return a, imposing_efforts(model, q, v, a, tau, imposed, pushes, rows, rank if held_rank is None else None)
+
+
+def imposing_efforts(
+    model: Dynamics,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    imposed: Array,
+    pushes: list[Push],
+    rows: Constraints,
+    most: int | None = None,
+) -> Array:
+    """Return all efforts that cause the accelerations: those of `tau` where these are not imposed, the least ones elsewhere.
+
+    At `most` so many constraints act, if that is given.
+    """
+    needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
+    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, model.gear_count, by_passive=True)
+    return np.where(imposed, own, tau)
+
+
+def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
+    """Return the efforts on the actuated coordinates, beside the motors', that cause the accelerations.
+
+    Raises
+    ------
+    ModelError
+        If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
+    """
+    rows, rank = counted(model, q, v)
+    tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank)
+    refuse_inconsistent(model, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
+    if unbalanced > _BALANCED:
+        names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
+        expected = "accelerations that efforts on the actuated coordinates can cause"
+        advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
+        found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
+        raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
+    return tau
+
+
+def balanced(
+    model: Dynamics,
+    q: Array,
+    v: Array,
+    a: Array,
+    pushes: list[Push],
+    motors: Any,
+    actuated: Array,
+    rows: Constraints,
+    rank: int,
+) -> tuple[Array, float]:
+    """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced."""
+    needed = model.tree_inverse(q, v, a, pushes) - motors
+    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank, model.gear_count)
+    return tau, unbalanced
+
+
+def multipliers(
+    model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
+) -> tuple[Array, Constraints]:
+    """Return the multipliers (k) with which efforts cause the accelerations, and the constraints.
+
+    Without `applied` efforts, those of least norm are taken.
+    """
+    rows, rank = counted(model, q, v)
+    needed = model.tree_inverse(q, v, a, pushes)
+    unknown = np.full(model.nv, applied is None)
+    if applied is not None:
+        needed = needed - applied
+    _, carried, _ = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank, model.gear_count)
+    return carried, rows
+
+
+def closure_pushes(model: Dynamics, q: Array, carried: Array) -> list[PortPush]:
+    """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
+    pushes, row = [], 0
+    for loop in model.rigid_loops:
+        own = carried[row : row + len(loop.closure.constraint_names)]
+        at_1, at_2 = loop.closure.jacobians(*model.relative_pose(loop, q))
+        pushes += [PortPush(str(loop.first), False, at_1.T @ own), PortPush(str(loop.second), False, at_2.T @ own)]
+        row += len(own)
+    return pushes

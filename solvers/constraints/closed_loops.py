@@ -1,0 +1,359 @@
+"""The rigid closures and gears of a model: constraints, and states that satisfy them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.interactions.interaction import Interaction
+from titop.graph.network.connections import Loop
+from titop.solvers.arguments.reading import coordinate_mask, overflow
+from titop.solvers.constraints.assembling import (
+    closed_configuration,
+    dependent_coordinates,
+    project_acceleration,
+    project_velocity,
+    some_closed_configuration,
+)
+from titop.solvers.constraints.branch import (
+    closed_near,
+    independent_count,
+    moved_aside,
+    rank_near,
+    rank_on_branch,
+    regular_configuration,
+    weighted_jacobian,
+)
+from titop.solvers.constraints.gear_constraint import GearConstraint
+from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
+from titop.solvers.mechanism.coordinates import Configurations
+
+
+class Constraints(NamedTuple):
+    """Values (k), Jacobian (k x nv) and bias (k) of all constraints: ``d2 error/dt2 = J a + bias``."""
+
+    error: Array
+    jacobian: Array
+    bias: Array
+
+
+def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
+    """Return the constraints.
+
+    Raises
+    ------
+    ModelError
+        If a number is not finite.
+    """
+    rows = Constraints(error, jacobian, bias)
+    if not all(np.isfinite(part).all() for part in rows):
+        raise ModelError(overflow())
+    return rows
+
+
+class ClosedLoops(Configurations):
+    """The rigid closures and gears of a model. Interactions are forces, and nothing to solve for.
+
+    Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
+    of joints and blocks for all of theirs.
+    """
+
+    #: The `regular_configuration` of the model whose parameters were changed, if these were.
+    _regular_before: Array | None = None
+
+    @cached_property
+    def rigid_loops(self) -> tuple[Loop, ...]:
+        """The loops with rigid closures."""
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
+
+    @cached_property
+    def interactions(self) -> tuple[Loop, ...]:
+        """The interactions and what they act on, with the parameters' current values."""
+        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
+
+    @cached_property
+    def gear_constraints(self) -> tuple[GearConstraint, ...]:
+        """The gears as constraints."""
+        return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
+
+    @cached_property
+    def gear_count(self) -> int:
+        """How many of the constraints, the last ones, are gears."""
+        return len(self._assembly.gears)
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
+        return not self._assembly.loops and not self._assembly.gears
+
+    @cached_property
+    def is_constrained(self) -> bool:
+        """Whether there are rigid closures or gears."""
+        return bool(self.rigid_loops or self.gear_constraints)
+
+    @cached_property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
+        closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
+        return (*closures, *(constraint.name for constraint in self.gear_constraints))
+
+    @cached_property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Units of the constraints' errors: of a gear, its driven coordinate's."""
+        of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
+        return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
+
+    @cached_property
+    def angular_constraints(self) -> Array:
+        """Whether the errors of the constraints are angles, or other numbers, rather than lengths (k)."""
+        return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
+
+    @cached_property
+    def closure_weights(self) -> Array:
+        """What the constraints (k) are multiplied by to compare with each other: 1, for lengths one over the system's size.
+
+        Gears that speed up are compared by what they ask of their drivers.
+        """
+        weights, sizes = np.where(self.angular_constraints, 1.0, 1.0 / self._size), self.coordinate_weights
+        first = len(weights) - len(self.gear_constraints)
+        for row, constraint in enumerate(self.gear_constraints, start=first):
+            speed_up = abs(constraint.gear.ratio) * sizes[constraint.driver[1]] / sizes[constraint.driven[1]]
+            weights[row] /= max(1.0, speed_up)
+        return weights
+
+    @cached_property
+    def coordinate_weights(self) -> Array:
+        """What coordinates (nv) are divided by to compare with each other: 1, for lengths the system's size."""
+        return np.where(np.array(self._assembly.coordinate_units) == "m", self._size, 1.0)
+
+    @cached_property
+    def _size(self) -> float:
+        """The system's length (m), one without any."""
+        return self._extent or 1.0
+
+    @cached_property
+    def _extent(self) -> float:
+        """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; zero without any."""
+        blocks = self._assembly.blocks.values()
+        placements = [connection.placement for connection in self._assembly.connections]
+        ports = [pose for block in blocks for pose in getattr(block, "port_poses", {}).values()]
+        for places in ([pose.position for pose in (*placements, *ports)], [getattr(block, "com", 0.0) for block in blocks]):
+            if largest := max((float(np.linalg.norm(place)) for place in places), default=0.0):
+                return largest
+        return 0.0
+
+    def coordinate_sizes(self, weighted: Array) -> Array:
+        """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
+
+        The last for coordinates without unit, from the `weighted` Jacobian; zero where they do not move the constraints.
+        """
+        effect = np.linalg.norm(weighted, axis=0)
+        other = np.divide(1.0, effect, out=np.zeros(self.nv), where=effect > 0)
+        units = np.array(self._assembly.coordinate_units)
+        return np.where(units == "rad", 1.0, np.where(units == "m", self._size, other))
+
+    @abstractmethod
+    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
+        """Return rotation (3x3) and position (3) of a `loop`'s second port in its first."""
+
+    @abstractmethod
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        """Return the constraints at a state, which is taken as it is."""
+
+    def closure_error(self, q: Any) -> Array:
+        """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
+        return self.constraints(self._read_q(q), np.zeros(self.nv)).error
+
+    def closure_jacobian(self, q: Any) -> Array:
+        """Return the matrix (k, nv) that maps v to the rate of `closure_error`."""
+        return self.constraints(self._read_q(q), np.zeros(self.nv)).jacobian
+
+    def closure_bias(self, q: Any, v: Any) -> Array:
+        """Return the part (k) of the second derivative of `closure_error` that does not depend on the accelerations."""
+        return self.constraints(self._read_q(q), self._read_v("v", v)).bias
+
+    def closure_rank(self, q: Any) -> int:
+        """Return how many constraints are independent at a closed configuration `q` (nq), and along the motion through it.
+
+        The others follow from these; other branches of the mechanism's motion may have another rank. A configuration that is
+        open stands for the closed one next to it.
+
+        Raises
+        ------
+        ModelError
+            At a singular configuration, around which more constraints are independent than there.
+        ConvergenceError
+            If the loops cannot be closed from `q`.
+        """
+        return rank_on_branch(self, self._read_q(q)) if self.is_constrained else 0
+
+    def acting_rank(self, q: Array, jacobian: Array) -> int:
+        """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; the generic rank is not examined."""
+        rank = len(independent_rows(self.closure_weights[:, None] * jacobian, gears=self.gear_count))
+        return rank if rank == self.generic_rank else rank_on_branch(self, q)
+
+    @cached_property
+    def generic_rank(self) -> int:
+        """How many constraints are independent at the `regular_configuration`: so many act where nobody has looked closer.
+
+        Without one, as many as can be.
+        """
+        q = self.regular_configuration
+        return min(len(self.constraint_names), self.nv) if q is None else independent_count(self, q)
+
+    @cached_property
+    def regular_configuration(self) -> Array | None:
+        """A closed configuration (nq) of the model's own, which depends on no state met before; see `branch`.
+
+        Of a model with other parameters the one next to that of the first. None if the loops cannot be closed.
+        """
+        if self._regular_before is not None:
+            try:
+                return closed_near(self, self._regular_before)
+            except ConvergenceError:
+                pass
+        q = self._closed_somewhere[0]
+        return None if q is None else regular_configuration(self, q)
+
+    @cached_property
+    def _closed_somewhere(self) -> tuple[Array | None, str]:
+        """A closed configuration near the neutral one, or None and why there is none."""
+        try:
+            return some_closed_configuration(self), ""
+        except ConvergenceError as error:
+            return None, str(error)
+
+    def closure_findings(self) -> Iterator[Finding]:
+        """Yield what is suspicious in the rigid closures: constraints that others make redundant, loops that do not close.
+
+        Looked at near the neutral configuration, or where the loops can be closed at all.
+        """
+        if not self.is_constrained:
+            return
+        q, why = self._closed_somewhere
+        if q is None:
+            advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
+            first = self.constraint_names[0].partition(".")[0]
+            yield Finding("open-closure", first, why, "loops that can be closed", advice)
+            return
+        weighted = weighted_jacobian(self, q)
+        rank = len(independent_rows(weighted, gears=self.gear_count))
+        if rank == len(weighted):
+            return
+        aside = moved_aside(self, q, weighted, rank)
+        if aside is not None:
+            weighted = weighted_jacobian(self, aside)
+        redundant = [self.constraint_names[row] for row in redundant_rows(weighted)]
+        for closure in dict.fromkeys(name.partition(".")[0] for name in redundant):
+            own = [name.partition(".")[2] for name in redundant if name.startswith(f"{closure}.")]
+            expected = "constraints that do not follow from the others"
+            advice = "reactions are then the least ones; constrain less for determinate reactions"
+            yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
+
+    # -- states that satisfy the closures ----------------------------------------------------------------------------------
+
+    def assemble(self, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
+        """Return a configuration (nq) that closes the loops and meshes the gears.
+
+        Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, lengths
+        over the system's size, halved until the errors fall.
+
+        Parameters
+        ----------
+        q_guess : array_like (nq,)
+            Where to start; the nearer to a closed configuration, the better.
+        fixed : iterable of str
+            Coordinates, joints or blocks that keep their values.
+
+        Returns
+        -------
+        (nq,) array
+
+        Raises
+        ------
+        ConvergenceError
+            Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
+        """
+        chosen = self._chosen("fixed", fixed)
+        return closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
+
+    def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
+        """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
+
+        Lengths are compared with angles over the system's size.
+
+        Raises
+        ------
+        ConvergenceError
+            If the fixed velocities contradict the closures.
+        """
+        q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
+        return self.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
+
+    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
+        """Return the velocity nearest to `v` with which the loops stay closed, entries where `fixed` held."""
+        return project_velocity(self, q, v, fixed, rank_near(self, q))
+
+    def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
+        """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
+
+        Raises
+        ------
+        ConvergenceError
+            If the fixed accelerations contradict the closures.
+        """
+        q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
+        return self.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
+
+    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
+        """Return the acceleration nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
+        return project_acceleration(self, q, v, a, fixed, rank_near(self, q))
+
+    def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
+        """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
+        if not self.gear_constraints:
+            return x
+        following = [gear for gear in self.gear_constraints if not fixed[gear.driven[1]]]
+        x = x.copy()
+        for _ in following:  # a driver may itself be driven
+            before = x.copy()
+            for gear in following:
+                follow(gear, x)
+            if np.array_equal(x, before):
+                break
+        return x
+
+    def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.
+
+        Without `names` driven coordinates of gears are left out, and of the others the choice is made by pivoted QR, so that
+        what remains follows as well as possible.
+
+        Raises
+        ------
+        ModelError
+            If the given names cannot be independent, or are too many or too few.
+        """
+        q, everything = self._read_q(q), np.arange(self.nv)
+        rank = rank_near(self, q)
+        if names is None:
+            dependent = dependent_coordinates(self, q, everything, rank)
+            return tuple(name for k, name in enumerate(self.coordinate_names) if k not in dependent)
+        mask, freedom = self._chosen("names", names), self.nv - rank
+        chosen = tuple(name for name, kept in zip(self.coordinate_names, mask, strict=True) if kept)
+        if len(chosen) != freedom:
+            raise ModelError(Finding("wrong-length", "names", chosen, f"{freedom} coordinates", "one a degree of freedom"))
+        if len(dependent_coordinates(self, q, everything[~mask], rank)) < rank:
+            expected, better = "coordinates that determine the others", self.independent_coordinates(q)
+            raise ModelError(Finding("dependent-coordinates", "names", chosen, expected, f"take {', '.join(better)}"))
+        return chosen
+
+    def _chosen(self, argument: str, names: Iterable[str]) -> Array:
+        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices, argument)

@@ -1,0 +1,91 @@
+"""Whether velocities and accelerations keep loops closed and gears in mesh, but for rounding: whatever the units.
+
+Constraints are compared in units of the system's size, rates by what they do to the constraints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.branch import is_open
+from titop.solvers.constraints.closed_loops import Constraints
+from titop.solvers.mechanism.conditioning import NO_INERTIA
+from titop.solvers.mechanism.inputs import Push
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+#: Accelerations that contradict the closures by less than this part count as consistent: they may come from a simulation, whose
+#: states are closed to an integrator's tolerance only.
+_CONSISTENT = 1e-6
+#: What rounding leaves of accelerations that cancel at an equilibrium, in parts of those that the tree would have alone.
+_ROUNDING = 1e-9
+
+
+def refuse_inconsistent(
+    model: Dynamics, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
+) -> None:
+    """Refuse accelerations that would open the loops.
+
+    Raises
+    ------
+    ModelError
+        Naming the constraint.
+    """
+    worst, rest = _left_open(model, rows, v, a, np.zeros(model.nv))
+    if rest > 0.0:
+        worst, rest = _left_open(model, rows, v, a, _of_each_term(model, np.real(q), np.real(v), pushes))
+    if rest > 0.0:
+        found = f"{rest:.3g} {model.constraint_units[worst]}/s^2 left of {model.constraint_names[worst]}"
+        raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
+
+
+def _of_each_term(model: Dynamics, q: Array, v: Array, pushes: list[Push]) -> Array:
+    """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out."""
+    nothing, weight, passive = np.zeros(model.nv), model.gravity_effects(q), model.passive_efforts(q, v)
+    resting = model.tree_inverse(q, nothing, nothing, pushes)
+    moving = model.tree_inverse(q, v, nothing, pushes) - resting
+    terms = sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
+    massless = model.pivots(q).ratios <= NO_INERTIA
+    each: Array = np.abs(model.tree_response(q, np.eye(model.nv), massless)) @ terms
+    return each
+
+
+def _left_open(model: Dynamics, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
+    """Return the constraint that the accelerations contradict most, and by how much; by nothing if rounding explains it.
+
+    Rounding is measured by the accelerations that the tree would have `alone`.
+    """
+    if not len(rows.error):
+        return 0, 0.0
+    weights, weighted = model.closure_weights, model.closure_weights[:, None] * np.abs(np.real(rows.jacobian))
+    rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * weights
+    terms = (weighted @ np.abs(np.real(a)) + np.abs(np.real(rows.bias)) * weights).max()
+    rounded, rate = ((weighted @ np.abs(np.real(each))).max() for each in (alone, v))
+    worst = int(rest.argmax())
+    # a bias may be a small difference of terms quadratic in the rates
+    allowed = _ROUNDING * rounded + _CONSISTENT * (terms + rate**2)
+    return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
+
+
+def refuse_opening(model: Dynamics, rows: Constraints, v: Array, a: Array, alone: Array, rank: int) -> None:
+    """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
+
+    `alone` are the accelerations (nv) of the tree.
+
+    Raises
+    ------
+    ModelError
+        Naming the constraint.
+    """
+    if rank == len(rows.error) or is_open(model, rows.error):
+        return
+    worst, rest = _left_open(model, rows, v, a, alone)
+    if rest > 0.0:
+        found = f"{rest:.3g} {model.constraint_units[worst]}/s^2 left of {model.constraint_names[worst]}"
+        advice = "take velocities from m.assemble_velocity"
+        raise ModelError(Finding("inconsistent-velocity", "v", found, "velocities that keep the loops closed", advice))

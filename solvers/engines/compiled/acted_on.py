@@ -1,0 +1,151 @@
+"""What acts on a compiled model from outside, call by call: wrenches on some ports, and the inputs of actuators and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.reading import is_ready
+from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedModel, real
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.inputs import Place
+
+#: Tables of their own, kernels bound to them, what puts wrenches on ports into them, and the wrenches of inputs in them.
+_Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Array]
+
+#: How many kernels are kept bound to a set of tables.
+_MOST_CALLS = 8
+_FORCES = slice(int(layout.FORCE), int(layout.FORCE) + 6)
+
+
+class Acting:
+    """Calls of a compiled model on which wrenches at the same ports act in every call, and its inputs or not.
+
+    Tables with loads in them are kept from call to call, one set for each call that is on its way.
+
+    Parameters
+    ----------
+    model : PackedModel
+    ports : sequence of str
+    driven : bool
+        Whether inputs act.
+    closing : bool
+        Whether the tables get room for what the rigid closures do to their ports: the last loads.
+
+    Raises
+    ------
+    ModelError
+        For an unknown port.
+    """
+
+    def __init__(self, model: PackedModel, ports: tuple[str, ...], driven: bool, closing: bool = False) -> None:
+        on_ports = tuple(Place(port, False) for port in model._read_wrenches(dict.fromkeys(ports, np.zeros(6))))
+        places = model.inputs.places if driven else ()
+        own = [str(ref) for loop in model.rigid_loops for ref in (loop.first, loop.second)] if closing else []
+        loads = on_ports + places + tuple(Place(port, False) for port in own)
+        loaded = model._loaded_at(loads) if loads else model
+        self._tables, self._inputs = loaded._arrays, model.inputs
+        self._count, self._driven, self._loads = len(ports), len(places), len(loads)
+        self._acting = [(model._acting_inputs[name], own) for name, own in model.inputs.acting] if driven else []
+        self._rooms: list[_Room] = []
+
+    def run(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True) -> int:
+        """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
+
+        Parameters
+        ----------
+        bound : functools.partial
+            Of the kernel, whose last arguments are the model's tables.
+        wrenches : mapping of port name to (6,) array
+        u : (nu,) array
+        *arguments
+            What the kernel takes behind its tables.
+        often : bool
+            Whether this kernel will be asked for again.
+
+        Raises
+        ------
+        TypeError
+            Where a wrench is not six floats in an array: it has to be read with more care.
+        """
+        try:
+            room = self._rooms.pop()  # nobody else has it until it is back
+        except IndexError:
+            room = self._new_room()
+        tables, calls, puts, driven = room
+        if wrenches:
+            for put, wrench in zip(puts, wrenches.values(), strict=False):
+                if put(wrench) != layout.OK:
+                    raise TypeError
+        if u is not None:
+            if self._driven:
+                driven[:] = self._inputs.wrenches(u)
+            for where, own in self._acting:
+                tables[2][0, where] = self._tables[2][0, where] + u[own]
+        call = calls.get(bound)
+        if call is None:
+            call = partial(bound.func, *bound.args[: -len(tables)], *tables)
+            if often:
+                if len(calls) == _MOST_CALLS:
+                    calls.clear()
+                calls[bound] = call
+        status: int = call(*arguments)
+        self._rooms.append(room)
+        return status
+
+    def _new_room(self) -> _Room:
+        ints, floats, *laws = self._tables
+        if self._loads:
+            floats = floats.copy()
+        if self._acting:
+            laws[0] = laws[0].copy()
+        first = len(floats) - self._loads
+        driven = floats[first + self._count : first + self._count + self._driven, _FORCES]
+        puts = [partial(dynamics_entries.put_wrench.compiled, floats, first + k) for k in range(self._count)]
+        return (ints, floats, *laws), {}, puts, driven
+
+
+class Variants(dict[Any, Any]):
+    """What is made for a key when it is first asked for, of some keys at a time."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: Any) -> Any:
+        if len(self) == MOST_VARIANTS:
+            self.clear()
+        self[key] = made = self._make(key)
+        return made
+
+
+class ActedOnModel(PackedModel):
+    """A compiled model on which wrenches and inputs act, call by call."""
+
+    @cached_property
+    def _acting(self) -> Variants:
+        """What acts on ports, by the ports with wrenches, whether inputs act, and whether there is room for closures."""
+        return Variants(lambda key: Acting(self, *key))
+
+    def _acted_on(
+        self, wrenches: Mapping[str, Any] | None, u: Any, q: Any, closing: bool = False
+    ) -> tuple[Acting, Array | None, Array | None]:
+        """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any act.
+
+        Raises
+        ------
+        TypeError
+            Where arguments have to be read with more care.
+        """
+        acting = self._acting[() if wrenches is None else tuple(wrenches), u is not None, closing]
+        if u is None:
+            return acting, None, None
+        if self.inputs.own and not is_ready(q, self.nq):
+            raise TypeError
+        u = real(self.inputs.read(u), "u")
+        return acting, u, self.inputs.efforts(u, q)

@@ -1,0 +1,119 @@
+"""Compiling everything ahead, so that nobody waits for it later: ``titop compile``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.engines.compiled.law_tables import INTERACTIONS, KINDS
+from titop.solvers.kernels.derivatives import interaction_derivatives
+from titop.solvers.kernels.entries import (
+    closed_derivative_entries,
+    closure_entries,
+    derivative_entries,
+    directional_entries,
+    dynamics_entries,
+    effort_entries,
+    hybrid_entries,
+    moving_entries,
+    observation_entries,
+    reading_entries,
+    stepping_entries,
+)
+from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.ports import held_loads, interactions, loads, port_wrenches, surroundings
+from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
+from titop.solvers.native import cache, calling
+from titop.solvers.native.kernel import Feature, Kernel, Unit
+from titop.solvers.support.workers import spread
+
+#: The kernels' modules that have features.
+_WITH_FEATURES = (
+    *(held_loads, interaction_derivatives, interactions, joints, loads, multi_joints),
+    *(world_poses, port_wrenches, springs, surroundings),
+)
+
+
+def units() -> dict[str, Unit]:
+    """Return all that titop may have to compile, by name."""
+    return {unit.name: unit for group in _groups() for unit in group}
+
+
+def _groups() -> list[list[Unit]]:
+    """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
+    modules = (
+        *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
+        *(observation_entries, reading_entries, effort_entries, directional_entries, moving_entries, stepping_entries),
+    )
+    pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
+    alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
+    derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
+    laws = [stage for law in KINDS.values() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
+    laws += [term_stages.OUTWARD, term_stages.INWARD]
+    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored) if stage]
+    rigid = [pair.rigid for some in pairs for pair in some]
+    features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
+    return [[*derivatives], [*rigid], [part for some in passes for part in some], [*laws, *acting, *features]]
+
+
+def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
+    """Compile what the cache does not have yet; return how many functions that were.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Number of processes; by default as many as there are processors.
+    progress : bool
+        Whether a terminal shows a progress bar.
+
+    Raises
+    ------
+    ModelError
+        If there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels are called
+        through numba (see ``TITOP_CALLS`` in ``examples/pages/speed.md``).
+    """
+    from tqdm import tqdm
+
+    if reason := calling.obstacle():
+        advice = "nothing needs to be done: every process compiles what it uses"
+        raise ModelError(Finding("not-native", "kernels", reason, "a Python whose objects titop reads itself", advice))
+    if cache.cache_folder() is None:
+        advice = "set TITOP_CACHE_DIR to a folder of your own"
+        raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))
+    missing = [name for name in units() if cache.read(name) is None]
+    workers = workers or os.cpu_count() or 1
+    tasks = [
+        part
+        for group in _groups()
+        for part in _parts([unit.name for unit in group if unit.name in missing], max(1, workers // 2))
+    ]
+    with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
+        for count in spread(tasks, _compiling, (), workers, _died):
+            bar.update(count)
+    if lost := [name for name in missing if cache.read(name) is None]:
+        advice = "make room there, or set TITOP_CACHE_DIR to another folder"
+        raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
+    return len(missing)
+
+
+def _parts(names: list[str], count: int) -> list[list[str]]:
+    """Return the names in at most `count` parts, none of them empty."""
+    return [part for k in range(count) if (part := names[k::count])]
+
+
+def _compiling() -> Callable[[list[str]], int]:
+    known = units()
+
+    def compile_all(names: list[str]) -> int:
+        for name in names:
+            known[name].compile_quietly()
+        return len(names)
+
+    return compile_all
+
+
+def _died(names: list[str], how: str) -> ModelError:
+    where = ", ".join(names)
+    return ModelError(Finding("worker-died", where, how, "machine code", "compile with fewer workers; it may want memory"))

@@ -1,0 +1,230 @@
+"""The laws of general blocks and interactions for the kernels: which kinds are compiled, their numbers and addresses.
+
+A kind of titop's own is one line in `KINDS` or `INTERACTIONS`. Blocks of other classes, and of classes that redefine parts of a
+kind, answer through Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.contract.applied import has_weight, is_acted_on
+from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.overrides import overrides
+from titop.blocks.interactions.cable import Cable
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.spring_damper import SpringDamper
+from titop.solvers.engines.compiled.flatten import ActingBlock, GeneralBlock, Ints
+from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.laws import interaction_kinds, modal_stages
+from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
+from titop.solvers.native.callbacks import Callback
+from titop.solvers.native.kernel import Stage
+
+#: The kinds of blocks whose laws titop has compiled.
+KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW}
+
+#: The kinds of interactions of which titop has compiled what they do.
+INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
+    CompliantClosure: interaction_kinds.COMPLIANT,
+    SpringDamper: interaction_kinds.SPRING,
+    Contact: interaction_kinds.CONTACT,
+    Cable: interaction_kinds.CABLE,
+}
+
+#: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
+_LEFT_TO_LAWS = (
+    *("integrate", "difference", "bracket", "nv", "nq", "configuration_names"),
+    *("law", "law_slopes", "gyroscopic", "passive_efforts", "motion_subspace", "subspace_rate", "subspace_slopes"),
+)
+
+#: What its class may define beside the law, as its twins, but no subclass anew.
+_TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
+
+#: What a block says of its surroundings, which has stages of its own.
+_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight"}
+
+#: What says what an interaction does.
+_ACTING = ("act", "wrenches")
+
+#: How lines of numba's messages begin that do not say what is wrong.
+_ON_THE_WAY = ("Failed in ", "During:", "File ")
+
+
+class Stages:
+    """The compiled functions of all general blocks and interactions, in this process.
+
+    Attributes
+    ----------
+    addresses : (blocks and interactions, stages) array of int64
+        As the kernels take them. Where a stage is not compiled yet stands what compiles it when it is called.
+    """
+
+    def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
+        self.addresses = np.zeros((len(generals) + len(interactions), layout.STAGE_COLUMNS), dtype=np.int64)
+        self._first_calls: dict[Stage, FirstCall] = {}
+        self._kept: list[Any] = []
+        for row, general in enumerate(generals):
+            block = general.block
+            in_python = PythonLaw(block)
+            law = compiled_law(block) or in_python
+            self._put(row, block, {layout.TERMS: law.terms, layout.OUTWARD: law.outward, layout.INWARD: law.inward})
+            self._put(row, block, {layout.LINEARISED: law.slopes if block.complex_safe else in_python.slopes})
+            self._put(row, block, {layout.ENERGY: law.energy or in_python.energy})
+            if is_acted_on(block):
+                applied = compiled_surroundings(block) or PythonSurroundings(block)
+                slopes = (applied if block.complex_safe else PythonSurroundings(block)).apply_slopes
+                self._put(row, block, {layout.APPLY: applied.apply, layout.APPLY_SLOPES: slopes})
+        for row, acting in enumerate(interactions, start=len(generals)):
+            block, python = acting.block, PythonInteraction(acting.block)
+            kind = compiled_interaction(block) or python
+            slopes = kind.slopes if block.complex_safe else python.slopes
+            stages = {layout.ACT: kind.act, layout.ACT_SLOPES: slopes, layout.STORED: kind.stored or python.stored}
+            self._put(row, block, stages)
+
+    def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
+        """Write what is called for the stages of a block or interaction, by column."""
+        self._kept += stages.values()
+        for column, stage in stages.items():
+            if isinstance(stage, Callback) or stage.is_loaded:
+                self.addresses[row, column] = stage.address
+                continue
+            if stage not in self._first_calls:
+                self._first_calls[stage] = FirstCall(stage, self.addresses, block)
+            self._first_calls[stage].stand_at(row, column)
+
+
+class FirstCall:
+    """What is called for a stage that is not compiled yet: it compiles it, and puts it in its own place.
+
+    Where numba cannot compile a law of a user's, the call ends in a `ModelError`.
+    """
+
+    def __init__(self, stage: Stage, addresses: Array, block: Block) -> None:
+        self._stage, self._addresses, self._block = stage, addresses, block
+        self._places: list[tuple[int, int]] = []
+        self._callback = Callback(self._call, stage.count)
+
+    def stand_at(self, row: int, column: int) -> None:
+        """Stand for the stage in a place of the table of addresses."""
+        self._places.append((row, column))
+        self._addresses[row, column] = self._callback.address
+
+    def _call(self, *arguments: int) -> int:
+        try:
+            address = self._stage.address
+        except Exception as error:
+            if self._block.compiled_law is None:
+                raise
+            raise ModelError(_not_compiled(self._block, error)) from error
+        for place in self._places:
+            self._addresses[place] = address
+        return self._stage(*arguments)
+
+
+def _not_compiled(block: Block, error: Exception) -> Finding:
+    lines = (line.strip() for line in str(error).splitlines())
+    reason = next((line for line in lines if line and not line.startswith(_ON_THE_WAY)), type(error).__name__)
+    advice = "see help(titop.Law) for what laws may do; the cause above has numba's whole message"
+    return Finding("law-not-compiled", f"{block.name}.compiled_law", reason, "a function that numba compiles", advice)
+
+
+def compiled_law(block: Block) -> CompiledLaw | None:
+    """Return the compiled law of a block, or None if it answers through Python."""
+    if block.compiled_law is not None:
+        return stages_of(block.compiled_law) if _is_plain(block) else None
+    kind = next((law for cls, law in KINDS.items() if isinstance(block, cls)), None)
+    return None if kind is None or not _SURROUNDINGS.issuperset(overrides(block)) else kind
+
+
+def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
+    """Return compiled what acts on a block, or None if the block says that in Python."""
+    law = block.compiled_law
+    if law is None or law.applied is None or has_weight(block) or _says_anew(block, ("applied_efforts",)):
+        return None
+    return surroundings_of(law)
+
+
+def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
+    """Return the compiled kind of an interaction, or None if it answers through Python."""
+    if interaction.compiled_law is not None:
+        return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
+    kind = next((kind for cls, kind in INTERACTIONS.items() if isinstance(interaction, cls)), None)
+    return None if kind is None or overrides(interaction) else kind
+
+
+def has_own_numbers(interaction: Interaction) -> bool:
+    """Tell whether all that an interaction does, and stores, follows from its `law_numbers` by stages of titop's own."""
+    kind = compiled_interaction(interaction)
+    return kind is not None and kind.stored is not None
+
+
+def _is_plain(block: Block) -> bool:
+    """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
+    return not any(overrides_method(block, name) for name in _LEFT_TO_LAWS) and not _says_anew(block, _TWINS)
+
+
+def _says_anew(block: Block, names: Sequence[str]) -> bool:
+    """Tell whether a block says itself what its compiled law says, below the class to which this was given."""
+    classes = type(block).__mro__
+    owner = next(k for k, cls in enumerate(classes) if "compiled_law" in vars(cls))
+    return any(name in vars(later) for later in (block, *classes[:owner]) for name in names)
+
+
+def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Array:
+    """Return the numbers (1, all) from which laws are computed; write where each block's are into its row of `ints`."""
+    numbers, offset = [np.zeros(0)], 0
+    for row, placed in enumerate(blocks):
+        resting = np.zeros(len(placed.block.inputs) if isinstance(placed, ActingBlock) else 0)
+        own = np.concatenate([np.asarray(placed.block.law_numbers(), dtype=float), resting])
+        entries = ints[placed.element]
+        entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
+        numbers.append(own)
+        offset += len(own)
+    return np.concatenate(numbers)[None]
+
+
+def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
+    """Make room at the end of ``law`` for what the kinds of blocks keep there."""
+    for general in generals:
+        block, law = general.block, compiled_law(general.block)
+        ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
+        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports)) if law else 0
+
+
+def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:
+    """Return where the inputs of interactions stand in the numbers, by the interactions' names."""
+    places = {}
+    for acting in interactions:
+        row = ints[acting.element]
+        stop = int(row[layout.NUMBERS] + row[layout.NUMBER_COUNT])
+        places[acting.block.name] = slice(stop - int(row[layout.ACT_INPUTS]), stop)
+    return places
+
+
+def numbered_anew(
+    interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
+) -> Array:
+    """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
+    touched = {name.partition(".")[0] for name in names} if interactions else set()
+    for acting in interactions:
+        if acting.block.name in touched:
+            start = f"{acting.block.name}."
+            own = {name.removeprefix(start): value for name, value in changes.items() if name.startswith(start)}
+            new = acting.block.with_parameters(own).law_numbers()
+            first = ints[acting.element, layout.NUMBERS]
+            numbers = numbers.copy()
+            numbers[0, first : first + len(new)] = new
+    return numbers

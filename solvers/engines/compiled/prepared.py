@@ -1,0 +1,205 @@
+"""The compiled resolver's dynamics for integrators: straight into the kernels, with tables that are made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.assembling import follow_steps
+from titop.solvers.engines.compiled.constraint_tables import constraint_tables
+from titop.solvers.engines.compiled.hybrid import HybridKernels
+from titop.solvers.kernels.entries import dynamics_entries, step_control, stepping_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.inputs import Place, PortPush
+from titop.solvers.model.prepared import Closed, PreparedDynamics
+from titop.solvers.native.callbacks import raise_pending
+
+if TYPE_CHECKING:
+    from titop.solvers.engines.compiled.resolver import CompiledModel
+
+#: A step of no length: of one stage, which is its beginning.
+_AT_ONCE = np.zeros((1, 1))
+
+
+class CompiledDynamics(PreparedDynamics):
+    """The dynamics of a compiled model for integrators; see `PreparedDynamics`."""
+
+    model: CompiledModel
+
+    def __init__(self, model: CompiledModel, places: Sequence[Place], imposed: Array) -> None:
+        super().__init__(model, places, imposed)
+        self._imposed = int(np.count_nonzero(imposed))
+        loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
+        self._ints, self._floats = loaded._ints, loaded._floats.copy()
+        if model.is_constrained:
+            self._loops, self._tree = self._closures()
+        self._numbers = loaded._numbers.copy()
+        self._all_tables = self._ints, self._floats, self._numbers, loaded._stages
+        self._tables = self._all_tables[: len(loaded._arrays)]
+        if places:
+            self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
+        self._law = np.empty((1, loaded._ints[0, layout.LAW_SIZE]))
+        self._work = np.empty((len(model._tables.constants), layout.FORWARD_COLUMNS))
+
+    def _closures(self) -> tuple[Array, Array]:
+        """Return what kernels take of the constraints."""
+        loops, tree = constraint_tables(self.model, self.model._tables, self.imposed)
+        loops[0, layout.HELD] = True
+        return loops, tree
+
+    def _hold_rank(self) -> None:
+        """Let as many constraints act as callers say."""
+        if self.model.is_constrained:
+            self._loops[0, layout.RANK] = self.rank
+
+    def drive_interactions(self, u: Array) -> None:
+        super().drive_interactions(u)
+        for name, own in self.model.inputs.acting:
+            self._numbers[0, self.model._acting_inputs[name]] = u[own]
+
+    @property
+    def farthest(self) -> float:
+        """The largest distance from a singular configuration of a motion so far."""
+        return float(self.told[3])
+
+    @farthest.setter
+    def farthest(self, distance: float) -> None:
+        self.told[3] = distance
+
+    @cached_property
+    def told(self) -> Array:
+        """What the kernel says of the last state on the closures, as `closed_steps` has it."""
+        return np.zeros(4)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
+        pair = stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
+        return self.model._kernel(pair).compiled
+
+    def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
+        """Return what `closed_steps` takes of the constraints, nothing for trees."""
+        if not self.model.is_constrained:
+            return ()
+        plain = self.model._plain
+        where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
+        return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
+
+    def steps(self, moved: Array, control: tuple[Array, ...], tau: Array, precision: Array) -> Callable[..., int]:
+        """Return compiled steps as functions of what changes between them.
+
+        Parameters
+        ----------
+        moved : (nq,) bool array
+            Entries of q that are imposed.
+        control : tuple of array
+            As `no_control` returns it.
+        tau : (nv,) array
+        precision : (3,) array
+            As `closed_steps` has it.
+
+        Returns
+        -------
+        callable ``f(tries, first, last, end, watch, clock, estimators, coefficients, y, states, rates, motions) -> status``
+            See `stepping_entries`.
+        """
+        kernel, same = self._kernel, (moved, self.imposed, *control, tau, *self._closures_for_steps(precision), *self._tables)
+
+        def of_a_tree(*changing: Any) -> int:
+            return kernel(*changing, *same)  # type: ignore[no-any-return]
+
+        def of_a_closed_system(*changing: Any) -> int:
+            self._hold_rank()
+            return kernel(*changing, *same)  # type: ignore[no-any-return]
+
+        return of_a_closed_system if self.model.is_constrained else of_a_tree
+
+    @cached_property
+    def _one(self) -> Any:
+        """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
+        nq, nv = self.model.nq, self.model.nv
+        state, rate, motion, tau = np.empty((1, nq + nv)), np.empty((1, nq + nv)), np.empty((1, nq + 2 * nv)), np.empty(nv)
+        begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), _AT_ONCE, _AT_ONCE, state[0], state, rate, motion
+        same = np.zeros(nq, dtype=bool), self.imposed, *no_control(nv, 1), tau, *self._closures_for_steps(np.zeros(3))
+        return partial(self._kernel, *begin, *same, *self._tables), state[0], motion[0], tau, rate[0]
+
+    def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        nq, nv = len(q), len(v)
+        kernel, state, motion, efforts, rate = self._one
+        state[:nq], state[nq:], efforts[:] = q, v, tau
+        if self._imposed:
+            motion[nq : nq + nv], motion[nq + nv :] = v, a
+        self._hold_rank()
+        status = kernel()
+        if status != layout.OK:
+            self.model.raise_for(status)
+        result = rate.copy()
+        for block, in_q, in_v in self.model._moving_otherwise:
+            result[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
+        return result
+
+    def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        return self.rate(q, v, tau, a)[self.model.nq :]
+
+    def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        if not self._imposed:
+            return super().dynamics(q, v, tau, a)
+        if self.model.is_constrained:
+            return self._closed_hybrid(q, v, tau, a)
+        a, tau = a.copy(), tau.copy()
+        self.model.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
+        self.model.raise_for(status)
+        return a, tau
+
+    @cached_property
+    def _hybrids(self) -> dict[int, Any]:
+        """Compiled hybrid dynamics of a constrained system, by how many constraints act."""
+        return {}
+
+    def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
+        if self.rank not in self._hybrids:
+            self._hybrids[self.rank] = HybridKernels(self.model, self.imposed, self.model.generic_rank, self.rank).dynamics_on(
+                self._tables
+            )
+        accelerations, efforts = np.empty(len(v)), np.empty(len(v))
+        if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
+            return accelerations, efforts
+        raise_pending()
+        return super().dynamics(q, v, tau, a)
+
+    @cached_property
+    def _closing(self) -> Any:
+        """The compiled search for states on the closures."""
+        kernel, sizes = self.model._kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
+        return partial(kernel, sizes, self.imposed, self._loops, *self._tables)
+
+    def closed(self, q: Array, v: Array, precision: float) -> Closed:
+        velocity, told, status = np.empty(len(v)), np.zeros(3), layout.OK
+        self._hold_rank()
+
+        def look(q: Array) -> tuple[float, Array]:
+            nonlocal status
+            step = np.empty(len(v))
+            status = min(status, self._closing(q, v, step, velocity, told))
+            return told[0], step
+
+        try:
+            q = follow_steps(self.model, q, look, precision)
+        except ConvergenceError:
+            status = min(status, layout.SINGULAR)
+        if status != layout.OK:  # what is wrong is found by looking closer
+            raise_pending()
+            return super().closed(q, v, precision)
+        return Closed(q, velocity, told[1], int(told[2]))
+
+
+def no_control(nv: int, rows: int) -> tuple[Array, ...]:
+    """Return what stands for no controller in the compiled stages: gains, offsets, limits, motors and thrust."""
+    return np.zeros((0, 0)), np.zeros((rows, 0)), np.zeros((2, 0)), np.zeros((nv, 0)), np.zeros((0, 0))

@@ -1,0 +1,384 @@
+"""Names and configurations of a model: what can be said without computing dynamics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.network.assembly import Assembly
+from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
+
+
+class _PlainCoordinates(NamedTuple):
+    """Where coordinates are plain numbers, in q and in v; and the other blocks, with where their coordinates stand."""
+
+    in_q: Array
+    in_v: Array
+    others: list[tuple[Block, slice, slice]]
+
+
+class Configurations:
+    """The coordinates of a model by name, and moving between configurations.
+
+    Arguments of the methods: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint
+    or coordinate; `rng` a NumPy random generator.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self.name = assembly.name
+        self.coordinate_names = assembly.coordinate_names
+        self.configuration_names = assembly.configuration_names
+        self.nq = len(self.configuration_names)
+        self.nv = len(self.coordinate_names)
+
+    @property
+    def assembly(self) -> Assembly:
+        """The connected blocks, with their numbers."""
+        return self._assembly
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, parents first."""
+        return tuple(c.child.block.name for c in self._assembly.connections)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of their bodies."""
+        return tuple(c.joint.name for c in self._assembly.connections)
+
+    @cached_property
+    def ports(self) -> dict[str, tuple[str, str | None]]:
+        """Block and port by dotted name; a block's own name stands for its reference frame."""
+        result: dict[str, tuple[str, str | None]] = {}
+        for name in ("world", *self.body_names):
+            result[name] = (name, None)
+            result |= {f"{name}.{port}": (name, port) for port in self._assembly.blocks[name].ports}
+        return result
+
+    @property
+    def port_names(self) -> tuple[str, ...]:
+        """Names of all ports, the bodies' reference frames among them."""
+        return tuple(self.ports)
+
+    @cached_property
+    def _quaternions(self) -> tuple[int, ...]:
+        starts = []
+        for name, where in self._assembly.q_slices.items():
+            if isinstance(self._assembly.blocks[name], Free | Spherical):
+                starts.append(where.stop - 4)
+        return tuple(starts)
+
+    # -- configurations ------------------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Return the configuration (nq) at which all coordinates are zero."""
+        return self._blockwise(lambda block: block.neutral(), self.nq)
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Return a random configuration (nq)."""
+        return self._blockwise(lambda block: block.random_configuration(rng), self.nq)
+
+    def configuration(self, values: Mapping[str, Any] | None = None) -> Array:
+        """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral, all of it without values.
+
+        Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown or a value does not fit.
+        """
+        q = self.neutral()
+        for name, value in read_mapping("configuration", {} if values is None else values).items():
+            if name in self._assembly.q_slices:
+                q[self._assembly.q_slices[name]] = self._read_block_value(name, value)
+            elif name in self.configuration_names:
+                q[self.configuration_names.index(name)] = _read_array(f"configuration[{name!r}]", value, ())
+            else:
+                raise self._unknown_coordinate(name, self.configuration_names)
+        q = read_state("configuration", q, self.configuration_names)
+        check_quaternions(q, self._quaternions, self.configuration_names)
+        return q
+
+    def velocity(self, values: Mapping[str, Any] | None = None) -> Array:
+        """Return a velocity (nv) from values by joint or coordinate name; the rest is zero, all of it without values.
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown or a value does not fit.
+        """
+        v = np.zeros(self.nv)
+        for name, value in read_mapping("velocity", {} if values is None else values).items():
+            if name in self._assembly.v_slices:
+                where = self._assembly.v_slices[name]
+                v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))
+            elif name in self.coordinate_names:
+                v[self.coordinate_names.index(name)] = _read_array(f"velocity[{name!r}]", value, ())
+            else:
+                raise self._unknown_coordinate(name, self.coordinate_names)
+        return read_state("velocity", v, self.coordinate_names)
+
+    def integrate(self, q: Any, dq: Any) -> Array:
+        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); of stacked ones, stacked."""
+        q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
+        check_stacks({"q": q, "dq": dq})
+        return self._moved(q, dq)
+
+    def _moved(self, q: Array, dq: Array) -> Array:
+        """Return `integrate` of arguments that need no check."""
+        plain = self._plain
+        if not plain.others:
+            return q + dq
+        result = np.empty(q.shape, np.result_type(q, dq))
+        result[..., plain.in_q] = q[..., plain.in_q] + dq[..., plain.in_v]
+        for block, in_q, in_v in plain.others:
+            for row in np.ndindex(q.shape[:-1]):
+                result[row][in_q] = block.integrate(q[row][in_q], dq[row][in_v])
+        return result
+
+    def integrate_derivatives(self, q: Any, dq: Any) -> tuple[Array, Array]:
+        """Return how the configuration that `integrate` reaches moves with `q`, and with the step `dq`.
+
+        Parameters
+        ----------
+        q : array_like (nq,)
+        dq : array_like (nv,)
+            Both, or both stacked along a leading axis; the results are then stacked too.
+
+        Returns
+        -------
+        by_q, by_step : (nv, nv) arrays
+            Columns are displacements in the tangent space of the configuration that is reached, by displacements in that of
+            `q` and by changes of `dq`. Identities for plain coordinates; closed forms for spherical and free joints.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("body in space")
+        >>> s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=[1, 1, 1]), joint=tt.Spherical("ball"))
+        >>> by_q, by_step = s.resolve().integrate_derivatives([0, 0, 0, 1], [0, 0, 0.2])
+        >>> by_step.round(3).tolist()
+        [[0.993, 0.1, 0.0], [-0.1, 0.993, 0.0], [0.0, 0.0, 1.0]]
+        """
+        q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
+        check_stacks({"q": q, "dq": dq})
+        by_q, by_step = self._identities(dq, 1.0), self._identities(dq, 1.0)
+        for block, in_q, in_v in self._plain.others:
+            for row in np.ndindex(q.shape[:-1]):
+                by_q[row][in_v, in_v], by_step[row][in_v, in_v] = block.integrate_derivatives(q[row][in_q], dq[row][in_v])
+        return by_q, by_step
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
+        q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
+        check_stacks({"q0": q0, "q1": q1})
+        return self._apart(q0, q1)
+
+    def _apart(self, q0: Array, q1: Array) -> Array:
+        """Return `difference` of arguments that need no check."""
+        plain = self._plain
+        if not plain.others:
+            return q1 - q0
+        result = np.empty((*q0.shape[:-1], self.nv), np.result_type(q0, q1))
+        result[..., plain.in_v] = q1[..., plain.in_q] - q0[..., plain.in_q]
+        for block, in_q, in_v in plain.others:
+            for row in np.ndindex(q0.shape[:-1]):
+                result[row][in_v] = block.difference(q0[row][in_q], q1[row][in_q])
+        return result
+
+    def difference_derivatives(self, q0: Any, q1: Any) -> tuple[Array, Array]:
+        """Return the derivatives of `difference` by `q0` and by `q1`.
+
+        Parameters
+        ----------
+        q0, q1 : array_like (nq,)
+            Both, or both stacked along a leading axis; the results are then stacked too.
+
+        Returns
+        -------
+        by_q0, by_q1 : (nv, nv) arrays
+            Columns are changes of the tangent vector by displacements in the tangent spaces of `q0` and of `q1`.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments.
+        """
+        q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
+        check_stacks({"q0": q0, "q1": q1})
+        by_q0, by_q1 = self._identities(q1, -1.0), self._identities(q1, 1.0)
+        for block, in_q, in_v in self._plain.others:
+            for row in np.ndindex(q0.shape[:-1]):
+                slopes = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
+                by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = slopes
+        return by_q0, by_q1
+
+    def _identities(self, like: Array, scale: float) -> Array:
+        """Return a multiple of the identity (nv, nv), for each row of `like`."""
+        matrices = np.zeros((*like.shape[:-1], self.nv, self.nv), like.dtype)
+        matrices[..., range(self.nv), range(self.nv)] = scale
+        return matrices
+
+    def unit_configuration(self, q: Array) -> Array:
+        """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
+        if not self._quaternions:
+            return q
+        q = q.copy()
+        for start in self._quaternions:
+            quaternion = q[..., start : start + 4]
+            if q.ndim == 1 and q.dtype == float:
+                quaternion /= math.hypot(*quaternion.tolist()) or math.nan
+                continue
+            with np.errstate(invalid="ignore"):
+                quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
+        return q
+
+    def configuration_rate(self, q: Any, v: Any) -> Array:
+        """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
+        q, v = self._read_q(q, stacked=True), self._read_v("v", v, stacked=True)
+        check_stacks({"q": q, "v": v})
+        plain = self._plain
+        rate = np.empty(q.shape, np.result_type(q, v))
+        rate[..., plain.in_q] = v[..., plain.in_v]
+        for block, in_q, in_v in plain.others:
+            for row in np.ndindex(q.shape[:-1]):
+                rate[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
+        return rate
+
+    def configuration_slopes(self, q: Any) -> Array:
+        """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
+        q = self._read_q(q)
+        slopes = np.zeros((self.nq, self.nv))
+        for block in self._assembly.blocks_with_coordinates:
+            own = q[self._q(block)]
+            slopes[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
+        return slopes
+
+    def difference_slopes(self, dq: Any) -> Array:
+        """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
+        dq = self._read_v("dq", dq)
+        slopes = np.eye(self.nv, dtype=dq.dtype)
+        for block, _, in_v in self._plain.others:
+            if isinstance(block, Joint):
+                slopes[in_v, in_v] = block.difference_jacobian(dq[in_v])
+        return slopes
+
+    def displacement_rate(self, dq: Array, v: Array) -> Array:
+        """Return the rate (nv) at which displacements from a configuration change, `dq` away from it."""
+        rate = v.copy()
+        for block, _, in_v in self._plain.others:
+            if isinstance(block, Joint):
+                rate[in_v] = block.difference_jacobian(dq[in_v]) @ v[in_v]
+        return rate
+
+    def has_plain_coordinates(self, k: int) -> bool:
+        """Tell whether entry `k` of v is the rate of a number in q (not of a free or spherical joint's)."""
+        block = next(b for b in self._assembly.blocks_with_coordinates if self._v(b).start <= k < self._v(b).stop)
+        return block.configuration_names == block.coordinates
+
+    @property
+    def has_plain_configuration(self) -> bool:
+        """Whether all entries of v are the rates of the numbers in q, in their order."""
+        return not self._plain.others
+
+    # -- for the model and its engines -------------------------------------------------------------------------------
+
+    @cached_property
+    def _plain(self) -> _PlainCoordinates:
+        """Where coordinates are plain numbers."""
+        in_q, in_v, others = np.ones(self.nq, dtype=bool), np.ones(self.nv, dtype=bool), []
+        for block in self._assembly.blocks_with_coordinates:
+            if not _is_plain(block):
+                others.append((block, self._q(block), self._v(block)))
+                in_q[self._q(block)] = in_v[self._v(block)] = False
+        return _PlainCoordinates(np.flatnonzero(in_q), np.flatnonzero(in_v), others)
+
+    def _q(self, block: Block) -> slice:
+        return self._assembly.q_slices[block.name]
+
+    def _v(self, block: Block) -> slice:
+        return self._assembly.v_slices[block.name]
+
+    def _blockwise(self, function: Any, size: int, dtype: Any = float) -> Array:
+        parts = [function(block) for block in self._assembly.blocks_with_coordinates]
+        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
+
+    def _bracket(self, v: Array) -> Array:
+        bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
+        for block, at in self._turning:
+            bracket[at, at] = block.bracket(v[at])
+        return bracket
+
+    @cached_property
+    def _turning(self) -> list[tuple[Block, slice]]:
+        """The blocks whose velocities have brackets, and where these stand in v."""
+        blocks = [block for block in self._assembly.blocks_with_coordinates if overrides_method(block, "bracket")]
+        return [(block, self._v(block)) for block in blocks]
+
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
+        q = read_state(name, q, self.configuration_names, stacked)
+        check_quaternions(q, self._quaternions, self.configuration_names, name)
+        return self.unit_configuration(q)
+
+    def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:
+        return read_state(name, value, self.coordinate_names, stacked)
+
+    def _read_port(self, port: str) -> str:
+        if not isinstance(port, str) or port not in self.ports:
+            raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
+        return port
+
+    def _read_block_value(self, name: str, value: Any) -> Array:
+        block = self._assembly.blocks[name]
+        where = f"configuration[{name!r}]"
+        if not isinstance(block, Joint):
+            return _read_array(where, np.atleast_1d(value), (block.nq,))
+        before = len(block.reader.findings)
+        numbers = block.read_configuration(value)
+        findings = [replace(finding, where=where) for finding in block.reader.findings[before:]]
+        del block.reader.findings[before:]
+        if findings:
+            raise ModelError(findings)
+        return numbers
+
+    def _unknown_coordinate(self, name: str, names: tuple[str, ...]) -> ModelError:
+        known = [*self._assembly.v_slices, *names]
+        return ModelError(
+            Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
+        )
+
+
+def _is_plain(block: Block) -> bool:
+    """Whether a block's coordinates are numbers that change as their rates say."""
+    geometry = [overrides_method(block, name) for name in ("integrate", "difference", "along")]
+    if isinstance(block, Joint):
+        geometry.append(overrides_method(block, "difference_jacobian", Joint))
+    return block.configuration_names == block.coordinates and not any(geometry)
+
+
+def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
+    reader = FieldReader(where)
+    array = reader.array("", value, shape)
+    if reader.findings:
+        raise ModelError([replace(finding, where=where) for finding in reader.findings])
+    return array

@@ -1,0 +1,216 @@
+"""The named inputs of a model: what they do to joints, ports and own coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
+from titop.blocks.devices.actuators import Motor, PortActuator
+from titop.blocks.joints.parameters import effort_unit
+from titop.graph.network.assembly import Assembly
+from titop.solvers.arguments.reading import read_state
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+
+class Place(NamedTuple):
+    """Where wrenches act: on a port, in the port's or the inertial frame (`inertial`)."""
+
+    port: str
+    inertial: bool
+
+
+class PortPush(NamedTuple):
+    """A wrench (6) on a port, in the port's or the inertial frame (`inertial`)."""
+
+    port: str
+    inertial: bool
+    wrench: Array
+
+
+class OwnPush(NamedTuple):
+    """Inputs of a block's own with values `u` (m); its coordinates stand at `q` and `v` in the model's."""
+
+    block: Block
+    q: slice
+    v: slice
+    u: Array
+
+    def efforts(self, q: Array) -> Array:
+        """Return the efforts (n) on the block's coordinates at a configuration of the model."""
+        return self.block.input_matrix(q[self.q]) @ self.u
+
+    def slopes(self, q: Array) -> Array:
+        """Return the derivatives (n x n) of the efforts by the tangent of the block's coordinates."""
+        block, own = self.block, q[self.q]
+        step = complex_step if block.complex_safe else trusted_step
+        return step(lambda dq: block.input_matrix(block.integrate(own, dq)) @ self.u, np.zeros(block.nv))
+
+
+class ActingPush(NamedTuple):
+    """Inputs of an interaction, known by its `name`, with values `u` (m)."""
+
+    name: str
+    u: Array
+
+
+#: What acts on a model from outside and depends on its configuration.
+Push = PortPush | OwnPush | ActingPush
+
+
+def port_pushes(pushes: Iterable[Push]) -> list[PortPush]:
+    """Return what acts on ports."""
+    return [push for push in pushes if isinstance(push, PortPush)]
+
+
+def own_pushes(pushes: Iterable[Push]) -> list[OwnPush]:
+    """Return what acts on own coordinates."""
+    return [push for push in pushes if isinstance(push, OwnPush)]
+
+
+def acting_inputs(pushes: Iterable[Push]) -> dict[str, Array]:
+    """Return the inputs of interactions by the names of these."""
+    return {push.name: push.u for push in pushes if isinstance(push, ActingPush)}
+
+
+def own_efforts(pushes: Iterable[Push], q: Array, nv: int) -> Any:
+    """Return the efforts (nv) of blocks' own inputs at a configuration, stacked if it is; 0.0 without any."""
+    own = own_pushes(pushes)
+    if not own:
+        return 0.0
+    if q.ndim == 2:
+        return np.array([own_efforts(own, row, nv) for row in q]).reshape(len(q), nv)
+    parts = [push.efforts(q) for push in own]
+    efforts = np.zeros(nv, np.result_type(*parts))
+    for push, part in zip(own, parts, strict=True):
+        efforts[push.v] = part
+    return efforts
+
+
+def own_effort_slopes(pushes: Iterable[Push], q: Array, nv: int) -> Any:
+    """Return the derivatives (nv x nv) of `own_efforts` by the tangent of q; 0.0 without any."""
+    own = own_pushes(pushes)
+    if not own:
+        return 0.0
+    slopes = np.zeros((nv, nv))
+    for push in own:
+        slopes[push.v, push.v] = push.slopes(q)
+    return slopes
+
+
+class Inputs:
+    """The inputs of a model: of the actuators in the order in which they were added, of blocks, in that of coordinates, and
+    of interactions, in that in which they were added.
+
+    Attributes
+    ----------
+    names, units : tuple of str
+    lower, upper : (nu,) arrays
+        Ranges.
+    motors : (nv, nu) array
+        Efforts on the coordinates a unit of the motors' inputs.
+    places : tuple of Place
+        Where the others act.
+    thrust : (6 n, nu) array
+        Their wrenches at these n places, a unit of each input.
+    own : list of (Block, slice, slice, slice)
+        Blocks with inputs of their own; where their coordinates stand in q and v, and their inputs among all.
+    acting : list of (str, slice)
+        Names of the interactions with inputs, and where these stand among all.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        actuators, driven = assembly.actuators, [block for block in assembly.blocks_with_coordinates if block.inputs]
+        interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
+        blocks = (*actuators, *driven, *interactions)
+        self.names = tuple(name for block in blocks for name in block.input_names)
+        self.units = tuple(unit for block in blocks for unit in _units(assembly, block))
+        ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
+        self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
+        gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
+        self.motors = np.zeros((len(assembly.coordinate_names), len(self.names)), np.result_type(float, *gears))
+        places, wrenches, columns, column = [], [], [], 0
+        for actuator in actuators:
+            if isinstance(actuator, Motor):
+                self.motors[assembly.place(actuator.joint)[1], column] = actuator.gear
+            elif isinstance(actuator, PortActuator):
+                for k, wrench in enumerate(actuator.wrenches):
+                    places.append(Place(str(actuator.target), actuator.frame == "world"))
+                    wrenches.append(wrench)
+                    columns.append(column + k)
+            column += len(actuator.inputs)
+        self.places = tuple(places)
+        self._wrenches, self._columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
+        self.thrust = np.zeros((6 * len(places), len(self.names)))
+        for k, wrench in enumerate(self._wrenches):
+            self.thrust[6 * k : 6 * k + 6, self._columns[k]] = wrench
+        self.own: list[tuple[Block, slice, slice, slice]] = []
+        for block in driven:
+            own = slice(column, column + len(block.inputs))
+            self.own.append((block, assembly.q_slices[block.name], assembly.v_slices[block.name], own))
+            column = own.stop
+        self.acting: list[tuple[str, slice]] = []
+        for interaction in interactions:
+            self.acting.append((interaction.name, slice(column, column + len(interaction.inputs))))
+            column = self.acting[-1][1].stop
+
+    def read(self, u: Any) -> Array:
+        """Return inputs given as numbers (nu), or by name (the others zero).
+
+        Raises
+        ------
+        ModelError
+            For unknown names, a wrong length, and entries that are not finite.
+        """
+        if not isinstance(u, Mapping):
+            return read_state("u", u, self.names)
+        values = np.zeros(len(self.names))
+        for name, value in u.items():
+            if name not in self.names:
+                raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, self.names)))
+            values[self.names.index(name)] = value
+        return read_state("u", values, self.names)
+
+    def pushes(self, u: Array) -> list[Push]:
+        """Return what the inputs do to ports, own coordinates and interactions."""
+        on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches(u), strict=True))
+        return [*on_ports, *self.own_pushes(u), *(ActingPush(name, u[own]) for name, own in self.acting if u[own].any())]
+
+    def own_pushes(self, u: Array) -> list[OwnPush]:
+        """Return what the inputs do to own coordinates."""
+        return [OwnPush(block, q, v, u[columns]) for block, q, v, columns in self.own if u[columns].any()]
+
+    def wrenches(self, u: Array) -> Array:
+        """Return the wrenches (n, 6) of the inputs at their places."""
+        return u[self._columns, None] * self._wrenches
+
+    def efforts(self, u: Array, q: Array) -> Array:
+        """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs."""
+        efforts = self.motors.dot(u)
+        return efforts + own_efforts(self.own_pushes(u), q, len(efforts)) if self.own else efforts
+
+    def matrix(self, model: Dynamics, q: Any) -> Array:
+        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
+        matrix = self.motors.copy()
+        for (port, inertial), wrench, k in zip(self.places, self._wrenches, self._columns, strict=True):
+            if inertial:
+                back = model.pose(port, q)[0].T
+                wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
+            matrix[:, k] += model.jacobian(port, q).T @ wrench
+        for block, at_q, at_v, columns in self.own:
+            matrix[at_v, columns] = block.input_matrix(q[at_q])
+        return matrix
+
+
+def _units(assembly: Assembly, block: Block) -> tuple[str, ...]:
+    """Return the units of a block's inputs; a motor's is that of efforts on its coordinate."""
+    if isinstance(block, Motor):
+        return (effort_unit(assembly.coordinate_units[assembly.place(block.joint)[1]]),)
+    return tuple(block.input_units) or ("1",) * len(block.inputs)

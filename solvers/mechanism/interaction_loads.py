@@ -1,0 +1,66 @@
+"""What interactions do at a state, for either engine: to ports, and along the coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.interactions.interaction import TargetMotion, motion_among
+from titop.graph.network.connections import Loop
+from titop.solvers.mechanism.inputs import PortPush, Push, acting_inputs
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+
+def target_motion(model: Dynamics, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
+    """Return the motion of a loop's ports and coordinates, and its inputs, none by default."""
+    motions = [model.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
+    poses = [(motion.rotation, motion.position) for motion in motions]
+    places = [model.assembly.place(name) for name in loop.coordinates]
+    own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
+    inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
+    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs)
+
+
+def interaction_pushes(model: Dynamics, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
+    """Return what all interactions do to their ports, with `inputs` by their names."""
+    pushes = []
+    for loop in model.interactions:
+        wrenches, _ = loop.closure.act(target_motion(model, loop, q, v, inputs.get(loop.closure.name)))
+        pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(loop.ports, wrenches, strict=True)]
+    return pushes
+
+
+def interaction_efforts(model: Dynamics, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
+    """Return what an interaction does along all coordinates (nv)."""
+    wrenches, efforts = loop.closure.act(target_motion(model, loop, q, v, u))
+    total = np.zeros(model.nv, np.result_type(wrenches, efforts, float))
+    for ref, wrench in zip(loop.ports, wrenches, strict=True):
+        total = total + model.jacobian(str(ref), q).T @ wrench
+    for name, effort in zip(loop.coordinates, efforts, strict=True):
+        total[model.assembly.place(name)[1]] += effort
+    return total
+
+
+def input_efforts(model: Dynamics, q: Array, pushes: Iterable[Push]) -> Any:
+    """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
+    given, resting = acting_inputs(pushes), np.zeros(model.nv)
+    total: Any = 0.0
+    for loop in model.interactions:
+        if loop.closure.name in given:
+            driven = interaction_efforts(model, loop, q, resting, given[loop.closure.name])
+            total = total + driven - interaction_efforts(model, loop, q, resting)
+    return total
+
+
+def write_input_columns(model: Dynamics, q: Array, matrix: Array) -> None:
+    """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu)."""
+    loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
+    for name, columns in model.inputs.acting:
+        without = interaction_efforts(model, loops[name], q, resting)
+        for k, unit in enumerate(np.eye(columns.stop - columns.start), start=columns.start):
+            matrix[:, k] = interaction_efforts(model, loops[name], q, resting, unit) - without

@@ -1,0 +1,180 @@
+"""The numbers of a system by dotted name, and systems with some of them changed."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
+from titop.blocks.contract.block import Block
+from titop.blocks.devices.actuators import Motor
+from titop.blocks.joints.joint import Joint
+from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors
+from titop.graph.network.connections import Connection
+from titop.solvers.arguments.reading import read_mapping
+
+#: First parts of the names of parameters at which bodies and joints do not look for what is suspicious.
+_HARMLESS = {"com", "axis", "axis1", "axis2", "pitch", "rest", "armature"}
+
+
+def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
+    """Return every number of every block of an assembly by dotted name, with its unit."""
+    result = {f"gravity.{axis}": (float(x), "m/s^2") for axis, x in zip("xyz", assembly.gravity, strict=True)}
+    for name, block in assembly.blocks.items():
+        result |= {f"{name}.{entry}": value for entry, value in block.parameters().items()}
+    for connection in assembly.connections:
+        pose = pose_parameters(connection.placement)
+        result |= {f"{connection.joint.name}.placement.{entry}": value for entry, value in pose.items()}
+    return result
+
+
+def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
+    """Return the assembly with some parameters changed, checked.
+
+    Raises
+    ------
+    ModelError
+        For unknown names and values that a block refuses.
+    """
+    known = assembly_parameters(assembly)
+    for name, value in read_mapping("parameters", values).items():
+        if name not in known:
+            raise ModelError(Finding("unknown-parameter", name, value, "a parameter of the model", did_you_mean(name, known)))
+        if not isinstance(value, Real):
+            raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
+        if not np.isfinite(float(value)):
+            raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
+    changed, findings = _replaced(assembly, values)
+    if findings:
+        raise ModelError(findings)
+    return changed
+
+
+def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None) -> list[Finding]:
+    """Return what values that blocks accept make suspicious that was not before; arguments as in `look_at`."""
+    return look_at(assembly, values, names)[1]
+
+
+def look_at(
+    assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None
+) -> tuple[list[Finding], list[Finding]]:
+    """Return what blocks refuse of changed values, and what is suspicious that was not before.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    values : mapping of parameter name to float
+    names : iterable of str, optional
+        Look at the blocks of these parameters only.
+    """
+    errors, warnings = [], []
+    looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values)]
+    for name in dict.fromkeys(entry.partition(".")[0] for entry in looked_at):
+        block = assembly.blocks.get(name)
+        if block is not None:
+            own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
+            refused, found = _changed_block(block, own).check()
+            known = {str(finding) for finding in block.check()[1]} if found else set()
+            errors += refused
+            warnings += [finding for finding in found if str(finding) not in known]
+    return errors, warnings
+
+
+def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> bool:
+    """Return whether bodies and joints find nothing in a parameter; to let them look would cost most of a change."""
+    block_name, *entry = name.split(".")
+    block: Any = assembly.blocks.get(block_name)
+    if getattr(type(block), "check", None) not in (RigidBody.check, Joint.check):
+        return False
+    if entry == ["mass"]:
+        return values[name] > 0
+    if entry[0] == "inertia":
+        given = ((f"{block_name}.inertia.{each}", ij) for each, ij in INERTIA_ENTRIES.items())
+        sound = is_plainly_sound(*(values[key] if key in values else float(block.inertia[ij]) for key, ij in given))
+        return sound and values.get(f"{block_name}.mass", block.mass) > 0
+    return "position" in entry or entry[0] in _HARMLESS
+
+
+def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], stacklevel: int = 4) -> None:
+    """Warn of what some of many sets of values make suspicious: of each kind once, the first, and how many there are."""
+    first: dict[tuple[str, str], Finding] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for values in samples:
+        for finding in suspicions(assembly, values):
+            kind = finding.code, finding.where
+            counts[kind] += 1
+            first.setdefault(kind, finding)
+    total = len(samples)
+    warn(
+        [replace(each, value=f"{each.value} and the like, {counts[kind]} times in {total}") for kind, each in first.items()],
+        stacklevel=stacklevel,
+    )
+
+
+def perturbed_assembly(assembly: Assembly, values: Mapping[str, complex]) -> Assembly:
+    """Return the assembly with some parameters replaced by complex numbers, unchecked, for complex steps."""
+    return _replaced(assembly, values, check=False)[0]
+
+
+def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True) -> tuple[Assembly, list[Finding]]:
+    gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
+    by_block: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        block, entry = name.split(".", 1)
+        by_block.setdefault(block, {})[entry] = value
+    changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
+    actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
+    driven = {motor.joint.partition(".")[0] for motor in actuators if isinstance(motor, Motor)}
+    for name in (name for name in driven if isinstance(changed[name], Joint)):
+        changed[name] = copy.copy(changed[name])
+        changed[name].reflected_inertia = None
+    reflect_rotors(changed, actuators)
+    for name, block in changed.items():
+        rotors: Any = getattr(block, "reflected_inertia", None)
+        if np.iscomplexobj(rotors):
+            block.take_real_steps(assembly.blocks[name].steps)
+    blocks = (changed[name] for name in by_block if check and name in changed)
+    findings = [finding for block in blocks for finding in block.check()[0]]
+    connections = tuple(_changed_connection(c, changed, by_block.get(c.joint.name, {})) for c in assembly.connections)
+    result = replace(
+        assembly,
+        gravity=gravity,
+        world=changed["world"],
+        connections=connections,
+        loads=tuple(changed[load.name] for load in assembly.loads),
+        actuators=actuators,
+        sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
+        loops=tuple(loop_among(loop, changed) for loop in assembly.loops),
+        gears=tuple(changed[gear.name] for gear in assembly.gears),
+        limits=tuple(changed[limits.name] for limits in assembly.limits),
+    )
+    return result, findings
+
+
+def _changed_block(block: Block, entries: dict[str, Any]) -> Block:
+    own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
+    if not own:
+        return block
+    changed = block.with_parameters(own)
+    changed.complex_safe = block.complex_safe
+    changed.forget_steps()
+    if any(isinstance(value, complex) for value in own.values()):
+        changed.take_real_steps(block.steps)
+    return changed
+
+
+def _changed_connection(connection: Connection, blocks: Mapping[str, Block], entries: Mapping[str, float]) -> Connection:
+    placement = connection.placement
+    for entry, value in entries.items():
+        if entry.startswith("placement."):
+            placement = moved_pose(placement, entry.removeprefix("placement."), value)
+    parent = blocks[connection.parent.block.name].port(connection.parent.name)
+    child = blocks[connection.child.block.name].port(connection.child.name)
+    return Connection(parent, child, blocks[connection.joint.name], placement)

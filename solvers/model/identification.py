@@ -1,0 +1,142 @@
+"""Dynamics as a linear function of the bodies' inertial parameters, for identifying them from measured motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_numbers, inertial_slopes, wrenches_of_numbers
+from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
+from titop.solvers.arguments.reading import check_stacks
+from titop.solvers.model.dynamics import Dynamics
+
+#: How many lists of parameters are kept in mind.
+_MOST_ROWS = 32
+
+
+class Identification(Dynamics):
+    """What a model knows of its inertial parameters: ten of each rigid body, in which its dynamics are linear."""
+
+    @cached_property
+    def inertial_bodies(self) -> tuple[str, ...]:
+        """Names of the rigid bodies, which have inertial parameters; parents first."""
+        blocks = self._assembly.blocks
+        return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
+
+    @property
+    def inertial_parameter_names(self) -> tuple[str, ...]:
+        """Names of the `inertial_parameters`."""
+        return tuple(f"{body}.{name}" for body in self.inertial_bodies for name in NAMES)
+
+    def inertial_parameters(self) -> Array:
+        """Return the inertial parameters (10 of each rigid body).
+
+        In the order of `inertial_parameter_names`: mass (kg), first moments (kg m), and the inertia about the origin of the
+        body's reference frame (kg m^2: xx, yy, zz, xy, xz, yz), all in the reference frame.
+        """
+        return np.concatenate([np.zeros(0), *(inertial_numbers(self._rigid_body(name)) for name in self.inertial_bodies)])
+
+    def regressor(self, q: Any, v: Any, a: Any) -> Array:
+        """Return the efforts of inverse dynamics a unit of each of the `inertial_parameters`.
+
+        ``regressor(q, v, a) @ inertial_parameters()`` is what `inverse_dynamics` says of the rigid bodies' inertia and weight;
+        springs, dampers, armatures, loads and other blocks add what does not depend on these parameters. Of the tree: as if no
+        loop were closed.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the result is then stacked too.
+
+        Returns
+        -------
+        (nv, m) array, or (batch, nv, m)
+
+        Raises
+        ------
+        ModelError
+            For unusable states.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("pendulum")
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+        >>> m = s.resolve()
+        >>> float((m.regressor([0.3], [0.0], [0.0]) @ m.inertial_parameters())[0]) == float(m.gravity_effects([0.3])[0])
+        True
+        """
+        q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
+        check_stacks({"q": q, "v": v, "a": a})
+        return self._regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else self._regressors(q, v, a)
+
+    def _regressors(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the regressors (batch, nv, m) at stacked states that need no check."""
+        result = np.zeros((len(q), self.nv, len(NAMES) * len(self.inertial_bodies)), np.result_type(q, v, a, self._dtype))
+        for row, state in enumerate(zip(q, v, a, strict=True)):
+            for k, body in enumerate(self.inertial_bodies):
+                motion = self.port_motion(body, *state)
+                wrenches = wrenches_of_numbers(motion.twist, motion.acceleration)
+                result[row, :, len(NAMES) * k : len(NAMES) * (k + 1)] = self.jacobian(body, state[0]).T @ wrenches
+        return result
+
+    def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Return the derivatives (nv) of inverse dynamics by those of some parameters that are masses or inertias, by name.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Of parameters such as ``"slider.mass"``.
+        q, v, a : (nq,), (nv,), (nv,) arrays
+        """
+        places = {name: place for name in names if (place := self._inertial_places.get(name)) is not None}
+        return dict(zip(places, self._slopes_by_inertia(q, v, a)[list(places.values())], strict=True)) if places else {}
+
+    def _inertial_rows(self, names: tuple[str, ...]) -> tuple[dict[str, int], Array] | None:
+        """Return places for some parameters by name, and their rows of `_slopes_by_inertia`.
+
+        None if one of them is no mass or inertia.
+        """
+        found = self._rows_met.get(names)
+        if found is None and self._inertial_places.keys() >= set(names):
+            if len(self._rows_met) == _MOST_ROWS:
+                self._rows_met.clear()
+            places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+            rows = np.array([self._inertial_places[name] for name in places], dtype=int)
+            found = self._rows_met[names] = places, rows
+        return found
+
+    @cached_property
+    def _rows_met(self) -> dict[tuple[str, ...], tuple[dict[str, int], Array]]:
+        """The `_inertial_rows` that were asked for."""
+        return {}
+
+    def _slopes_by_inertia(self, q: Any, v: Any, a: Any) -> Array:
+        """Return the derivatives (10 of each rigid body, nv) of inverse dynamics by the bodies' own parameters.
+
+        At stacked states (batch, 10 of each rigid body, nv).
+        """
+        by_numbers, bodies = np.swapaxes(self.regressor(q, v, a), -1, -2), len(self.inertial_bodies)
+        by_body = by_numbers.reshape(*by_numbers.shape[:-2], bodies, len(NAMES), self.nv)
+        return np.matmul(self._inertial_slopes, by_body).reshape(by_numbers.shape)
+
+    @cached_property
+    def _inertial_slopes(self) -> Array:
+        """The derivatives (10 x 10) of each rigid body's numbers by its own parameters, transposed."""
+        slopes = [inertial_slopes(self._rigid_body(name)).T for name in self.inertial_bodies]
+        return np.array(slopes).reshape(-1, len(NAMES), len(NAMES))
+
+    @cached_property
+    def _inertial_places(self) -> dict[str, int]:
+        """Row of `_slopes_by_inertia` of every parameter that is a mass, a centre of mass or an inertia."""
+        names = (f"{body}.{name}" for body in self.inertial_bodies for name in OWN_NAMES)
+        return {name: row for row, name in enumerate(names)}
+
+    def _rigid_body(self, name: str) -> RigidBody:
+        block = self.assembly.blocks[name]
+        assert isinstance(block, RigidBody)
+        return block

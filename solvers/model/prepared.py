@@ -1,0 +1,115 @@
+"""Dynamics for integrators, which ask thousands of times for the same: all is checked once, when a run begins.
+
+What comes out is looked at every time, so that numbers that are not finite cannot pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.assembling import project_configuration, project_velocity
+from titop.solvers.constraints.multipliers import independence, independent_rows
+from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push
+
+if TYPE_CHECKING:
+    from titop.solvers.model.dynamics import Dynamics
+
+
+class Closed(NamedTuple):
+    """A state on the closures.
+
+    Attributes
+    ----------
+    q, v : (nq,) and (nv,) arrays
+    distance : float
+        From a singular configuration: what is left of the last constraint that acts beside the others, over the largest.
+    rank : int
+        How many constraints are independent there, imposed coordinates held.
+    """
+
+    q: Array
+    v: Array
+    distance: float
+    rank: int
+
+
+class PreparedDynamics:
+    """The dynamics of a model in one causality, wrenches acting at the same places all the time.
+
+    Arguments of the methods are float arrays that are not checked: `q` (nq) with unit quaternions; `v`, all efforts `tau` and
+    imposed accelerations `a` (nv), read where the motion is free and where it is imposed. States may be a little open.
+
+    Parameters
+    ----------
+    model : Dynamics
+    places : sequence of Place
+    imposed : (nv,) bool array
+        Coordinates whose motion is imposed.
+
+    Attributes
+    ----------
+    wrenches : (n, 6) array
+        What acts at the places: callers write into it.
+    rank : int
+        How many constraints act on the coordinates whose motion is free: callers set it.
+    farthest : float
+        The largest distance from a singular configuration of a motion so far: callers set it.
+    """
+
+    def __init__(self, model: Dynamics, places: Sequence[Place], imposed: Array) -> None:
+        self.model, self.places, self.imposed = model, places, imposed
+        self.wrenches = np.zeros((len(places), 6))
+        self.rank = 0
+        self.farthest = 0.0
+        self._driven: list[Push] = []
+
+    def drive_interactions(self, u: Array) -> None:
+        """Let the interactions' inputs among all, `u` (nu), act from now on."""
+        self._driven = [ActingPush(name, u[own]) for name, own in self.model.inputs.acting]
+
+    def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        """Return ``[dq/dt; dv/dt]`` (nq + nv)."""
+        return np.concatenate([self.model.configuration_rate(q, v), self.accelerations(q, v, tau, a)])
+
+    def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        """Return all accelerations (nv)."""
+        if not self.model.is_constrained:
+            return self.dynamics(q, v, tau, a)[0]
+        rows, pushes = self.model.constraints(q, v), self._pushes()
+        return closed_dynamics.accelerations(self.model, q, v, a, tau, self.imposed, pushes, rows, self.rank)[0]
+
+    def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return all accelerations and efforts (nv)."""
+        if not self.model.is_constrained:
+            return self.model.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
+        a = self.accelerations(q, v, tau, a)
+        if not self.imposed.any():
+            return a, tau
+        rows, pushes = self.model.constraints(q, v), self._pushes()
+        return a, closed_dynamics.imposing_efforts(self.model, q, v, a, tau, self.imposed, pushes, rows)
+
+    def closed(self, q: Array, v: Array, precision: float) -> Closed:
+        """Return the state on the closures next to a nearly closed one, imposed coordinates held.
+
+        Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.
+
+        Raises
+        ------
+        ConvergenceError
+            If there is none.
+        """
+        model, rank = self.model, self.rank
+        q = project_configuration(model, q, self.imposed, rank, precision)
+        v = project_velocity(model, q, v, self.imposed, rank)
+        weighted = (model.closure_weights[:, None] * model.constraints(q, v).jacobian)[:, ~self.imposed]
+        independent = independent_rows(weighted, gears=model.gear_count)
+        return Closed(q, v, independence(weighted, rank, model.gear_count), len(independent))
+
+    def _pushes(self) -> list[Push]:
+        on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True))
+        return [*on_ports, *self._driven]
