@@ -5,14 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from titop.solvers.arguments.stacked_loads import each_row
-
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -41,7 +38,7 @@ def rowwise(function: Method) -> Method:
     return cast(Method, of_any)
 
 
-def at_rows(function: Callable[..., Any], model: Dynamics, given: dict[str, Any]) -> Any:
+def at_rows(function: Callable[..., Any], model: Any, given: dict[str, Any]) -> Any:
     """Return a method of a state at stacked ones, whatever it is `given` by name.
 
     Raises

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import check_stacks, read_state, store
 
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
+
+class States(Protocol):
+    """What a model knows of its states."""
+
+    nv: int
+
+    @property
+    def input_names(self) -> tuple[str, ...]: ...
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array: ...
+    def _read_v(self, name: str, v: Any, stacked: bool = False) -> Array: ...
 
 
 def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
@@ -22,7 +30,7 @@ def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
     return any(isinstance(each, np.ndarray | list | tuple) and np.ndim(each) == 2 for each in (*given, u))
 
 
-def read_states(model: Dynamics, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
+def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
     """Return state arguments by name, q and vectors, as arrays; `stacked` ones have equally many rows.
 
     Raises
@@ -39,13 +47,13 @@ def read_states(model: Dynamics, states: Mapping[str, Any], stacked: bool = Fals
 
 
 def each_row(
-    model: Dynamics, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+    model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
 ) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
     """Return each of several stacked states, with its own wrenches and inputs.
 
     Parameters
     ----------
-    model : Dynamics
+    model : States
     states : mapping of name to array_like
         q and vectors.
     wrenches, u
@@ -73,13 +81,13 @@ def each_row(
 
 
 def by_row(
-    model: Dynamics, function: Callable[..., Array], name: str, arguments: tuple[Any, Any, Any], loads: Mapping[str, Any]
+    model: States, function: Callable[..., Array], name: str, arguments: tuple[Any, Any, Any], loads: Mapping[str, Any]
 ) -> Array:
     """Return a function of stacked states q, v, x, each with its own wrenches and inputs.
 
     Parameters
     ----------
-    model : Dynamics
+    model : States
     function : callable
         ``function(q, v, x, wrenches=wrenches, u=u)`` at one state.
     name : str

@@ -7,16 +7,14 @@ angles.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
-
-if TYPE_CHECKING:
-    from titop.solvers.constraints.closed_loops import ClosedLoops, Constraints
 
 #: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
 CLOSED = 1e-10
@@ -35,7 +33,7 @@ _GUESSES = 12
 _WIDENING = 4
 
 
-def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
+def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
 
     Raises
@@ -64,7 +62,7 @@ def closed_configuration(model: ClosedLoops, q: Array, fixed: Array) -> Array:
     return q
 
 
-def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
+def _newton_step(model: ClosedMechanism, rows: Constraints, free: Array) -> Array:
     """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
     step, weights, sizes = np.zeros(model.nv), model.closure_weights, model.coordinate_weights[free]
     step[free] = sizes * least_step(
@@ -73,7 +71,7 @@ def _newton_step(model: ClosedLoops, rows: Constraints, free: Array) -> Array:
     return step
 
 
-def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int, precision: float) -> Array:
+def project_configuration(model: ClosedMechanism, q: Array, fixed: Array, rank: int, precision: float) -> Array:
     """Return the closed configuration next to a nearly closed one, the rank of the constraints known: see `follow_steps`."""
     weights, free = model.closure_weights, ~fixed
     sizes = model.coordinate_weights[free]
@@ -87,7 +85,7 @@ def project_configuration(model: ClosedLoops, q: Array, fixed: Array, rank: int,
     return follow_steps(model, q, look, precision)
 
 
-def follow_steps(model: ClosedLoops, q: Array, look: Callable[[Array], tuple[float, Array]], precision: float) -> Array:
+def follow_steps(model: ClosedMechanism, q: Array, look: Callable[[Array], tuple[float, Array]], precision: float) -> Array:
     """Return the closed configuration to which Newton's steps lead from q.
 
     `look` returns the largest error (rad, and m for a system of size one) and the step (nv) that removes all to first order.
@@ -110,13 +108,13 @@ def follow_steps(model: ClosedLoops, q: Array, look: Callable[[Array], tuple[flo
     raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
 
 
-def project_velocity(model: ClosedLoops, q: Array, v: Array, fixed: Array, rank: int) -> Array:
+def project_velocity(model: ClosedMechanism, q: Array, v: Array, fixed: Array, rank: int) -> Array:
     """Return the velocity nearest to the given one that keeps the loops closed."""
     jacobian = model.constraints(q, v).jacobian
     return _project(model, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
 
 
-def project_acceleration(model: ClosedLoops, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
+def project_acceleration(model: ClosedMechanism, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
     """Return the acceleration nearest to the given one that keeps the loops closed."""
     rows = model.constraints(q, v)
     rate = np.abs(model.closure_weights[:, None] * rows.jacobian) @ np.abs(v)
@@ -124,7 +122,7 @@ def project_acceleration(model: ClosedLoops, q: Array, v: Array, a: Array, fixed
 
 
 def _project(
-    model: ClosedLoops, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str, size: float
+    model: ClosedMechanism, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str, size: float
 ) -> Array:
     """Return the x (nv) nearest to the given one with ``J x = wanted``, entries where `fixed` held.
 
@@ -156,7 +154,7 @@ def _project(
     return x
 
 
-def open_loops(model: ClosedLoops, q: Array) -> str:
+def open_loops(model: ClosedMechanism, q: Array) -> str:
     """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
     rows = model.constraints(q, np.zeros(model.nv))
     row = int((model.closure_weights * np.abs(rows.error)).argmax())
@@ -169,7 +167,7 @@ def open_loops(model: ClosedLoops, q: Array) -> str:
     return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
 
 
-def refuse_flipped(model: ClosedLoops, q: Array) -> None:
+def refuse_flipped(model: ClosedMechanism, q: Array) -> None:
     """Refuse a configuration at which a closure's axes are antiparallel.
 
     Raises
@@ -185,7 +183,7 @@ def refuse_flipped(model: ClosedLoops, q: Array) -> None:
             )
 
 
-def some_closed_configuration(model: ClosedLoops) -> Array:
+def some_closed_configuration(model: ClosedMechanism) -> Array:
     """Return a closed configuration: the one next to the neutral one, or else next to a random one.
 
     Raises
@@ -203,7 +201,7 @@ def some_closed_configuration(model: ClosedLoops) -> Array:
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
 
 
-def dependent_coordinates(model: ClosedLoops, q: Array, candidates: Array, rank: int) -> list[int]:
+def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
     rows: Any = model.constraints(q, np.zeros(model.nv)).jacobian
     jacobian = model.closure_weights[:, None] * rows * model.coordinate_weights

@@ -9,17 +9,13 @@ model's own (`regular_configuration`), which no caller's state changes, nobody l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_configuration
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import allowed_part, independent_rows
-
-if TYPE_CHECKING:
-    from titop.solvers.constraints.closed_loops import ClosedLoops
 
 #: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
 #: beside the millionth at which constraints count as dependent, near beside its links.
@@ -31,17 +27,17 @@ _TRIES = 6
 _OPEN = 1e-7
 
 
-def weighted_jacobian(model: ClosedLoops, q: Array) -> Array:
+def weighted_jacobian(model: ClosedMechanism, q: Array) -> Array:
     """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
     return model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
 
 
-def independent_count(model: ClosedLoops, q: Array) -> int:
+def independent_count(model: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at a configuration, which is taken as it is."""
     return len(independent_rows(weighted_jacobian(model, q), gears=model.gear_count))
 
 
-def closed_near(model: ClosedLoops, q: Array) -> Array:
+def closed_near(model: ClosedMechanism, q: Array) -> Array:
     """Return a configuration itself if it is closed, else the closed one next to it.
 
     Raises
@@ -53,12 +49,12 @@ def closed_near(model: ClosedLoops, q: Array) -> Array:
     return closed_configuration(model, q, nothing.astype(bool)) if is_open(model, model.constraints(q, nothing).error) else q
 
 
-def is_open(model: ClosedLoops, error: Array) -> bool:
+def is_open(model: ClosedMechanism, error: Array) -> bool:
     """Return whether the constraints' values (k) are more than rounding and an integrator leave."""
     return bool(np.abs(np.real(model.closure_weights * error)).max(initial=0.0) > _OPEN)
 
 
-def rank_near(model: ClosedLoops, q: Array) -> int:
+def rank_near(model: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at the closed configuration at, or next to, a given one; singular or not.
 
     Raises
@@ -69,7 +65,7 @@ def rank_near(model: ClosedLoops, q: Array) -> int:
     return independent_count(model, closed_near(model, q))
 
 
-def rank_on_branch(model: ClosedLoops, q: Array) -> int:
+def rank_on_branch(model: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at a configuration and along the mechanism's motion through it.
 
     An open configuration stands for the closed one next to it.
@@ -92,7 +88,7 @@ def rank_on_branch(model: ClosedLoops, q: Array) -> int:
     return rank
 
 
-def regular_configuration(model: ClosedLoops, start: Array) -> Array:
+def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
     """Return a closed configuration at which most constraints are independent while some motion is left.
 
     It is one of those a small step from a closed one, and next to random ones: the first may be singular, or on a branch of
@@ -115,7 +111,7 @@ def regular_configuration(model: ClosedLoops, start: Array) -> Array:
     return max(found, key=lambda each: each[0])[1] if found else start
 
 
-def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int, seed: int = 0) -> Array | None:
+def moved_aside(model: ClosedMechanism, q: Array, weighted: Array, rank: int, seed: int = 0) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
@@ -133,7 +129,7 @@ def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int, seed: 
         return trial
 
 
-def singular(model: ClosedLoops, q: Array, rank: int, aside: Array) -> ModelError:
+def singular(model: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
     """Return the error for a configuration at which fewer constraints are independent than around it."""
     state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
     return ModelError(
@@ -147,7 +143,7 @@ def singular(model: ClosedLoops, q: Array, rank: int, aside: Array) -> ModelErro
     )
 
 
-def _loops_that_lose_rank(model: ClosedLoops, q: Array, aside: Array) -> list[str]:
+def _loops_that_lose_rank(model: ClosedMechanism, q: Array, aside: Array) -> list[str]:
     """Return the closures that have more independent constraints, by themselves, aside; all of them if none has."""
     here, there = weighted_jacobian(model, q), weighted_jacobian(model, aside)
     names, row = [], 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,10 @@ from titop.blocks.constraints.closure import displacement_jacobians, relative_po
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.graph.network.connections import Loop
+from titop.solvers.constraints.mechanism import LinearisedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import PortPush, Push
-
-if TYPE_CHECKING:
-    from titop.solvers.model.differentiable import Differentiable
-
 
 #: From a function and where, to its derivatives there.
 Step = Callable[[Callable[[Array], Any], Array], Array]
@@ -48,7 +45,7 @@ class PortPair(NamedTuple):
     Z: Array
 
 
-def port_pairs(model: Differentiable, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
+def port_pairs(model: LinearisedMechanism, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
     """Return the ports of some loops at a state."""
     names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
     slopes = model.motion_slopes(names, q, v, a)
@@ -81,7 +78,7 @@ def by_motion(
 
 
 def inverse_derivatives(
-    model: Differentiable,
+    model: LinearisedMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -109,7 +106,7 @@ def inverse_derivatives(
 
 
 def slopes_with_closures(
-    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
+    model: LinearisedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
 ) -> tuple[Array, Array]:
     """Return what `Differentiable.slopes_with_closures` does, from the motion of the ports."""
     acting = list(pushes)
@@ -123,7 +120,7 @@ def slopes_with_closures(
     return changes, np.array([*constraint_derivatives(model, q, v, a), rate_derivatives(model, q, v)])
 
 
-def compliant_loops(model: Differentiable) -> list[Loop]:
+def compliant_loops(model: LinearisedMechanism) -> list[Loop]:
     """Return the loops with compliant closures."""
     return [loop for loop in model.interactions if isinstance(loop.closure, CompliantClosure)]
 
@@ -135,7 +132,7 @@ def _let_act(wrenches: Callable[[Array, Array], Array], pair: PortPair, acting: 
     return pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
 
 
-def compliant_forces(model: Differentiable, q: Array, v: Array) -> list[Array]:
+def compliant_forces(model: LinearisedMechanism, q: Array, v: Array) -> list[Array]:
     """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
     nothing, forces = np.zeros(model.nv), []
     for loop in compliant_loops(model):
@@ -153,7 +150,7 @@ def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array]
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 
-def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+def constraint_derivatives(model: LinearisedMechanism, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
     """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
     parts = [(np.zeros((0, model.nv)),) * 3]
     for pair in port_pairs(model, model.rigid_loops, q, v, a):
@@ -172,7 +169,7 @@ def constraint_derivatives(model: Differentiable, q: Array, v: Array, a: Array) 
     return jacobian, by_q, by_v
 
 
-def rate_derivatives(model: Differentiable, q: Array, v: Array) -> Array:
+def rate_derivatives(model: LinearisedMechanism, q: Array, v: Array) -> Array:
     """Return the derivative of ``J v`` by q (k x nv)."""
     parts = []
     for pair in port_pairs(model, model.rigid_loops, q, v, np.zeros(model.nv)):
@@ -224,7 +221,7 @@ class Shares(NamedTuple):
         return solution
 
 
-def _independent(model: Differentiable, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
+def _independent(model: LinearisedMechanism, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
     """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
     weighted = (model.closure_weights[:, None] * jacobian)[:, ~imposed]
     rows = independent_rows(weighted, model.acting_rank(q, jacobian), model.gear_count)
@@ -232,7 +229,7 @@ def _independent(model: Differentiable, q: Array, jacobian: Array, imposed: Arra
 
 
 def closed_slopes(
-    model: Differentiable, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
+    model: LinearisedMechanism, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
 ) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
 
@@ -261,7 +258,7 @@ def closed_slopes(
 
 
 def actuated_derivatives(
-    model: Differentiable, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
+    model: LinearisedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
 ) -> Array:
     """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates."""
     jacobian = model.constraints(q, v).jacobian

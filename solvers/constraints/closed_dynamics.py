@@ -9,7 +9,7 @@ number: at its states, which may be a little open, redundant constraints look in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +17,18 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.constraints.branch import is_open, rank_near, weighted_jacobian
-from titop.solvers.constraints.closed_loops import ClosedLoops, Constraints
 from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
+from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints, TreeMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import PortPush, Push
-
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
 
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
 
 
 def accelerations(
-    model: Dynamics,
+    model: TreeMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -70,13 +67,15 @@ def accelerations(
     return start + free @ np.linalg.solve(inertia, free.T @ missing), alone
 
 
-def tree_accelerations(model: Dynamics, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]) -> Array:
+def tree_accelerations(
+    model: TreeMechanism, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]
+) -> Array:
     """Return the accelerations of the tree, as if no loop were closed; none of driven coordinates without inertia."""
     still = imposed if not model.gear_count else imposed | (model.pivots(np.real(q)).ratios <= NO_INERTIA)
     return model.tree_hybrid(q, v, tau, a, still, pushes)[0]
 
 
-def _refuse_massless(model: Dynamics, inertia: Array, others: Array) -> None:
+def _refuse_massless(model: TreeMechanism, inertia: Array, others: Array) -> None:
     """Refuse motions without inertia.
 
     Raises
@@ -93,7 +92,7 @@ def _refuse_massless(model: Dynamics, inertia: Array, others: Array) -> None:
         left -= np.outer(left[:, k], left[k]) / left[k, k]
 
 
-def open_accelerations(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def open_accelerations(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
     first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
     rows = Constraints(*(part[first:] for part in model.constraints(q, v)))
@@ -101,13 +100,13 @@ def open_accelerations(model: Dynamics, q: Array, v: Array, tau: Array, pushes: 
     return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)[0]
 
 
-def acting(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
+def acting(model: TreeMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and how many of them act; refuse singular configurations."""
     rows = model.constraints(q, v)
     return rows, model.acting_rank(q, rows.jacobian)
 
 
-def counted(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
+def counted(model: TreeMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and how many of them are independent there, singular or not."""
     rows = model.constraints(q, v)
     if is_open(model, rows.error):
@@ -115,17 +114,17 @@ def counted(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
     return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian, gears=model.gear_count))
 
 
-def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
+def rank_of_free(model: TreeMechanism, q: Array, imposed: Array) -> int:
     """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
     return free_rank(model, q, imposed, acting(model, q, np.zeros(model.nv))[1])
 
 
-def free_rank(model: ClosedLoops, q: Array, imposed: Array, rank: int) -> int:
+def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int) -> int:
     """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
     return len(independent_rows(weighted_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
 
 
-def refuse_overdriven(model: Dynamics, q: Array, driven: Array, held: Array) -> None:
+def refuse_overdriven(model: TreeMechanism, q: Array, driven: Array, held: Array) -> None:
     """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
 
     Raises
@@ -142,12 +141,12 @@ def refuse_overdriven(model: Dynamics, q: Array, driven: Array, held: Array) -> 
     raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
 
 
-def _freedom(model: Dynamics, q: Array, imposed: Array) -> int:
+def _freedom(model: TreeMechanism, q: Array, imposed: Array) -> int:
     """Return how many motions are left where some coordinates do not move."""
     return int((~imposed).sum()) - rank_of_free(model, q, imposed)
 
 
-def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def forward(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause.
 
     Raises
@@ -162,14 +161,21 @@ def forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push])
     return a
 
 
-def held_forward(model: Dynamics, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
+def held_forward(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
     """Return the accelerations that the efforts cause where `rank` constraints act."""
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
     return accelerations(model, q, v, nothing, tau, imposed, pushes, model.constraints(q, v), rank)[0]
 
 
 def hybrid(
-    model: Dynamics, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push], held_rank: int | None = None
+    model: TreeMechanism,
+    q: Array,
+    v: Array,
+    tau: Array,
+    a: Array,
+    imposed: Array,
+    pushes: list[Push],
+    held_rank: int | None = None,
 ) -> tuple[Array, Array]:
     """Return all accelerations and efforts.
 
@@ -195,7 +201,7 @@ def hybrid(
 
 
 def imposing_efforts(
-    model: Dynamics,
+    model: TreeMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -214,7 +220,7 @@ def imposing_efforts(
     return np.where(imposed, own, tau)
 
 
-def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
+def inverse(model: TreeMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
     """Return the efforts on the actuated coordinates, beside the motors', that cause the accelerations.
 
     Raises
@@ -235,7 +241,7 @@ def inverse(model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], m
 
 
 def balanced(
-    model: Dynamics,
+    model: TreeMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -252,7 +258,7 @@ def balanced(
 
 
 def multipliers(
-    model: Dynamics, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
+    model: TreeMechanism, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
 ) -> tuple[Array, Constraints]:
     """Return the multipliers (k) with which efforts cause the accelerations, and the constraints.
 
@@ -267,7 +273,7 @@ def multipliers(
     return carried, rows
 
 
-def closure_pushes(model: Dynamics, q: Array, carried: Array) -> list[PortPush]:
+def closure_pushes(model: TreeMechanism, q: Array, carried: Array) -> list[PortPush]:
     """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
     pushes, row = [], 0
     for loop in model.rigid_loops:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.connections import Loop
-from titop.solvers.arguments.reading import coordinate_mask, overflow
+from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.assembling import (
     closed_configuration,
     dependent_coordinates,
@@ -32,30 +32,9 @@ from titop.solvers.constraints.branch import (
     weighted_jacobian,
 )
 from titop.solvers.constraints.gear_constraint import GearConstraint
+from titop.solvers.constraints.mechanism import Constraints
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.coordinates import Configurations
-
-
-class Constraints(NamedTuple):
-    """Values (k), Jacobian (k x nv) and bias (k) of all constraints: ``d2 error/dt2 = J a + bias``."""
-
-    error: Array
-    jacobian: Array
-    bias: Array
-
-
-def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
-    """Return the constraints.
-
-    Raises
-    ------
-    ModelError
-        If a number is not finite.
-    """
-    rows = Constraints(error, jacobian, bias)
-    if not all(np.isfinite(part).all() for part in rows):
-        raise ModelError(overflow())
-    return rows
 
 
 class ClosedLoops(Configurations):

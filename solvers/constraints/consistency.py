@@ -5,19 +5,14 @@ Constraints are compared in units of the system's size, rates by what they do to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.branch import is_open
-from titop.solvers.constraints.closed_loops import Constraints
+from titop.solvers.constraints.mechanism import Constraints, TreeMechanism
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import Push
-
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
 
 #: Accelerations that contradict the closures by less than this part count as consistent: they may come from a simulation, whose
 #: states are closed to an integrator's tolerance only.
@@ -27,7 +22,7 @@ _ROUNDING = 1e-9
 
 
 def refuse_inconsistent(
-    model: Dynamics, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
+    model: TreeMechanism, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
 ) -> None:
     """Refuse accelerations that would open the loops.
 
@@ -44,7 +39,7 @@ def refuse_inconsistent(
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
 
 
-def _of_each_term(model: Dynamics, q: Array, v: Array, pushes: list[Push]) -> Array:
+def _of_each_term(model: TreeMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out."""
     nothing, weight, passive = np.zeros(model.nv), model.gravity_effects(q), model.passive_efforts(q, v)
     resting = model.tree_inverse(q, nothing, nothing, pushes)
@@ -55,7 +50,7 @@ def _of_each_term(model: Dynamics, q: Array, v: Array, pushes: list[Push]) -> Ar
     return each
 
 
-def _left_open(model: Dynamics, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
+def _left_open(model: TreeMechanism, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
     """Return the constraint that the accelerations contradict most, and by how much; by nothing if rounding explains it.
 
     Rounding is measured by the accelerations that the tree would have `alone`.
@@ -72,7 +67,7 @@ def _left_open(model: Dynamics, rows: Constraints, v: Array, a: Array, alone: Ar
     return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
 
 
-def refuse_opening(model: Dynamics, rows: Constraints, v: Array, a: Array, alone: Array, rank: int) -> None:
+def refuse_opening(model: TreeMechanism, rows: Constraints, v: Array, a: Array, alone: Array, rank: int) -> None:
     """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
 
     `alone` are the accelerations (nv) of the tree.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.interaction_loads import input_efforts
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import acceleration_slopes
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
-from titop.solvers.mechanism.interaction_loads import input_efforts
 from titop.solvers.model.model import Model
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.

@@ -23,12 +23,12 @@ from titop.blocks.contract.applied import Place, is_acted_on, slopes_at
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.parameters import effort_unit
 from titop.solvers.constraints.closed_dynamics import closure_pushes
+from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.resolver import Node, ReferenceModel, State
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.signals import Signal
 from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
-from titop.solvers.mechanism.interaction_loads import interaction_pushes
 
 if TYPE_CHECKING:
     from control import StateSpace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,8 +16,12 @@ from titop.blocks.joints.parameters import effort_unit
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_state
 
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
+
+class Ports(Protocol):
+    """How a model's ports stand and move."""
+
+    def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
+    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
 
 
 class Place(NamedTuple):
@@ -196,7 +200,7 @@ class Inputs:
         efforts = self.motors.dot(u)
         return efforts + own_efforts(self.own_pushes(u), q, len(efforts)) if self.own else efforts
 
-    def matrix(self, model: Dynamics, q: Any) -> Array:
+    def matrix(self, model: Ports, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         matrix = self.motors.copy()
         for (port, inertial), wrench, k in zip(self.places, self._wrenches, self._columns, strict=True):

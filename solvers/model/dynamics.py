@@ -14,8 +14,7 @@ from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import coordinate_mask, read_wrenches
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
-from titop.solvers.constraints import closed_dynamics
-from titop.solvers.mechanism import interaction_loads
+from titop.solvers.constraints import closed_dynamics, interaction_loads
 from titop.solvers.mechanism.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.mechanism.inputs import Inputs, Place, PortPush, Push

@@ -18,9 +18,9 @@ from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.mechanism.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.mechanism.inputs import Push, acting_inputs
-from titop.solvers.mechanism.interaction_loads import target_motion
 from titop.solvers.model.differentiable import Differentiable
 from titop.solvers.model.outputs import read_sensor, sensor_units
 

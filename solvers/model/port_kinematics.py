@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,7 @@ from titop.blocks.basics.spatial import Array, cross
 from titop.solvers.arguments.reading import is_world
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints.closed_loops import ClosedLoops
-
-
-class PortMotion(NamedTuple):
-    """Motion of a port: `rotation` and `position` in the inertial frame, `twist` and `acceleration` in the port's.
-
-    `acceleration` is the spatial acceleration less gravity's, ``A - G``.
-    """
-
-    rotation: Array
-    position: Array
-    twist: Array
-    acceleration: Array
+from titop.solvers.mechanism.port_motion import PortMotion
 
 
 class PortKinematics(ClosedLoops, ABC):

@@ -6,18 +6,16 @@ What comes out is looked at every time, so that numbers that are not finite cann
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
+from titop.solvers.constraints.mechanism import TreeMechanism
 from titop.solvers.constraints.multipliers import independence, independent_rows
 from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push
-
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
 
 
 class Closed(NamedTuple):
@@ -46,7 +44,7 @@ class PreparedDynamics:
 
     Parameters
     ----------
-    model : Dynamics
+    model : TreeMechanism
     places : sequence of Place
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
@@ -61,7 +59,7 @@ class PreparedDynamics:
         The largest distance from a singular configuration of a motion so far: callers set it.
     """
 
-    def __init__(self, model: Dynamics, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: TreeMechanism, places: Sequence[Place], imposed: Array) -> None:
         self.model, self.places, self.imposed = model, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.closed_systems import bricard, four_bar, slider_crank
-from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.engines.reference.resolver import ReferenceModel
 from titop.solvers.mechanism.parameters import perturbed_assembly
 
@@ -110,8 +110,6 @@ def test_motions_that_depend_on_each_other_are_no_inputs(name: str) -> None:
 
 def slopes_with_closures(case: Case) -> tuple[list[Array], list[Array]]:
     """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
-    from titop.solvers.constraints import closed_derivatives
-
     model, pushes = case.model, case.model.external_pushes(case.wrenches)
     state = case.q, case.v, case.a, pushes, np.random.default_rng(4).normal(size=len(model.constraint_names))
     found, expected = model.slopes_with_closures(*state), closed_derivatives.slopes_with_closures(model, *state)
@@ -125,7 +123,6 @@ def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None
 
 
 def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-
     def nothing(pair: Any, f: Any, step: Any = None) -> Any:
         return np.zeros((len(f(pair.rotation, pair.position)), 12))
 

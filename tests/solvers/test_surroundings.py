@@ -13,6 +13,7 @@ from tests.flexible import UNIT
 from tests.solvers.test_laws import Slider, differences, functions, state, stepped
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.applied import slopes_at
+from titop.solvers.engines.compiled import python_laws
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 
 #: The slender beam turns with little inertia about its axis.

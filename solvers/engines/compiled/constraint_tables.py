@@ -12,7 +12,7 @@ from titop.solvers.kernels.interface import layout
 
 if TYPE_CHECKING:
     from titop.solvers.constraints.closed_loops import ClosedLoops
-    from titop.solvers.engines.compiled.flatten import Tables
+    from titop.solvers.engines.compiled.tables import Tables
 
 
 def constraint_coefficients(model: ClosedLoops, rows: dict[str, int]) -> list[tuple[int, Array]]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
-from titop.solvers.engines.compiled.flatten import GeneralBlock
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.observations import IDENTITY, CompiledObservations
+from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import effort_entries, observation_entries
 from titop.solvers.kernels.interface import layout
 

@@ -7,12 +7,10 @@ the arrays are named in the kernels' `interface.layout` and `tree.packing`; they
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import is_rigid
@@ -23,92 +21,11 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
+from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints, Tables
+from titop.solvers.kernels.interface import layout, records
+from titop.solvers.kernels.tree import packing
 
-Ints = NDArray[np.int64]
 WORLD = 0
-
-
-@dataclass(frozen=True)
-class GeneralBlock:
-    """A block with own coordinates, or a law of its own, among the elements.
-
-    Attributes
-    ----------
-    block : Block
-    element : int
-        Row of its element.
-    law : int
-        Offset of its law.
-    ports : dict
-        Offset of each child port in `law`.
-    q, v : slice
-        Its own coordinates.
-    """
-
-    block: Block
-    element: int
-    law: int
-    ports: dict[str, int]
-    q: slice
-    v: slice
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The structure of a system as arrays; see the kernels' `layout` and `pack`.
-
-    Attributes
-    ----------
-    ints, sources : (rows, columns) arrays of int64
-    constants : (elements, columns) array
-    port_table : (ports, 2) array of int64
-        Element and source of each rigid port's pose.
-    port_rows : dict
-        Row of each rigid port by dotted name.
-    elements : dict
-        Row of the element that carries each body (or the end of each joint's chain), by block name.
-    carriers : dict
-        Row of the element through which all goes that the joint of each body carries, by block name.
-    parameter_names : tuple of str
-        In the order of the vector of parameters.
-    general : tuple of GeneralBlock
-    interactions : tuple of ActingBlock
-    joints : tuple of str
-        Name of the joint to which each element belongs, for messages.
-    tree : (2, nv) array of int64
-        The coordinates, parents first; before each coordinate the next one on the path to the world, or -1.
-    paths : (2, columns) array of int64
-        The coordinate of each row of `columns`; the row of the next one on the path to the world, or -1.
-    constraint_rows : dict
-        First row of each rigid closure, and row of each gear, by name.
-    """
-
-    ints: Ints
-    sources: Ints
-    constants: NDArray[np.float64]
-    port_table: Ints
-    port_rows: dict[str, int]
-    elements: dict[str, int]
-    carriers: dict[str, int]
-    parameter_names: tuple[str, ...]
-    general: tuple[GeneralBlock, ...]
-    interactions: tuple[ActingBlock, ...]
-    joints: tuple[str, ...]
-    tree: Ints
-    paths: Ints
-    constraint_rows: dict[str, int]
-
-    @property
-    def general_names(self) -> frozenset[str]:
-        """Names of the general blocks."""
-        return frozenset(general.block.name for general in self.general)
-
-
-class ActingBlock(NamedTuple):
-    """An interaction, and the first of its rows."""
-
-    block: Interaction
-    element: int
 
 
 class _Mount(Block):
@@ -147,33 +64,25 @@ class _Rows:
         return np.array(self.rows, dtype=np.int64)
 
 
-def flatten(
-    assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType, records: ModuleType
-) -> Tables:
+def flatten(assembly: Assembly, parameter_names: tuple[str, ...]) -> Tables:
     """Return the tables of an assembly.
 
     Parameters
     ----------
     assembly : Assembly
     parameter_names : tuple of str
-        Of all parameters, in the order of the vector that will be packed.
-    layout, pack : module
-        The kernels' column names.
-    records : module
-        Sizes of the blocks' records.
+        In the order of the vector of parameters.
     """
-    return _Flattening(assembly, parameter_names, layout, pack, records).tables()
+    return _Flattening(assembly, parameter_names).tables()
 
 
 class _Flattening:
-    def __init__(
-        self, assembly: Assembly, parameter_names: tuple[str, ...], layout: ModuleType, pack: ModuleType, records: ModuleType
-    ) -> None:
-        self.assembly, self.layout, self.pack, self.records = assembly, layout, pack, records
+    def __init__(self, assembly: Assembly, parameter_names: tuple[str, ...]) -> None:
+        self.assembly = assembly
         self.names = parameter_names
         self.index = {name: k for k, name in enumerate(parameter_names)}
         self.ints = _Rows(layout, layout.INT_COLUMNS, -1)
-        self.sources = _Rows(pack, pack.SOURCE_COLUMNS, -1)
+        self.sources = _Rows(packing, packing.SOURCE_COLUMNS, -1)
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
@@ -197,7 +106,6 @@ class _Flattening:
         first_load = len(self.ints.rows)
         self._loads()
         header = self.ints.rows[WORLD]
-        layout = self.layout
         acted_on = any(is_acted_on(general.block) for general in self.general.values())
         inertial = acted_on or any(load.frame == "world" for load in self.assembly.loads)
         for column, value in (
@@ -240,7 +148,6 @@ class _Flattening:
 
     def _element(self, joint: str, link: Link, parent: int, port: int = -1, q: int = 0, v: int = 0, **sources: int) -> int:
         """Add an element that follows `parent`; return its row."""
-        layout = self.layout
         kind = {"weld": layout.WELD, "axial": layout.AXIAL, "spherical": layout.SPHERICAL, "free": layout.FREE}[link.kind]
         multi = 0
         if kind in (layout.SPHERICAL, layout.FREE):
@@ -310,9 +217,9 @@ class _Flattening:
         """Let an element carry a rigid body."""
         self.elements[body.name] = row
         source = self.sources.rows[row]
-        source[self.pack.BODY] = self.index[f"{body.name}.mass"]
+        source[packing.BODY] = self.index[f"{body.name}.mass"]
         if port is not None:
-            source[self.pack.CHILD] = self.index[f"{body.name}.{port}.position.x"]
+            source[packing.CHILD] = self.index[f"{body.name}.{port}.position.x"]
 
     def _general(self, block: Block, start: dict[str, int]) -> int:
         """Add the element of a general block; return its row."""
@@ -321,10 +228,10 @@ class _Flattening:
         n, slopes = block.nv, self.slopes_size
         q, v = self.assembly.q_slices.get(block.name, slice(0, 0)), self.assembly.v_slices.get(block.name, slice(0, 0))
         law = self.law_size
-        ports = {port: law + self.records.port_at(n, p) for p, port in enumerate(block.ports)}
-        self.law_size += self.records.law_size(n, len(ports))
-        self.slopes_size += self.records.slopes_size(n, len(ports))
-        entries, layout = self.ints.rows[row], self.layout
+        ports = {port: law + records.port_at(n, p) for p, port in enumerate(block.ports)}
+        self.law_size += records.law_size(n, len(ports))
+        self.slopes_size += records.slopes_size(n, len(ports))
+        entries = self.ints.rows[row]
         if is_acted_on(block):
             entries[layout.APPLIED], entries[layout.APPLIED_SLOPES] = self.law_size, self.slopes_size
             self.law_size += 6 + n
@@ -336,7 +243,6 @@ class _Flattening:
         return row
 
     def _tree(self, count: int) -> Ints:
-        layout = self.layout
         sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
         last = [-1] * count  # coordinate of each element nearest to its children
         order: list[int] = []
@@ -355,7 +261,6 @@ class _Flattening:
 
         From the row `first_port` on, ports of closures, interactions and loads are told where these are.
         """
-        layout = self.layout
         sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
         nv = len(self.assembly.coordinate_names)
         coordinate, before = list(range(nv)), [-1] * nv
@@ -388,11 +293,10 @@ class _Flattening:
 
     def _mark_used_ports(self) -> None:
         """Set the bits of the general blocks' ports that carry something, or at which something acts."""
-        layout = self.layout
         bits = {
             offset: (general.element, 1 << p)
             for general in self.general.values()
-            for p, offset in list(enumerate(general.ports.values()))[: self.records.SPARED_PORTS]
+            for p, offset in list(enumerate(general.ports.values()))[: records.SPARED_PORTS]
         }
         for general in self.general.values():
             self.ints.rows[general.element][layout.USED] = 0
@@ -403,7 +307,7 @@ class _Flattening:
 
     def _springs(self) -> int:
         """Add rows for built-in joints with a stiffness, damping, friction or stops, and for limits; return their number."""
-        layout, count = self.layout, 0
+        count = 0
         for connection in self.assembly.connections:
             joint: Any = connection.joint
             if joint.name in self.general or not joint.is_sprung:
@@ -458,7 +362,7 @@ class _Flattening:
 
     def _interactions(self) -> tuple[ActingBlock, ...]:
         """Add the rows of every interaction: its own, then those of its ports and of its coordinates."""
-        layout, found, nv = self.layout, [], len(self.assembly.coordinate_names)
+        found, nv = [], len(self.assembly.coordinate_names)
         for loop in self.assembly.loops:
             if isinstance(loop.closure, Interaction):
                 p, n = len(loop.ports), len(loop.coordinates)
@@ -484,7 +388,7 @@ class _Flattening:
     def _loads(self) -> None:
         for load in self.assembly.loads:
             row = self._acting(load.target, INERTIAL=int(load.frame == "world"))
-            self.sources.rows[row][self.pack.LOAD_WRENCH] = self.index[f"{load.name}.force.x"]
+            self.sources.rows[row][packing.LOAD_WRENCH] = self.index[f"{load.name}.force.x"]
 
     def _acting(self, target: PortRef, **ints: int) -> int:
         """Add the row of something that acts on a port; return it."""

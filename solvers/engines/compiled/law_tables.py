@@ -22,8 +22,8 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.spring_damper import SpringDamper
-from titop.solvers.engines.compiled.flatten import ActingBlock, GeneralBlock, Ints
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
+from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws import interaction_kinds, modal_stages
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings

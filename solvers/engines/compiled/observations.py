@@ -15,12 +15,12 @@ from titop.blocks.contract.surroundings import mass_and_moment
 from titop.solvers.arguments.reading import check_stacks, is_world
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.engines.compiled.derivatives import CompiledSlopes
-from titop.solvers.engines.compiled.flatten import GeneralBlock
 from titop.solvers.engines.compiled.packed import PackedModel, real
+from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import dynamics_entries, observation_entries
 from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.model import Energy
-from titop.solvers.model.port_kinematics import PortMotion
 from titop.solvers.native.callbacks import raise_pending
 
 #: The pose of a frame in itself.

@@ -18,7 +18,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow, read_mapping
 from titop.solvers.engines.compiled.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.engines.compiled.element_parts import element_parts
-from titop.solvers.engines.compiled.flatten import GeneralBlock, flatten
+from titop.solvers.engines.compiled.flatten import flatten
 from titop.solvers.engines.compiled.inertial_changes import NEAR, are_near, inertial_parameters
 from titop.solvers.engines.compiled.law_tables import (
     Stages,
@@ -31,10 +31,10 @@ from titop.solvers.engines.compiled.law_tables import (
     numbered_anew,
     place_rooms,
 )
+from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
-from titop.solvers.kernels.tree import packing
 from titop.solvers.mechanism.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push, acting_inputs, port_pushes
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, look_at, suspicions
@@ -110,7 +110,7 @@ class PackedModel(Model):
         super().__init__(assembly)
         self._check_closures()
         described = assembly_parameters(assembly)
-        self._tables = flatten(assembly, tuple(described), layout, packing, records)
+        self._tables = flatten(assembly, tuple(described))
         self._units = tuple(unit for _, unit in described.values())
         self._params = np.array([value for value, _ in described.values()])
         self._changes: dict[str, float] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
-from titop.solvers.engines.compiled.hybrid import HybridKernels
+from titop.solvers.engines.compiled.hybrid import CompiledHybrid, HybridKernels
 from titop.solvers.kernels.entries import dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
-
-if TYPE_CHECKING:
-    from titop.solvers.engines.compiled.resolver import CompiledModel
 
 #: A step of no length: of one stage, which is its beginning.
 _AT_ONCE = np.zeros((1, 1))
@@ -29,9 +26,9 @@ _AT_ONCE = np.zeros((1, 1))
 class CompiledDynamics(PreparedDynamics):
     """The dynamics of a compiled model for integrators; see `PreparedDynamics`."""
 
-    model: CompiledModel
+    model: CompiledHybrid
 
-    def __init__(self, model: CompiledModel, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: CompiledHybrid, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
         loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])

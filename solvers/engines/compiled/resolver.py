@@ -14,7 +14,7 @@ from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import are_stacked, by_row
 from titop.solvers.constraints import closed_dynamics, consistency
 from titop.solvers.constraints.branch import is_open
-from titop.solvers.constraints.closed_loops import Constraints, finite_constraints
+from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.compiled.acted_on import Variants
 from titop.solvers.engines.compiled.closed_derivatives import driven_by, names_key
 from titop.solvers.engines.compiled.hybrid import CompiledHybrid

@@ -15,8 +15,8 @@ from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.model import Model
-from titop.solvers.model.port_kinematics import PortMotion
 
 
 class SteppedSlopes(Model):

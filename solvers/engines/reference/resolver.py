@@ -37,13 +37,13 @@ from titop.solvers.arguments.reading import check_stacks, is_world, overflow, st
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import are_stacked, by_row
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.closed_loops import Constraints, finite_constraints
+from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.reference.complex_steps import SteppedSlopes
 from titop.solvers.mechanism.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.model import Energy
-from titop.solvers.model.port_kinematics import PortMotion
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.native.kernel import helper
 
-#: As in `titop.solvers.constraints.multipliers`: a row is dependent when less than this part of the largest, in squares, is left.
+#: As in `titop.solvers.constraints.multipliers`: rows are dependent of which less than this part of the largest
+#: is left, in squares.
 _DEPENDENT = 1e-12
 _TIE = 1e-9
 #: As in `titop.solvers.constraints.branch` and `consistency`: what counts as open, as rounding and as consistent.

@@ -113,7 +113,7 @@ def _write(result, o, x):
 
 @helper
 def euler_angles(motion, axes):
-    """Return the intrinsic Euler angles of the rotation at the head of `motion`; twin of `euler_angles` in `titop.solvers.model`."""
+    """Return the intrinsic Euler angles of the rotation at the head of `motion`; as `euler_angles` of models does."""
     i, j, k = axes % 3, axes // 3 % 3, axes // 9
     last = 3 - i - j
     sign = 1.0 if (j - i) % 3 == 1 else -1.0

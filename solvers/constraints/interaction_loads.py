@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import TargetMotion, motion_among
 from titop.graph.network.connections import Loop
+from titop.solvers.constraints.mechanism import TreeMechanism
 from titop.solvers.mechanism.inputs import PortPush, Push, acting_inputs
 
-if TYPE_CHECKING:
-    from titop.solvers.model.dynamics import Dynamics
 
-
-def target_motion(model: Dynamics, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
+def target_motion(model: TreeMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
     """Return the motion of a loop's ports and coordinates, and its inputs, none by default."""
     motions = [model.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
     poses = [(motion.rotation, motion.position) for motion in motions]
@@ -26,7 +24,7 @@ def target_motion(model: Dynamics, loop: Loop, q: Array, v: Array, u: Array | No
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs)
 
 
-def interaction_pushes(model: Dynamics, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
+def interaction_pushes(model: TreeMechanism, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
     """Return what all interactions do to their ports, with `inputs` by their names."""
     pushes = []
     for loop in model.interactions:
@@ -35,7 +33,7 @@ def interaction_pushes(model: Dynamics, q: Array, v: Array, inputs: Mapping[str,
     return pushes
 
 
-def interaction_efforts(model: Dynamics, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
+def interaction_efforts(model: TreeMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
     """Return what an interaction does along all coordinates (nv)."""
     wrenches, efforts = loop.closure.act(target_motion(model, loop, q, v, u))
     total = np.zeros(model.nv, np.result_type(wrenches, efforts, float))
@@ -46,7 +44,7 @@ def interaction_efforts(model: Dynamics, loop: Loop, q: Array, v: Array, u: Arra
     return total
 
 
-def input_efforts(model: Dynamics, q: Array, pushes: Iterable[Push]) -> Any:
+def input_efforts(model: TreeMechanism, q: Array, pushes: Iterable[Push]) -> Any:
     """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
     given, resting = acting_inputs(pushes), np.zeros(model.nv)
     total: Any = 0.0
@@ -57,7 +55,7 @@ def input_efforts(model: Dynamics, q: Array, pushes: Iterable[Push]) -> Any:
     return total
 
 
-def write_input_columns(model: Dynamics, q: Array, matrix: Array) -> None:
+def write_input_columns(model: TreeMechanism, q: Array, matrix: Array) -> None:
     """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu)."""
     loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
     for name, columns in model.inputs.acting:

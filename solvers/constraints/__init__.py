@@ -1,11 +1,12 @@
 """Rigid closures and gears: constraints on the motion of the tree, and what they carry; interactions beside them.
 
+- `mechanism`: what constraints know of a model, whose engine may be any;
 - `closed_loops`: the constraints of a model by name, closed configurations, velocities and accelerations (part of `Model`);
-- `assembling`: finding and projecting onto them;
+- `assembling`: finding and projecting onto them; `gear_constraint`: the constraint of a gear;
 - `multipliers`: the linear algebra: independent constraints, least-norm multipliers; `coupling`: which share coordinates;
   `following`: gears eliminated;
 - `branch`: which of them act; `consistency`: whether rates and accelerations satisfy them, but for rounding;
-- `closed_dynamics`: forward, inverse and hybrid dynamics with closures, on top of any engine's tree;
-- `loop_derivatives`: their derivatives;
+- `closed_dynamics`: forward, inverse and hybrid dynamics with closures, on top of any engine's tree; `closed_derivatives`: their
+  derivatives;
 - `interaction_loads`: what interactions, which constrain nothing, do along the coordinates.
 """

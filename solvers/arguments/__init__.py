@@ -1,0 +1,6 @@
+"""Reading the arguments of a model's functions.
+
+- `reading`: states, wrenches and names, with what is wrong with them;
+- `rowwise`: methods of one state at stacked ones; `stacked_loads`: wrenches and inputs of their own for each of these;
+- `named_rows`: results by name.
+"""
