@@ -4,6 +4,7 @@
   interactions; `constraint_tables`: rigid closures and gears; `element_parts`, `inertial_changes`: what rounding does to them;
 - `packed`: a model as tables; `acted_on`: wrenches and inputs, call by call;
 - `coordinates`, `observations`, `efforts`, `closed_readings`, `readings`: what is read of a state;
-- `resolver`: dynamics; `hybrid`: in any causality; `derivatives`, `closed_derivatives`: derivatives; `prepared`: for integrators;
+- `resolver`: dynamics; `hybrid`: in any causality; `derivatives`, `closed_derivatives`: derivatives; `prepared`: for
+  integrators;
 - `compile_ahead`: compiling everything at once.
 """
