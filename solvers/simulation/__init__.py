@@ -9,5 +9,5 @@
 - `rate_jacobian`, `feedback_slopes`: what implicit integrators need;
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
 - `reached`: solutions in the making;
-- `trajectory`, `dataset`, `violations`: results; `plotting`, `animation` (with `scene`): pictures of them.
+- `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `animation` (with `scene`): pictures of them.
 """

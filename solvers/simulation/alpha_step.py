@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
@@ -13,10 +13,9 @@ from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.implicit_dynamics import Residual
-
-if TYPE_CHECKING:
-    from titop.solvers.simulation.alpha_solver import AlphaSolver
+from titop.solvers.simulation.generalized_alpha import Coefficients
+from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Residual, Slopes
+from titop.solvers.simulation.plant import Plant
 
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
@@ -42,13 +41,31 @@ class Node(NamedTuple):
     control: Answer | None = None
 
 
+class Solver(Protocol):
+    """What a step knows of the solver that makes it; see `titop.solvers.simulation.alpha_solver`."""
+
+    plant: Plant
+    model: Model
+    coefficients: Coefficients
+    equations: ImplicitDynamics
+    free: Array
+    counts: dict[str, int]
+    node: Node
+    before: Node
+    rtol: float
+    atol: float
+
+    def slopes(self, step: Step, renew: bool) -> Slopes: ...
+    def scales(self, h: float) -> tuple[Array, Array]: ...
+
+
 class Step:
     """A step that is being solved: time t, state and multipliers at its end, as far as they are known.
 
     Unknown are w where motion is not prescribed, and the multipliers of independent constraints.
     """
 
-    def __init__(self, solver: AlphaSolver, h: float, t: float) -> None:
+    def __init__(self, solver: Solver, h: float, t: float) -> None:
         self.solver, self.h, self.t = solver, h, t
         node, self.numbers = solver.node, solver.coefficients
         ratio = h / node.h if node.h else 0.0

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
+from titop.solvers.simulation.recorded_motion import RecordedMotion
 from titop.solvers.simulation.scene import Scene, read_visuals
-
-if TYPE_CHECKING:
-    from titop.solvers.simulation.trajectory import Trajectory
 
 #: Size of a file (bytes); frames that do not fit are left out.
 SIZE_LIMIT = 1_000_000
@@ -43,13 +41,13 @@ _RESERVE = 2_000
 
 
 def write_animation(
-    trajectory: Trajectory, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0
+    trajectory: RecordedMotion, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0
 ) -> Path:
     """Write a motion as one self-contained HTML file of at most 1 MB, whole or not at all.
 
     Parameters
     ----------
-    trajectory : Trajectory
+    trajectory : RecordedMotion
     path : str or Path
     visuals : mapping of block name to shape, optional
         Instead of the inertia ellipsoids, in the bodies' reference frames; ``"world"`` is a block too. A shape is
@@ -89,7 +87,7 @@ def write_animation(
 # -- frames in time ----------------------------------------------------------------------------------------------------
 
 
-def configurations(trajectory: Trajectory, times: Array) -> Array:
+def configurations(trajectory: RecordedMotion, times: Array) -> Array:
     """Return the configurations (n, nq) at `times` (n, s), along the shortest way between the trajectory's own."""
     t, q, model = trajectory.t, trajectory.q, trajectory.model
     before = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
@@ -101,7 +99,7 @@ def configurations(trajectory: Trajectory, times: Array) -> Array:
     return result
 
 
-def _frame_times(trajectory: Trajectory, frames_per_second: float, room: float) -> Array:
+def _frame_times(trajectory: RecordedMotion, frames_per_second: float, room: float) -> Array:
     """Return equally spaced times (n,), no more than there is room for."""
     rate = real_array(frames_per_second)
     if rate is None or rate.shape or not 0 < rate < np.inf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHOR
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
+from titop.solvers.simulation.plant import Plant
 
 if TYPE_CHECKING:
-    from titop.solvers.simulation.driven_model import DrivenModel
     from titop.solvers.simulation.tableaus import Tableau
 
 #: What trial states may give that go too far: numbers that overflow, and loops that are open.
@@ -27,12 +27,22 @@ _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 _MANY = 100
 
 
+class HeldPlant(Plant, Protocol):
+    """A plant that tells apart what acts as it is from what has to be asked at every state."""
+
+    @property
+    def is_held(self) -> bool: ...
+    def act_held(self, tau: Array) -> None: ...
+    def act_at(self, t: float, y: Array, tau: Array) -> None: ...
+    def check_acting(self) -> None: ...
+
+
 class CompiledStages:
     """Makes steps, and fills in stages; see `Stages` of `runge_kutta`.
 
     Parameters
     ----------
-    plant : DrivenModel
+    plant : HeldPlant
     dynamics : CompiledDynamics
         Its wrenches and inputs act.
     feedback : LinearFeedback or None
@@ -40,9 +50,7 @@ class CompiledStages:
     method : Tableau
     """
 
-    def __init__(
-        self, plant: DrivenModel, dynamics: CompiledDynamics, feedback: LinearFeedback | None, method: Tableau
-    ) -> None:
+    def __init__(self, plant: HeldPlant, dynamics: CompiledDynamics, feedback: LinearFeedback | None, method: Tableau) -> None:
         model, rows = plant.model, len(method.nodes)
         self._plant, self._dynamics, self._method = plant, dynamics, method
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.solvers.model.outputs import configuration_units
+from titop.solvers.simulation.recorded_motion import RecordedMotion
 
 if TYPE_CHECKING:
     from titop.solvers.control.control_history import ControlHistory
-    from titop.solvers.simulation.trajectory import Trajectory
 
 #: Variables of a control loop: kind of signal, array of the history.
 _LOOP = {
@@ -21,7 +21,7 @@ _LOOP = {
 }
 
 
-def trajectory_variables(trajectory: Trajectory) -> tuple[dict[str, Any], dict[str, Any]]:
+def trajectory_variables(trajectory: RecordedMotion) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return variables and coordinates; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
     model = trajectory.model
     q_units = configuration_units(model)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
-
-if TYPE_CHECKING:
-    from titop.solvers.simulation.trajectory import Trajectory
+from titop.solvers.simulation.recorded_motion import RecordedMotion
 
 #: Radii of rods, port dots and point masses, lengths of joint axes and of the world's: parts of the bodies' size.
 _ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
@@ -82,11 +80,11 @@ class Scene:
 
     Attributes
     ----------
-    trajectory : Trajectory
+    trajectory : RecordedMotion
     visuals : dict of block name to list of Visual
     """
 
-    trajectory: Trajectory
+    trajectory: RecordedMotion
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
 
     @property

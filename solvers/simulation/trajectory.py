@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.model.model import Model
 from titop.solvers.model.outputs import configuration_units
 from titop.solvers.simulation.dataset import trajectory_variables
+from titop.solvers.simulation.recorded_motion import RecordedMotion
 from titop.solvers.simulation.violations import violations
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
@@ -28,7 +29,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class Trajectory(RecordedMotion):
     """A motion in time.
 
     Attributes
@@ -55,18 +56,6 @@ class Trajectory:
     angles, `name` is an entry of q or a signal; `path` is a file's.
     """
 
-    model: Model
-    t: Array
-    q: Array
-    v: Array
-    a: Array
-    tau: Array
-    u: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    wrenches: dict[str, Array] = field(default_factory=dict)
-    events: dict[str, Array] = field(default_factory=dict)
-    control: ControlHistory | None = None
-    statistics: dict[str, float] = field(default_factory=dict)
-
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
         """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
         motion = self.model.motion(port, self.q, self.v, self.a, sequence)
@@ -76,14 +65,6 @@ class Trajectory:
     def reaction(self, joint: str) -> Array:
         """Return the wrenches (n, 6) that a joint or closure transmits over time; see `Model.reaction`."""
         return self.model.reaction(joint, self.q, self.v, self.a, *self._acting())
-
-    def outputs(self) -> Array:
-        """Return what the model's sensors read (n, outputs) over time."""
-        return self.model.outputs(self.q, self.v, self.a, *self._acting())
-
-    def _acting(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
-        """Return wrenches, inputs and efforts over time, as functions of stacked states take them."""
-        return self.wrenches or None, self.u if self.model.nu else None, self.tau
 
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +10,10 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
-
-if TYPE_CHECKING:
-    from titop.solvers.simulation.trajectory import Trajectory
+from titop.solvers.simulation.recorded_motion import RecordedMotion
 
 
-def violations(trajectory: Trajectory) -> Iterator[Finding]:
+def violations(trajectory: RecordedMotion) -> Iterator[Finding]:
     """Yield the worst instant of every coordinate, velocity, effort and input that leaves its limits."""
     model, t = trajectory.model, trajectory.t
     for block in model.assembly.blocks_with_coordinates:
@@ -33,7 +30,7 @@ def violations(trajectory: Trajectory) -> Iterator[Finding]:
         yield from _beyond(t, trajectory.u[:, k], inputs.lower[k], inputs.upper[k], f"{name} input")
 
 
-def _beyond_limits(trajectory: Trajectory, limits: Limits, q: int, v: int) -> Iterator[Finding]:
+def _beyond_limits(trajectory: RecordedMotion, limits: Limits, q: int, v: int) -> Iterator[Finding]:
     name, t = trajectory.model.coordinate_names[v], trajectory.t
     yield from _beyond(t, trajectory.q[:, q], limits.lower, limits.upper, f"{name} position")
     yield from _beyond(t, trajectory.v[:, v], -limits.velocity, limits.velocity, f"{name} velocity")
