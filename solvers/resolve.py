@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.garbage import collection_paused
+from titop.graph.checking.system_check import checked
 from titop.graph.network.assembly import assemble
-from titop.graph.system import System
+from titop.graph.network.network import Network
 from titop.solvers.model.model import Model
 
 
-def resolve(system: System, engine: str = "compiled") -> Model:
+def resolve(system: Network, engine: str = "compiled") -> Model:
     """Check a system and turn it into a model; see `System.resolve`."""
     with collection_paused():
         model_class = _engine(engine)
-        warn(system.check(), stacklevel=4)
+        warn(checked(system), stacklevel=4)
         model = model_class(assemble(system))
         findings = model.check_inertia()
     warn([*findings, *model.closure_findings()], stacklevel=4)

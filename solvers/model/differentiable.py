@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
+from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.named_rows import NamedRows
 from titop.solvers.arguments.reading import store
 from titop.solvers.arguments.rowwise import rowwise
@@ -341,6 +342,10 @@ class Differentiable(Identification):
     @abstractmethod
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
+
+    @abstractmethod
+    def specification(self, assembly: Assembly, dtype: type) -> Differentiable:
+        """Return the reference engine's model of an assembly, whose parameters may be complex (`dtype`)."""
 
     @abstractmethod
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:

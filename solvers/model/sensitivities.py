@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,17 +17,43 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.contract.overrides import overrides
+from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
+from titop.solvers.constraints.mechanism import LinearisedMechanism
 from titop.solvers.constraints.multipliers import share_efforts
+from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.parameters import perturbed_assembly
-
-if TYPE_CHECKING:
-    from titop.solvers.model.differentiable import Differentiable
 
 _STEP = 1e-30
 #: Step over a parameter's value, for blocks whose parameters cannot be complex.
 _DIFFERENCE = 1e-3
+
+
+class SensitiveModel(LinearisedMechanism, Protocol):
+    """What sensitivities know of a model; see `titop.solvers.model.differentiable`."""
+
+    @property
+    def ports(self) -> dict[str, tuple[str, str | None]]: ...
+    @property
+    def input_names(self) -> tuple[str, ...]: ...
+    def parameters(self) -> dict[str, tuple[float, str]]: ...
+    def specification(self, assembly: Assembly, dtype: type) -> SensitiveModel: ...
+    def closure_rank(self, q: Any) -> int: ...
+    def closure_jacobian(self, q: Any) -> Array: ...
+    def actuation_matrix(self, q: Any) -> Array: ...
+    def motor_efforts(self, u: Any) -> Any: ...
+    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]: ...
+    def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> Array: ...
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> Array: ...
+    def forward_dynamics_derivatives(
+        self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> tuple[Array, Array, Array]: ...
 
 
 class Sensitivities:
@@ -45,7 +71,7 @@ class Sensitivities:
         For unknown names.
     """
 
-    def __init__(self, model: Differentiable, names: Iterable[str]) -> None:
+    def __init__(self, model: SensitiveModel, names: Iterable[str]) -> None:
         self.model = model
         self.names = [names] if isinstance(names, str) else list(names)
         known = dict.fromkeys([*self._values, *model.input_names, *model.ports])
@@ -64,7 +90,7 @@ class Sensitivities:
         everywhere = np.ones(model.nv, dtype=bool)
         rank = rank_near(model, q) if model.is_constrained else 0
 
-        def efforts(changed: Differentiable) -> Array:
+        def efforts(changed: SensitiveModel) -> Array:
             if not model.is_constrained:
                 return changed.inverse_dynamics(q, v, a, wrenches, u=u)
             pushes, motors = changed.external_pushes(wrenches, u), changed.motor_efforts(u)
@@ -97,7 +123,7 @@ class Sensitivities:
         nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
         rank = model.closure_rank(q)
 
-        def accelerations(changed: Differentiable) -> Array:
+        def accelerations(changed: SensitiveModel) -> Array:
             pushes, efforts = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
             rows = changed.constraints(q, v)
             return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)[0]
@@ -122,16 +148,15 @@ class Sensitivities:
             return model.actuation_matrix(q)[:, model.input_names.index(name)]
         return model.jacobian(name, q).T
 
-    def _by_parameter(self, name: str, function: Callable[[Differentiable], Array]) -> Array:
+    def _by_parameter(self, name: str, function: Callable[[SensitiveModel], Array]) -> Array:
         """Return the derivative of a function of the model by a parameter: a complex step through the reference resolver.
 
         Where the block's functions lose imaginary parts, sixth-order differences.
         """
-        from titop.solvers.engines.reference.resolver import ReferenceModel
 
         def at(step: complex) -> Array:
             assembly = perturbed_assembly(self.model.assembly, {name: self._values[name] + step})
-            return function(ReferenceModel(assembly, dtype=type(step)))
+            return function(self.model.specification(assembly, type(step)))
 
         if self._takes_complex(name):
             return np.imag(at(1j * _STEP)) / _STEP

@@ -496,6 +496,9 @@ class ReferenceModel(SteppedSlopes):
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
+    def specification(self, assembly: Assembly, dtype: type) -> ReferenceModel:
+        return type(self)(assembly, dtype)
+
     @property
     def gravity(self) -> Array:
         return self.assembly.gravity
