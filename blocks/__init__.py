@@ -15,7 +15,7 @@ Read in this order:
   acts on several ports and coordinates; `interaction_findings`: what is wrong with it; `impact`: how contacts and stops push;
   `gear`: coordinates that move together;
 - `loads`, `actuators`, `reaction_wheel`, `sensors`: what acts on and reads ports and joints;
-- `pose`, `spatial`: frames, rotations, twists and wrenches;
+- `pose`, `spatial`: frames, rotations, twists and wrenches; `paths`: dotted names;
 - `checks`, `functions`, `errors`: reading what users type, and saying what is wrong with it; `garbage`: memory while much is
   built.
 """

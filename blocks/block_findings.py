@@ -16,6 +16,7 @@ from titop.blocks.differences import derivative, settled_step
 from titop.blocks.errors import Finding
 from titop.blocks.interaction import Interaction, TargetMotion, displaced, random_motion
 from titop.blocks.law import Law
+from titop.blocks.paths import owner_of
 from titop.blocks.spatial import Array
 from titop.blocks.surroundings_check import moved_place, some_place, surroundings_findings
 
@@ -87,7 +88,7 @@ def input_findings(block: Block) -> Iterator[Finding]:
         advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"
         yield Finding("idle-inputs", where, inputs, "own coordinates that they act on", advice)
         return
-    taken = _SIGNALS | {*block.coordinates, *block.ports, *(name.partition(".")[0] for name in block.parameters())}
+    taken = _SIGNALS | {*block.coordinates, *block.ports, *(owner_of(name) for name in block.parameters())}
     for k, name in enumerate(inputs):
         if not is_name(name):
             yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")

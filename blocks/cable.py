@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding
 from titop.blocks.interaction import Interaction, TargetMotion
+from titop.blocks.paths import split_path
 from titop.blocks.spatial import Array, replaced
 
 
@@ -147,6 +148,6 @@ class Cable(Interaction):
         """Return a copy with some parameters changed."""
         changed = copy.copy(self)
         for name, value in values.items():
-            field, _, k = name.partition(".")
+            field, k = split_path(name)
             setattr(changed, field, replaced(changed.arms, int(k), value) if k else value)
         return changed

@@ -11,6 +11,7 @@ from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, displacement, displacement_jacobians
 from titop.blocks.errors import Finding
 from titop.blocks.interaction import Interaction
+from titop.blocks.paths import parts_of
 from titop.blocks.spatial import Array, replaced
 
 
@@ -85,7 +86,7 @@ class CompliantClosure(Interaction):
         changed = copy.copy(self)
         names = list(DISPLACEMENT)
         for name, value in values.items():
-            field, a, b = name.split(".")
+            field, a, b = parts_of(name)
             i, j = names.index(a), names.index(b)
             setattr(changed, field, replaced(replaced(getattr(changed, field), (i, j), value), (j, i), value))
         return changed

@@ -20,6 +20,7 @@ from titop.blocks.modal_analysis import (
     residual_mass,
 )
 from titop.blocks.modal_reduction import reduce_finite_elements
+from titop.blocks.paths import entry_of, owner_of
 from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.spatial import (
@@ -352,7 +353,7 @@ class FlexibleBody(Block):
         changed = self.snapshot()
         assert isinstance(changed, FlexibleBody)
         for name, value in values.items():
-            head, _, entry = name.partition(".")
+            head, entry = owner_of(name), entry_of(name)
             if name == "mass":
                 changed.mass = value + 0.0
             elif head == "com" and entry in "xyz":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.block import Block, PortRef
+from titop.blocks.paths import parts_of
 from titop.blocks.spatial import Array, replaced
 
 #: Frames in which a push on a port can be given.
@@ -70,6 +71,6 @@ class Load(Block):
         """Return a copy with some components changed."""
         changed = copy.copy(self)
         for name, value in values.items():
-            field, axis = name.split(".")
+            field, axis = parts_of(name)
             setattr(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
         return changed

@@ -19,6 +19,7 @@ from titop.blocks.block import Block
 from titop.blocks.closure import DISPLACEMENT, Closure
 from titop.blocks.errors import Finding, did_you_mean
 from titop.blocks.joint import unit_vector
+from titop.blocks.paths import parts_of
 from titop.blocks.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
 
 #: Kinds of closures by the joint that would leave the same freedom, with the names of their constraints.
@@ -231,7 +232,7 @@ class RigidClosure(Closure):
         """Return a copy with some entries changed."""
         changed = copy.copy(self)
         for name, value in values.items():
-            field, *entry = name.split(".")
+            field, *entry = parts_of(name)
             index: Any = "xyz".find(entry[0])
             if field == "directions":
                 index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1

@@ -17,6 +17,7 @@ from titop.blocks.errors import Finding, ModelError
 from titop.blocks.gear import Gear
 from titop.blocks.joint import Joint
 from titop.blocks.loads import Load
+from titop.blocks.paths import owner_of, split_path
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array, replaced
@@ -84,7 +85,7 @@ class Assembly:
 
     def place(self, coordinate: str) -> tuple[int, int]:
         """Return where a coordinate stands in q and in v; ``"joint.coordinate"``, or ``"joint"`` for an only one."""
-        name, _, own = coordinate.partition(".")
+        name, own = split_path(coordinate)
         k = self.blocks[name].coordinates.index(own) if own else 0
         return self.q_slices[name].start + k, self.v_slices[name].start + k
 
@@ -171,7 +172,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
     """
     for actuator in actuators:
         if isinstance(actuator, Motor):
-            name, _, coordinate = actuator.joint.partition(".")
+            name, coordinate = split_path(actuator.joint)
             joint = blocks[name]
             if not isinstance(joint, Joint):
                 if actuator.rotor_inertia:
@@ -186,7 +187,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
 def rotor_without_armature(motor: Motor) -> Finding:
     """Return the finding for a rotor that no joint bears."""
     where, value = f"{motor.name}.rotor_inertia", motor.rotor_inertia
-    advice = f"add gear^2 rotor_inertia to the mass matrix of {motor.joint.partition('.')[0]!r} itself"
+    advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
     return Finding("no-armature", where, value, "no rotor on a block's own coordinate: joints alone have an armature", advice)
 
 

@@ -24,6 +24,7 @@ from titop.blocks.interaction_findings import interaction_findings
 from titop.blocks.joint import Joint, is_elementary
 from titop.blocks.loads import Load
 from titop.blocks.overrides import built_in, is_titops_own
+from titop.blocks.paths import owner_of, split_path
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.sensors import ReactionSensor, Sensor, WheelMomentum
@@ -140,12 +141,12 @@ def _targets(system: System) -> Iterator[Finding]:
             for twice in (target for target, number in Counter(full).items() if number > 1):
                 yield Finding("doubled-target", name, twice, f"each {what} once", "leave one of the two out")
         for coordinate in loop.coordinates:
-            target, dot, own = coordinate.partition(".")
+            target, own = split_path(coordinate)
             if target not in moving:
                 expected = "a joint of the system, or a block with coordinates"
                 yield Finding("unknown-joint", f"{name}.targets", coordinate, expected, did_you_mean(target, moving))
             else:
-                yield from _not_a_coordinate(loop.closure, f"{name}.targets", moving[target], own if dot else None)
+                yield from _not_a_coordinate(loop.closure, f"{name}.targets", moving[target], own)
 
 
 def _range(least: float, most: float) -> str:
@@ -164,13 +165,13 @@ def _named_joints(system: System) -> Iterator[Finding]:
         name = getattr(block, field)
         if isinstance(block, ReactionSensor) and name in closures:
             continue
-        target, dot, coordinate = name.partition(".")
+        target, coordinate = split_path(name)
         where, of_joint = f"{block.name}.{field}", isinstance(block, ReactionSensor | WheelMomentum)
         if target not in (joints if of_joint else moving):
             expected = "a joint of the system" if of_joint else "a joint of the system, or a block with coordinates"
             yield Finding("unknown-joint", where, name, expected, did_you_mean(target, joints if of_joint else moving))
         elif not isinstance(block, ReactionSensor):
-            yield from _not_a_coordinate(block, where, moving[target], coordinate if dot else None)
+            yield from _not_a_coordinate(block, where, moving[target], coordinate)
     for gear in system.gears:
         if len({_coordinate(moving, gear.driver), _coordinate(moving, gear.driven)}) == 1:
             yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")
@@ -328,7 +329,7 @@ def _massless_leaves(system: System) -> Iterator[Finding]:
     moving, geared = _moving(system), nx.Graph()
     for gear in system.gears:
         geared.add_edge(_coordinate(moving, gear.driver), _coordinate(moving, gear.driven))
-    groups = ({coordinate.rpartition(".")[0]: coordinate for coordinate in group} for group in nx.connected_components(geared))
+    groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - idle for coordinate in group.values()}
     for name, joint in idle.items():
         if not {f"{name}.{own}" for own in joint.coordinates} <= heavy:
@@ -340,7 +341,7 @@ def _idle_joints(system: System) -> Iterator[tuple[str, Joint]]:
     tree, blocks_of = _tree(system), dict(system.graph.nodes(data="block"))
     heavy: set[str] = set()
     motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
-    driven = {motor.joint.partition(".")[0] for motor in motors if motor.rotor_inertia > 0}
+    driven = {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
     for name in reversed([name for level in nx.bfs_layers(tree, "world") for name in level]):
         block = blocks_of[name]
         known = is_rigid(block) or is_elementary(block)

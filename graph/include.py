@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from titop.blocks.block import Block, PortRef
 from titop.blocks.checks import FieldReader, is_name
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.paths import split_path
 from titop.blocks.pose import Pose
 from titop.blocks.rigid_body import PortedBlock
 from titop.blocks.spatial import rotation_log
@@ -47,7 +48,7 @@ class Included:
 
     def port(self, path: str) -> PortRef:
         """Return a port by ``"block.port"`` (or ``"block"``), named as in the included system."""
-        block, _, port = path.partition(".")
+        block, port = split_path(path)
         return self[block].port(port or None)
 
 
@@ -96,8 +97,8 @@ def _copies(other: System, prefix: str) -> dict[str, Any]:
 
 def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
     """Return the name of a joint, or of a coordinate of a block, by the blocks' new `names`."""
-    block, dot, own = coordinate.partition(".")
-    return names.get(block, block) + dot + own
+    block, own = split_path(coordinate)
+    return names.get(block, block) + ("" if own is None else f".{own}")
 
 
 class _Mount:

@@ -10,6 +10,7 @@ from typing import Any
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.friction import Friction
 from titop.blocks.limits import Limits
+from titop.blocks.paths import entry_of
 from titop.blocks.pose import Pose
 from titop.graph.fields import NUMBER, NUMBERS, UNLIMITED, Field, Kind, read_fields, write_fields
 from titop.graph.reading import Reading, join
@@ -103,7 +104,7 @@ class FrictionKind(Record):
 
 def moved(finding: Finding, where: str) -> Finding:
     """Return a finding of an object with the object's place in the file."""
-    return dataclasses.replace(finding, where=join(where, finding.where.partition(".")[2]))
+    return dataclasses.replace(finding, where=join(where, entry_of(finding.where)))
 
 
 def _pose(position: Any = (0.0, 0.0, 0.0), rotation_vector: Any = (0.0, 0.0, 0.0)) -> Pose:

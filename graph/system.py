@@ -18,6 +18,7 @@ from titop.blocks.gear import Gear
 from titop.blocks.interaction import Interaction
 from titop.blocks.joint import CHILD_PORT, Joint
 from titop.blocks.loads import Load
+from titop.blocks.paths import owner_of
 from titop.blocks.pose import Pose, read_pose
 from titop.blocks.reaction_wheel import ReactionWheel
 from titop.blocks.rigid_body import World
@@ -202,7 +203,7 @@ class System:
         for ref in found:
             if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
                 self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
-        for name in {coordinate.partition(".")[0] for coordinate in coordinates}:
+        for name in {owner_of(coordinate) for coordinate in coordinates}:
             if name in self.graph and not self.graph.has_edge(closure.name, name):
                 self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
 
@@ -288,7 +289,7 @@ class System:
         blocks.append(block)
         if hasattr(block, "target"):
             self._add_edge_to_target(block)
-        for joint in {getattr(block, field).split(".")[0] for field in block.joint_fields}:
+        for joint in {owner_of(getattr(block, field)) for field in block.joint_fields}:
             if joint in self.graph:
                 self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
 

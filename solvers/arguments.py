@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.paths import owner_of
 from titop.blocks.spatial import Array
 
 #: How far a quaternion's norm may be from 1 before it is refused.
@@ -135,7 +136,7 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])
-        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}"
+        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {owner_of(names[start])}"
         norm = f"norm {np.real(norms[entry]):.9g}"
         raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
 

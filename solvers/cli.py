@@ -16,6 +16,7 @@ import numpy as np
 
 from titop.blocks.checks import check_suffix
 from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
+from titop.blocks.paths import owner_of
 from titop.graph.files import load
 from titop.graph.system import System
 from titop.graph.text import constraint_count
@@ -181,7 +182,7 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 def _given(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
     """Return the coordinates that were given values, or their joints where entries of quaternions were."""
-    return [name if name in model.coordinate_names else name.partition(".")[0] for name, _ in assignments]
+    return [name if name in model.coordinate_names else owner_of(name) for name, _ in assignments]
 
 
 def _positive(text: str) -> float:

@@ -20,6 +20,7 @@ from titop.blocks.errors import Finding, ModelError
 from titop.blocks.flexible_body import FlexibleBody
 from titop.blocks.interaction import Interaction
 from titop.blocks.overrides import overrides
+from titop.blocks.paths import owner_of
 from titop.blocks.spatial import Array
 from titop.blocks.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
@@ -217,7 +218,7 @@ def numbered_anew(
     interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
 ) -> Array:
     """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
-    touched = {name.partition(".")[0] for name in names} if interactions else set()
+    touched = {owner_of(name) for name in names} if interactions else set()
     for acting in interactions:
         if acting.block.name in touched:
             start = f"{acting.block.name}."

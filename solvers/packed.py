@@ -12,6 +12,7 @@ from titop.blocks.applied import is_acted_on
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.joint import Joint
 from titop.blocks.overrides import built_in, overrides
+from titop.blocks.paths import parts_of
 from titop.blocks.spatial import Array
 from titop.graph.assembly import Assembly
 from titop.graph.check import massless_joint
@@ -426,7 +427,7 @@ class PackedModel(Model):
         if -1 not in bodies and self._ample is not None and are_near(self._ample, model._params, bodies):
             return model, []
         model.__dict__.pop("_ample", None)
-        if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
+        if self.is_constrained and any(part in _GEOMETRY for name in values for part in parts_of(name)):
             for name in ("_ranks_met", "_expected_rank", "_forward"):
                 model.__dict__.pop(name, None)
         errors, warnings = look_at(self._assembly, model._changes, values)
@@ -450,12 +451,10 @@ class PackedModel(Model):
         general -= {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
-            block, entry = name.split(".", 1)
-            if block in general or (
-                block in unsprung and entry.split(".")[0] in ("stiffness", "damping", "friction", "limits")
-            ):
+            block, entry, *own = parts_of(name)
+            if block in general or (block in unsprung and entry in ("stiffness", "damping", "friction", "limits")):
                 continue
-            if entry.startswith("rest.q"):  # a quaternion, which its joint has to check
+            if entry == "rest" and own and own[0].startswith("q"):  # a quaternion, which its joint has to check
                 continue
             index[name] = position
         return index

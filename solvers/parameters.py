@@ -15,6 +15,7 @@ from titop.blocks.actuators import Motor
 from titop.blocks.block import Block
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.joint import Joint
+from titop.blocks.paths import entry_of, owner_of, parts_of
 from titop.blocks.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.graph.assembly import Assembly, loop_among, reflect_rotors
 from titop.graph.connections import Connection
@@ -76,7 +77,7 @@ def look_at(
     """
     errors, warnings = [], []
     looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values)]
-    for name in dict.fromkeys(entry.partition(".")[0] for entry in looked_at):
+    for name in dict.fromkeys(owner_of(entry) for entry in looked_at):
         block = assembly.blocks.get(name)
         if block is not None:
             own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
@@ -89,7 +90,7 @@ def look_at(
 
 def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> bool:
     """Return whether bodies and joints find nothing in a parameter; to let them look would cost most of a change."""
-    block_name, *entry = name.split(".")
+    block_name, *entry = parts_of(name)
     block: Any = assembly.blocks.get(block_name)
     if getattr(type(block), "check", None) not in (RigidBody.check, Joint.check):
         return False
@@ -127,11 +128,10 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
     by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
-        block, entry = name.split(".", 1)
-        by_block.setdefault(block, {})[entry] = value
+        by_block.setdefault(owner_of(name), {})[entry_of(name)] = value
     changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
-    driven = {motor.joint.partition(".")[0] for motor in actuators if isinstance(motor, Motor)}
+    driven = {owner_of(motor.joint) for motor in actuators if isinstance(motor, Motor)}
     for name in (name for name in driven if isinstance(changed[name], Joint)):
         changed[name] = copy.copy(changed[name])
         changed[name].reflected_inertia = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.paths import owner_of
 from titop.blocks.spatial import Array
 from titop.solvers.loops.assembling import closed_configuration
 from titop.solvers.loops.multipliers import allowed_part, independent_rows
@@ -129,4 +130,4 @@ def _loops_that_lose_rank(model: ClosedLoops, q: Array, aside: Array) -> list[st
         if len(independent_rows(here[own])) < len(independent_rows(there[own])):
             names.append(loop.closure.name)
         row = own.stop
-    return names or list(dict.fromkeys(name.partition(".")[0] for name in model.constraint_names))
+    return names or list(dict.fromkeys(owner_of(name) for name in model.constraint_names))

@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.interaction import Interaction
+from titop.blocks.paths import entry_of, owner_of
 from titop.blocks.rigid_closure import RigidClosure
 from titop.blocks.spatial import Array
 from titop.graph.connections import Loop
@@ -213,12 +214,12 @@ class ClosedLoops(Configurations):
             jacobian = self.closure_jacobian(q if aside is None else aside)
         except ConvergenceError as error:
             advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
-            first = self.constraint_names[0].partition(".")[0]
+            first = owner_of(self.constraint_names[0])
             yield Finding("open-closure", first, str(error), "loops that can be closed", advice)
             return
         redundant = [self.constraint_names[row] for row in redundant_rows(self.closure_weights[:, None] * jacobian)]
-        for closure in dict.fromkeys(name.partition(".")[0] for name in redundant):
-            own = [name.partition(".")[2] for name in redundant if name.startswith(f"{closure}.")]
+        for closure in dict.fromkeys(owner_of(name) for name in redundant):
+            own = [entry_of(name) for name in redundant if owner_of(name) == closure]
             expected = "constraints that do not follow from the others"
             advice = "reactions are then the least ones; constrain less for determinate reactions"
             yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
