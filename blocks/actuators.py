@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from titop.blocks.block import Block, PortRef
 from titop.blocks.errors import Finding
 from titop.blocks.loads import FRAMES, read_target
 from titop.blocks.spatial import Array, replaced
+from titop.blocks.units import inertia_unit
 
 
 class Actuator(Block):
@@ -80,6 +82,10 @@ class Motor(Actuator):
             )
         self.upper = self.reader.bound("effort_limit", effort_limit)
         self.lower = -self.upper
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, the rotor's inertia in that of its coordinate."""
+        return self.parameters() | {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
 
 
 class PortActuator(Actuator):

@@ -15,6 +15,7 @@ from titop.blocks.errors import Finding
 from titop.blocks.law import Law, LawTerms
 from titop.blocks.spatial import Array, twist_cross, twist_transport
 from titop.blocks.surroundings import Surrounded
+from titop.blocks.units import known_units
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
@@ -168,6 +169,12 @@ class Block(Surrounded):
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the numbers that describe the own configuration."""
         return self.coordinates
+
+    @property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of these numbers: the coordinates' where they are these, else "1" where a block does not tell."""
+        own = self.units if self.configuration_names == self.coordinates else ()
+        return known_units(own, self.nq)
 
     @property
     def nq(self) -> int:
@@ -423,6 +430,10 @@ class Block(Surrounded):
         for name, value in values.items():
             setattr(changed, name, value)
         return changed
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, their units made of the `units` of the coordinates that the block acts on, in their order."""
+        return self.parameters()
 
     def snapshot(self) -> Block:
         """Return a copy that later changes of the block do not reach."""

@@ -37,6 +37,9 @@ def law_findings(block: Block) -> Iterator[Finding]:
         expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
         yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
         return
+    if len(block.units) not in (0, block.nv):
+        yield Finding("bad-units", f"{block.name}.units", block.units, f"{block.nv} units, or none", "one each")
+        return
     if block.compiled_law is not None and (wrong := list(own_law_findings(block))):
         yield from wrong
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from titop.blocks.errors import Finding
 from titop.blocks.interaction import Interaction, TargetMotion
 from titop.blocks.paths import split_path
 from titop.blocks.spatial import Array, replaced
+from titop.blocks.units import ratio_unit
 
 
 class Cable(Interaction):
@@ -140,9 +142,15 @@ class Cable(Interaction):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return stiffness, length, dissipation and arms."""
-        units = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
-        own = {name: (float(getattr(self, name)), unit) for name, unit in units.items()}
-        return own | {f"arms.{k}": (float(arm), "m or 1") for k, arm in enumerate(self.arms)}
+        return self.parameters_along(("1",) * len(self.arms))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`: an arm in metres a unit of its coordinate."""
+        own = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
+        arms = {
+            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, units, strict=True))
+        }
+        return {name: (float(getattr(self, name)), unit) for name, unit in own.items()} | arms
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""

@@ -22,6 +22,7 @@ from titop.blocks.joint_parameters import joint_fields
 from titop.blocks.limits import Limits, bounded_sides, limit_findings, read_limits, stop_efforts, stop_energy
 from titop.blocks.overrides import overrides
 from titop.blocks.spatial import Array, replaced
+from titop.blocks.units import known_units
 
 #: Name of a joint's only child port.
 CHILD_PORT = "C"
@@ -180,14 +181,10 @@ class Joint(Block):
 
     def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
         """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
-        configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=False))
+        configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=True))
         bounded = bounded_sides(self.limit_numbers) if self._is_plain else ()
-        return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), tuple(self.units), configuration, bounded))
-
-    @property
-    def configuration_units(self) -> tuple[str, ...]:
-        """Units of the numbers that describe the configuration."""
-        return self.units
+        units = known_units(self.units, self.nv)
+        return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), units, configuration, bounded))
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return axes, stiffness, damping, rest position, friction, armature and what limits stop at, and how."""

@@ -21,6 +21,7 @@ from titop.blocks.paths import owner_of, split_path
 from titop.blocks.rigid_body import World
 from titop.blocks.sensors import Sensor
 from titop.blocks.spatial import Array, replaced
+from titop.blocks.units import known_units
 from titop.graph.connections import Connection, Loop
 from titop.graph.system import System
 
@@ -89,6 +90,16 @@ class Assembly:
         k = self.blocks[name].coordinates.index(own) if own else 0
         return self.q_slices[name].start + k, self.v_slices[name].start + k
 
+    def entries_of(self, name: str) -> range | None:
+        """Return the entries of v that a joint, block or coordinate name stands for; None when it stands for none."""
+        where = self.v_slices.get(name)
+        if where is not None:
+            return range(where.start, where.stop)
+        if name in self.coordinate_names:
+            k = self.coordinate_names.index(name)
+            return range(k, k + 1)
+        return None
+
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of v, a and tau."""
@@ -97,16 +108,17 @@ class Assembly:
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
-        units: list[str] = []
-        for block in self.blocks_with_coordinates:
-            own = tuple(block.units)
-            units += own if len(own) == block.nv else ("1",) * block.nv
-        return tuple(units)
+        return tuple(unit for block in self.blocks_with_coordinates for unit in known_units(block.units, block.nv))
 
     @cached_property
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
         return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
+
+    @cached_property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of the entries of q."""
+        return tuple(unit for block in self.blocks_with_coordinates for unit in block.configuration_units)
 
 
 def assemble(system: System) -> Assembly:

@@ -27,7 +27,7 @@ from titop.blocks.overrides import built_in, is_titops_own
 from titop.blocks.paths import owner_of, split_path
 from titop.blocks.rigid_body import PortedBlock, RigidBody, is_rigid
 from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.sensors import ReactionSensor, Sensor, WheelMomentum
+from titop.blocks.sensors import ReactionSensor, Sensor
 from titop.blocks.surroundings_check import weight_findings
 from titop.graph.assembly import rotor_without_armature
 from titop.graph.doubtful_units import doubtful_units
@@ -166,7 +166,7 @@ def _named_joints(system: System) -> Iterator[Finding]:
         if isinstance(block, ReactionSensor) and name in closures:
             continue
         target, coordinate = split_path(name)
-        where, of_joint = f"{block.name}.{field}", isinstance(block, ReactionSensor | WheelMomentum)
+        where, of_joint = f"{block.name}.{field}", getattr(block, "of_joints_alone", False)
         if target not in (joints if of_joint else moving):
             expected = "a joint of the system" if of_joint else "a joint of the system, or a block with coordinates"
             yield Finding("unknown-joint", where, name, expected, did_you_mean(target, joints if of_joint else moving))

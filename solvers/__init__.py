@@ -4,7 +4,8 @@ Read in this order:
 
 - `model`: what users compute with, built up from `configurations` (names and coordinates), `port_kinematics`, `dynamics`,
   `identification`, `differentiable`; `resolve` makes it;
-- `inputs`: of actuators, blocks and interactions; `outputs`: sensors; `stacked_loads`: loads of their own for stacked states;
+- `signals`: what can be named of a model, outputs of sensors among it: units, values, derivatives;
+- `inputs`: of actuators, blocks and interactions; `stacked_loads`: loads of their own for stacked states;
   `rowwise`: methods of one state at stacked ones; `named_rows`: results by name;
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
 - `compiled` (with `packed`, `acting`, `constraint_tables`, `compiled_configurations`, `compiled_slopes`,

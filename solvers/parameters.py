@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.actuators import Motor
-from titop.blocks.block import Block
+from titop.blocks.block import Block, overrides_method
 from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.joint import Joint
 from titop.blocks.paths import entry_of, owner_of, parts_of
@@ -29,11 +29,22 @@ def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
     """Return every number of every block of an assembly by dotted name, with its unit."""
     result = {f"gravity.{axis}": (float(x), "m/s^2") for axis, x in zip("xyz", assembly.gravity, strict=True)}
     for name, block in assembly.blocks.items():
-        result |= {f"{name}.{entry}": value for entry, value in block.parameters().items()}
+        units = _units_along(assembly, block)
+        own = block.parameters() if units is None else block.parameters_along(units)
+        result |= {f"{name}.{entry}": value for entry, value in own.items()}
     for connection in assembly.connections:
         pose = pose_parameters(connection.placement)
         result |= {f"{connection.joint.name}.placement.{entry}": value for entry, value in pose.items()}
     return result
+
+
+def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
+    """Return the units of the coordinates that a block acts on; None where its parameters' units do not depend on them."""
+    if not overrides_method(block, "parameters_along"):
+        return None
+    loop = next((loop.coordinates for loop in assembly.loops if loop.closure.name == block.name), None)
+    names = [getattr(block, field) for field in block.joint_fields] if loop is None else loop
+    return [assembly.coordinate_units[assembly.place(name)[1]] for name in names]
 
 
 def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembly:

@@ -27,8 +27,8 @@ from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
-from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model import Model
+from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.simulation.solution_pieces import ROUNDING, SolutionPieces
 
 #: ``f(times, y0) -> solution``: integrate from the first to the last time with constant commands.

@@ -13,8 +13,8 @@ from titop.blocks.errors import Finding, ModelError, did_you_mean
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import check_quaternions, read_state, read_wrenches
 from titop.solvers.linear.reduction import reduction
-from titop.solvers.linear.signals import state_signals
 from titop.solvers.model import Model
+from titop.solvers.signals.exported import state_signals
 
 #: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
 #: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.

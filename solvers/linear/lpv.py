@@ -16,13 +16,14 @@ from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
-from titop.solvers.linear.family import Family, Recipe
-from titop.solvers.linear.family_results import Results
+from titop.solvers.linear.lpv_members import Family, Recipe
 from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.lpv_results import Results
 from titop.solvers.linear.omission import kept_states, read_omitted
-from titop.solvers.linear.signals import state_signals
 from titop.solvers.model import Model
 from titop.solvers.parameters import warn_of_samples
+from titop.solvers.signals.exported import state_signals
+from titop.solvers.signals.grammar import UNKNOWN, read_name
 
 #: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000
@@ -109,7 +110,7 @@ def lpv(
     guess = read_guess(model, q, v, tau, u, wrenches, None)
     axes = _read_parameters(guess, parameters, grid)
     if unknowns is None:
-        names = {name.removesuffix(".q") for name in axes}
+        names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
         unknowns = [name for name in model.coordinate_names if name not in names]
     recipe = Recipe(tuple(axes), inputs, outputs, hold, independent, unknowns, bounds, tolerance)
     family = Family(guess, recipe)

@@ -15,7 +15,7 @@ from titop.blocks.spatial import Array
 from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.extras import import_xarray
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.signals import Signal, exported
+from titop.solvers.signals.exported import Signal, exported
 
 if TYPE_CHECKING:
     import xarray

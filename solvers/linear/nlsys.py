@@ -15,17 +15,18 @@ from titop.blocks.spatial import Array
 from titop.solvers.arguments import read_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.inputs import Place
-from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.independent_states import Follower, IndependentStates
-from titop.solvers.linear.linearisation import Points, motions
+from titop.solvers.linear.linear_equations import Points, motions
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import Reduction, reduction
-from titop.solvers.linear.signals import exported, state_signals, table_of
-from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.loops.closed_dynamics import rank_of_free
 from titop.solvers.model import Model
 from titop.solvers.prepared import PreparedDynamics
+from titop.solvers.signals.exported import exported, state_signals, table_of
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem, StateSpace
@@ -73,15 +74,15 @@ class Plant:
 
     Attributes
     ----------
-    drives : Drives
-    readings : tuple of Reading
+    drives : SystemInputs
+    readings : tuple of SystemOutputs
     origin : (nq,) array
         From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """
 
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
         self.point, self.model = point, point.model
-        self.drives = Drives(self.model, inputs)
+        self.drives = SystemInputs(self.model, inputs)
         self.origin = self._origin()
         self._chosen = np.arange(self.model.nv)
         self._independent: IndependentStates | None = None
@@ -103,13 +104,13 @@ class Plant:
         """Return ports on which wrenches act; all that acts, ``[a; tau; u; wrenches]``; and where in it the inputs stand."""
         point, nv, nu = self.point, self.model.nv, self.model.nu
         given = point.wrenches or {}
-        pushed = [drive.port for drive in self.drives.channels if drive.kind == "wrench"]
+        pushed = [drive.port for drive in self.drives.channels if drive.kind == Kind.WRENCH]
         ports = tuple(dict.fromkeys([*given, *pushed]))
         u = np.zeros(nu) if point.u is None else point.u
         resting = [np.zeros(nv), point.tau, u, *(given.get(port, np.zeros(6)) for port in ports)]
-        starts = {"acceleration": 0, "effort": nv, "actuator": 2 * nv, "wrench": 2 * nv + nu}
+        starts = {Kind.ACCELERATION: 0, Kind.EFFORT: nv, Kind.INPUT: 2 * nv, Kind.WRENCH: 2 * nv + nu}
         targets = [
-            starts[drive.kind] + drive.entry + (6 * ports.index(drive.port) if drive.kind == "wrench" else 0)
+            starts[drive.kind] + drive.entry + (6 * ports.index(drive.port) if drive.kind == Kind.WRENCH else 0)
             for drive in self.drives.channels
         ]
         return ports, np.concatenate(resting), np.array(targets, dtype=int)
@@ -213,7 +214,7 @@ class Plant:
         u = None if at.u is None else at.u[None]
         motion = motions(Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None]), self.drives)
         reduced = self._reduction(at)
-        change = Variation(reduced, *motion[2:]).at(0)
+        change = SnapshotSlopes(reduced.columns, *motion[2:]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
         x = read_state("x", x, self._names[0])
         chart = self.model.difference_slopes(self._displacements(x))[np.ix_(chosen, chosen)]

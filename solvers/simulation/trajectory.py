@@ -15,7 +15,6 @@ from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.extras import import_xarray
 from titop.solvers.model import Model
-from titop.solvers.outputs import configuration_units
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.violations import violations
 
@@ -135,7 +134,7 @@ class Trajectory:
         """
         from titop.solvers.simulation.plotting import plot_over_time
 
-        units = configuration_units(self.model)
+        units = dict(zip(self.model.configuration_names, self.model.assembly.configuration_units, strict=True))
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
         signals = {}
         for name in shown:

@@ -17,12 +17,12 @@ import numpy as np
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
 from titop.solvers.coordinate_sizes import coordinate_sizes
-from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
-from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.loops.closed_dynamics import refuse_overdriven
 from titop.solvers.model import Model
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
 _NEARBY = 1e-9
@@ -99,7 +99,7 @@ class Motion(NamedTuple):
     effort_by_input: Array
 
 
-class Linearisation(NamedTuple):
+class LinearEquations(NamedTuple):
     """Stacked linear equations.
 
     Attributes
@@ -123,9 +123,9 @@ class Linearisation(NamedTuple):
     states: Array
 
 
-def linearise(
-    points: Points, drives: Drives, readings: Sequence[Reading], independent: Sequence[str] | None = None
-) -> Linearisation:
+def linear_equations(
+    points: Points, drives: SystemInputs, readings: Sequence[SystemOutputs], independent: Sequence[str] | None = None
+) -> LinearEquations:
     """Return the linear equations of stacked points, all in the same states.
 
     Without `independent` the first point chooses its coordinates.
@@ -137,28 +137,28 @@ def linearise(
     """
     model, q, v = points.models[0], points.q[0], points.v[0]
     if len(points.q) > 1 and closure_slopes(model, q, v) is not None:
-        first = linearise(points.one(0), drives, readings, independent)
+        first = linear_equations(points.one(0), drives, readings, independent)
         chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
-        parts = [first, *(linearise(points.one(k), drives, readings, chosen) for k in range(1, len(points.q)))]
-        return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
+        parts = [first, *(linear_equations(points.one(k), drives, readings, chosen) for k in range(1, len(points.q)))]
+        return LinearEquations._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
     motion = motions(points, drives)
     reduced = reduction(model, q, v, drives.held, independent)
     if drives.held.any():
         _refuse_moving(points, motion.by_state, drives, reduced)
-    change = Variation(reduced, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
+    change = SnapshotSlopes(reduced.columns, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
     outputs = [_outputs(points, motion, reading, change) for reading in readings]
     A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
     y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
     drift = (motion.by_state[:, model.nv :, : model.nv] @ points.v[:, :, None])[..., 0]
-    return Linearisation(A, B, y[..., : A.shape[1]], y[..., A.shape[1] :], motion.a, motion.tau, drift, reduced.states)
+    return LinearEquations(A, B, y[..., : A.shape[1]], y[..., A.shape[1] :], motion.a, motion.tau, drift, reduced.states)
 
 
-def motions(points: Points, drives: Drives) -> Motion:
+def motions(points: Points, drives: SystemInputs) -> Motion:
     """Return accelerations, efforts and all coordinates' linear equations at stacked points."""
     return _hybrid_motions(points, drives) if drives.prescribed.any() else _forward_motions(points, drives)
 
 
-def _forward_motions(points: Points, drives: Drives) -> Motion:
+def _forward_motions(points: Points, drives: SystemInputs) -> Motion:
     n, nv = points.v.shape
     a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
     simple = points.u is None and not points.wrenches
@@ -173,12 +173,12 @@ def _forward_motions(points: Points, drives: Drives) -> Motion:
     return Motion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
 
 
-def _hybrid_motions(points: Points, drives: Drives) -> Motion:
+def _hybrid_motions(points: Points, drives: SystemInputs) -> Motion:
     rows = [_hybrid_motion(points, k, drives) for k in range(len(points.q))]
     return Motion(*(np.array(field) for field in zip(*rows, strict=True)))
 
 
-def _hybrid_motion(points: Points, k: int, drives: Drives) -> Motion:
+def _hybrid_motion(points: Points, k: int, drives: SystemInputs) -> Motion:
     """Return the equations at one point."""
     model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
     nv, names = model.nv, drives.imposed_names
@@ -194,7 +194,7 @@ def _hybrid_motion(points: Points, k: int, drives: Drives) -> Motion:
     return Motion(a, tau, A, B, np.hstack([slopes.dtau_dq, slopes.dtau_dv]), by_input)
 
 
-def _outputs(points: Points, motion: Motion, reading: Reading, change: Variation) -> Array:
+def _outputs(points: Points, motion: Motion, reading: SystemOutputs, change: SnapshotSlopes) -> Array:
     """Return ``[C D]`` (n, outputs, states + inputs) of a reading."""
     n = len(points.q)
     if reading.selects:
@@ -209,7 +209,7 @@ def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:
     return Snapshot(points.models[k], q, points.v[k], a, tau, points.inputs(k), points.loads(k), q)
 
 
-def _refuse_moving(points: Points, by_state: Array, drives: Drives, reduced: Reduction) -> None:
+def _refuse_moving(points: Points, by_state: Array, drives: SystemInputs, reduced: Reduction) -> None:
     """Refuse held coordinates that move at the points, or that turn with others that do."""
     model, v, held = points.models[0], points.v, np.flatnonzero(drives.held)
     moving = np.abs(v[:, held]).max(axis=0, initial=0.0) > 0
