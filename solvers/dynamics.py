@@ -148,7 +148,7 @@ class Dynamics(PortKinematics, ABC):
 
     def _prescribed(self, names: Sequence[str]) -> Array:
         """Return a mask (nv) of the coordinates whose motion is prescribed."""
-        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices)
+        return coordinate_mask(names, self._assembly)
 
     def _masked_dynamics(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]

@@ -323,4 +323,4 @@ class ClosedLoops(Configurations):
         return chosen
 
     def _chosen(self, argument: str, names: Iterable[str]) -> Array:
-        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices, argument)
+        return coordinate_mask(names, self._assembly, argument)
