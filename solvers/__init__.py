@@ -9,7 +9,8 @@ Read in this order:
   `rowwise`: methods of one state at stacked ones; `named_rows`: results by name;
 - `reference` (with `stepped_slopes`): the executable specification of the dynamics, in plain NumPy;
 - `compiled` (with `packed`, `acting`, `constraint_tables`, `compiled_configurations`, `compiled_slopes`,
-  `compiled_closed_slopes`, `compiled_hybrid`, `compiled_observations`, `compiled_efforts`, `compiled_readings`), `laws`,
+  `compiled_closed_slopes`, `compiled_hybrid`, `compiled_observations`, `compiled_efforts`, `compiled_readings`,
+  `compiled_closed_readings`), `laws`,
   `python_law`,
   `kernels`: the same in compiled code, for users; `native`: how Python functions become machine code;
 - `loops`: rigid closures and gears; `derivatives`, `sensitivities`: derivatives by the state, and by everything else;

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,76 +13,25 @@ from titop.blocks.errors import ModelError
 from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Sensor, Tachometer, WheelMomentum
 from titop.blocks.spatial import Array
 from titop.solvers.arguments import check_stacks
-from titop.solvers.compiled_efforts import CompiledEfforts
-from titop.solvers.compiled_observations import IDENTITY
+from titop.solvers.compiled_closed_readings import CompiledClosedReadings, Readings, Row
 from titop.solvers.inputs import Push
-from titop.solvers.kernels import layout, reading_entries, readings
+from titop.solvers.kernels import layout, readings
 from titop.solvers.model import warn_of_gimbal_lock
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import real
 from titop.solvers.rowwise import at_rows
 from titop.solvers.stacked_loads import are_stacked
 
 
-class _Row(NamedTuple):
-    """One row of the table of what to read: what, where, at which port and about which axes; the port's pose, a factor."""
-
-    what: int
-    at: int
-    port: int = -1
-    axes: int = 0
-    frame: Array = IDENTITY
-    factor: float = 1.0
-
-
-#: How many numbers each has.
-_SIZES = {
-    readings.SPECIFIC_FORCE: 3,
-    readings.ANGULAR_VELOCITY: 3,
-    readings.POSE: 6,
-    readings.COORDINATE: 1,
-    readings.RATE: 1,
-    readings.MOTION: 18,
-    readings.JOINT_WRENCH: 6,
-    readings.ACTING_WRENCH: 6,
-}
-
-
-class Readings(NamedTuple):
-    """What a kernel is asked to read.
-
-    Attributes
-    ----------
-    table, frames : arrays
-        See `titop.solvers.kernels.readings`.
-    size : int
-        Of the result.
-    bound : callable
-        The kernel with these and the model's tables.
-    model : CompiledReadings
-        The model, or its like in which all ports are in use.
-    angles : list of (str, str, int)
-        Port, sequence and place of all Euler angles.
-    """
-
-    table: Array
-    frames: Array
-    size: int
-    bound: Any
-    model: CompiledReadings
-    angles: list[tuple[str, str, int]]
-
-
-class CompiledReadings(CompiledEfforts):
+class CompiledReadings(CompiledClosedReadings):
     """What is read of a compiled model under loads; see `Model` for its functions."""
 
     def outputs(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
     ) -> Array:
-        if self.is_constrained and any(isinstance(sensor, ReactionSensor) for sensor in self._assembly.sensors):
-            return super().outputs(q, v, a, wrenches, u, tau)
-        result = self._read_under(self._sensors, q, v, a, wrenches, u)
-        for port, sequence, place in self._sensors.angles:
+        found = self._sensors
+        given = q, v, a, wrenches, u
+        result = self._read_closed(found, *given, tau) if found.closed else self._read_under(found, *given)
+        for port, sequence, place in found.angles:
             warn_of_gimbal_lock(port, result[..., place : place + 3], sequence)
         return result
 
@@ -96,11 +45,12 @@ class CompiledReadings(CompiledEfforts):
         u: Any = None,
         tau: Any = None,
     ) -> Array:
-        if self.is_constrained:
-            return super().reaction(joint, q, v, a, wrenches, u, tau)
+        found = self._reading_at(joint)
+        if found.closed:
+            return self._read_closed(found, q, v, a, wrenches, u, tau)
         if tau is not None:
             self._read_v("tau", tau, stacked=True)
-        return self._read_under(self._reading_at(joint), q, v, a, wrenches, u)
+        return self._read_under(found, q, v, a, wrenches, u)
 
     def _joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         found, result = self._reading_at(joint), np.empty((1, 6))
@@ -136,12 +86,6 @@ class CompiledReadings(CompiledEfforts):
     def _anywhere(self) -> Array:
         """A configuration for efforts that readings do not ask for."""
         return self.neutral()
-
-    def _run(self, found: Readings, pushes: Sequence[Push], q: Array, v: Array, a: Array, result: Array) -> None:
-        """Write readings at a state, or at stacked ones, under pushes into `result`."""
-        kernel, tables = self._kernel(reading_entries.readings), found.model._pushed(pushes)._arrays
-        state = (np.ascontiguousarray(np.atleast_2d(real(x, name)), float) for x, name in ((q, "q"), (v, "v"), (a, "a")))
-        self.raise_for(kernel(found.table, found.frames, *tables, *state, result))
 
     @cached_property
     def _sensors(self) -> Readings:
@@ -203,16 +147,7 @@ class CompiledReadings(CompiledEfforts):
             size += len(sensor.outputs)
         return self._bind_readings(rows, angles)
 
-    def _bind_readings(self, rows: list[_Row], angles: Sequence[tuple[str, str, int]] = ()) -> Readings:
-        sizes = [_SIZES[row.what] for row in rows]
-        numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
-        table = np.array(numbers, dtype=np.int64).reshape(-1, readings.READING_COLUMNS)
-        frames = np.array([[*row.frame, row.factor] for row in rows], dtype=float).reshape(-1, readings.FRAME_COLUMNS)
-        model = self._with_all_ports if any(row.port >= 0 for row in rows) else self
-        bound = partial(self._kernel(reading_entries.readings).compiled, table, frames, *model._arrays)
-        return Readings(table, frames, sum(sizes), bound, model, list(angles))
-
-    def _reading(self, sensor: Sensor) -> _Row:
+    def _reading(self, sensor: Sensor) -> Row:
         """Return what to read for a sensor."""
         if isinstance(sensor, Accelerometer):
             return self._row_at(readings.SPECIFIC_FORCE, str(sensor.target))
@@ -221,21 +156,24 @@ class CompiledReadings(CompiledEfforts):
         if isinstance(sensor, PoseSensor):
             return self._row_at(readings.POSE, str(sensor.target), sensor.sequence)
         if isinstance(sensor, Encoder):
-            return _Row(readings.COORDINATE, self._assembly.place(sensor.joint)[0])
+            return Row(readings.COORDINATE, self._assembly.place(sensor.joint)[0])
         if isinstance(sensor, Tachometer | WheelMomentum):
             factor = sensor.inertia if isinstance(sensor, WheelMomentum) else 1.0
-            return _Row(readings.RATE, self._assembly.place(sensor.joint)[1], factor=factor)
+            return Row(readings.RATE, self._assembly.place(sensor.joint)[1], factor=factor)
         if isinstance(sensor, ReactionSensor):
             return self._reaction_row(sensor.joint)
         raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
 
-    def _row_at(self, what: int, port: str, sequence: str = "") -> _Row:
+    def _row_at(self, what: int, port: str, sequence: str = "") -> Row:
         element, place, frame = self._port_place(port)
-        return _Row(what, element, place, sum("XYZ".index(axis) * 3**k for k, axis in enumerate(sequence)), frame)
+        return Row(what, element, place, sum("XYZ".index(axis) * 3**k for k, axis in enumerate(sequence)), frame)
 
-    def _reaction_row(self, joint: str) -> _Row:
+    def _reaction_row(self, joint: str) -> Row:
         if joint in self._interaction_rows:
-            return _Row(readings.ACTING_WRENCH, self._interaction_rows[joint])
+            return Row(readings.ACTING_WRENCH, self._interaction_rows[joint])
+        closures = [loop.closure.name for loop in self.rigid_loops]
+        if joint in closures:  # on its second port
+            return Row(readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
         child = self._connections[joint].child
         _, port, frame = self._port_place(str(child) if child.name in child.block.ports else child.block.name)
-        return _Row(readings.JOINT_WRENCH, self._tables.carriers[child.block.name], port, frame=frame)
+        return Row(readings.JOINT_WRENCH, self._tables.carriers[child.block.name], port, frame=frame)

@@ -76,6 +76,8 @@ BOUND = (
     "_reactions",
     "_motions",
     "_accelerometers",
+    "_multipliers",
+    "_gear_efforts",
     "_momentum_of",
     "_inverse_mass",
 )

@@ -7,9 +7,9 @@ without regularising them. Both must find the same accelerations.
 Solo12, a quadruped from URDF, stands on four feet: derivatives of its forward dynamics stand beside Pinocchio's
 ``computeConstraintDynamicsDerivatives``, four points (``CONTACT_3D``) held, the dynamics themselves included on both sides.
 
-Chains of ten bars, with a gear between the first two hinges or closed to a loop, stand beside the open chain in dynamics and
-their derivatives. A platform on six legs shows what a controller asks in a step: velocities and accelerations that keep the
-loops closed, and the legs' forces.
+Chains of ten bars, with a gear between the first two hinges or closed to a loop, stand beside the open chain in dynamics, their
+derivatives and the reaction of a hinge. A platform on six legs shows what a controller asks in a step: velocities and
+accelerations that keep the loops closed, and the legs' forces.
 
 Needs Pinocchio and the robots of example-robot-data (extra "test"), unless ``--ours`` leaves these out. Run it:
 ``python examples/benchmarks/closed_loops.py``
@@ -37,9 +37,12 @@ GOAL = 2.0
 #: The goal for Solo12's derivatives, in times of Pinocchio's; angles (rad) of a leg's joints, and its feet.
 STANDING_GOAL, LEG = 3.0, (0.1, 0.8, -1.6)
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
-#: Bars of a chain, and the goals for its dynamics and their derivatives, in times of the open one.
+#: Bars of a chain, and the goals for its dynamics, their derivatives and a reaction, in times of the open one.
 BARS = 10
-GOALS = {"gear": {"FD": 3.0, "ID": 3.0, "dFD": 5.0}, "loop": {"FD": 4.0, "ID": 6.0, "dFD": 10.0}}
+GOALS = {
+    "gear": {"FD": 3.0, "ID": 3.0, "dFD": 5.0, "reaction": 3.0},
+    "loop": {"FD": 4.0, "ID": 6.0, "dFD": 10.0, "reaction": 3.0},
+}
 #: Time (s) that a controller's step may take.
 STEP_GOAL = 100e-6
 #: Time (s) given to one engine before it is the other's turn.
@@ -225,6 +228,7 @@ def chain_times() -> dict[str, dict[str, float]]:
             "ID": best_time(lambda m=model, x=(q, v, a): m.inverse_dynamics(*x)),
             "dFD": best_time(lambda m=model, x=(q, v, tau): m.forward_dynamics_derivatives(*x)),
             "dID": best_time(lambda m=model, x=(q, v, a): m.inverse_dynamics_derivatives(*x)),
+            "reaction": best_time(lambda m=model, x=(q, v, a): m.reaction("hinge3", *x)),
         }
     return found
 

@@ -21,8 +21,9 @@ Read in this order:
   efforts (`rotations`, `rotation_series`: rotation vectors); `stops`: stops of joints, and how contacts push; `ports`,
   `interactions`: what acts on several ports and coordinates; `port_wrenches`: loads and interactions on general blocks in
   inverse dynamics;
-- `factor`, `closures`, `following`, `constrained`, `sharing`, `closed`: the mass matrix along the tree; loop closures; what
-  gears take out; accelerations with closures; the least efforts and nearest rates that these leave; whole passes;
+- `factor`, `closures`, `following`, `constrained`, `sharing`, `multipliers`, `closed`: the mass matrix along the tree; loop
+  closures; what gears take out; accelerations with closures; the least efforts and nearest rates that these leave; what each
+  constraint carries; whole passes;
 - `sums`, `derivatives`, `general_derivatives`, `passive_derivatives`, `interaction_derivatives`, `held_loads`,
   `closure_derivatives`, `closed_slopes`, `hybrid_derivatives`: derivatives;
 - `directional`: derivatives along one direction, and transposed; `coriolis`, `momentum`: matrices from the same sums;

@@ -11,14 +11,14 @@ import numpy as np
 
 from titop.solvers.kernels.algebra import cross, rotate_back, six
 from titop.solvers.kernels.interactions import loads_of
-from titop.solvers.kernels.layout import BIAS
+from titop.solvers.kernels.layout import BIAS, FORCE
 from titop.solvers.kernels.port_motion import acceleration_of, write_port_motion
 from titop.solvers.kernels.sums import carry_back
 from titop.solvers.native.kernel import helper
 
 # -- columns
 WHAT = 0  # below
-AT = 1  # the element, the interaction's row, or the place in q or v
+AT = 1  # the element, the interaction's row, the place in q or v, the constraint, or the load's row from the last one on
 READ_PORT = 2  # the port's place in `law`, or -1
 PLACE = 3  # of the first number among all readings
 AXES = 4  # of Euler angles: first + 3 second + 9 third
@@ -33,6 +33,8 @@ RATE = 4  # times the factor
 MOTION = 5  # acceleration, twist, position and Euler angles: see `Model.motion`
 JOINT_WRENCH = 6  # and whatever follows asks for wrenches
 ACTING_WRENCH = 7  # of an interaction on its second port
+CLOSURE_WRENCH = 8  # of a rigid closure on a port: the load that stands for it
+MULTIPLIER = 9  # of a constraint, times the factor
 
 # -- beside it
 FACTOR = 12
@@ -46,17 +48,20 @@ _LOCKED = 1e-7
 
 
 @helper
-def asks_for_wrenches(what):
-    """Tell whether one of the rows of the table asks for wrenches."""
+def asks_for(what, first, last):
+    """Tell whether one of the rows of the table asks for something from `first` to `last`."""
     asks = False
     for row in range(what.shape[0]):
-        asks = asks or what[row, WHAT] >= JOINT_WRENCH
+        asks = asks or first <= what[row, WHAT] <= last
     return asks
 
 
 @helper
-def read_all(ints, floats, law, what, frames, q, v, work, pose, motion, result):
-    """Write all readings into `result`; `pose` (1, 12) and `motion` (1, 24) are room."""
+def read_all(ints, floats, law, what, frames, q, v, work, multipliers, pose, motion, result):
+    """Write all readings into `result`; `pose` (1, 12) and `motion` (1, 24) are room.
+
+    The `multipliers` of constraints, and with them the closures' wrenches in `floats`, are None where nothing asks for them.
+    """
     for row in range(what.shape[0]):
         kind, at, o = what[row, WHAT], what[row, AT], what[row, PLACE]
         if kind == COORDINATE:
@@ -74,6 +79,11 @@ def read_all(ints, floats, law, what, frames, q, v, work, pose, motion, result):
         elif kind == ACTING_WRENCH:
             if law is not None:
                 _write(result, o, six(law, 0, loads_of(ints, at) + 6))
+        elif kind == CLOSURE_WRENCH:
+            _write(result, o, six(floats, floats.shape[0] + at, FORCE))
+        elif kind == MULTIPLIER:
+            if multipliers is not None:
+                result[o] = frames[row, FACTOR] * multipliers[at]
         else:
             for k in range(12):
                 pose[0, k] = frames[row, k]

@@ -150,18 +150,18 @@ def take_least(split, first, end, unknown, x, carried):
     for j in range(n):
         for c in range(m):
             greatest = max(greatest, abs(x[j, c]))
-    _take_out(split, unknown, False, 0, first, x, carried)
+    take_out(split, unknown, False, 0, first, x, carried)
     for j in range(n):
         if not unknown[j]:
             for c in range(m):
                 left = max(left, abs(x[j, c]))
                 x[j, c] = 0.0
-    _take_out(split, unknown, True, first, end, x, carried)
+    take_out(split, unknown, True, first, end, x, carried)
     return left / greatest if greatest > 0.0 else 0.0
 
 
 @AllocatingHelper
-def _take_out(split, counts, what, first, end, x, carried):
+def take_out(split, counts, what, first, end, x, carried):
     """Subtract multiples of orthogonal rows from columns x so that nothing along them is left where it counts."""
     rows, _, _, order, squares = split
     n, m = x.shape
@@ -184,13 +184,24 @@ def _take_out(split, counts, what, first, end, x, carried):
 
 
 @helper
+def to_given_rows(split, end, carried):
+    """Replace how often orthogonal rows are subtracted (r x m) by how often the rows are of which they were made."""
+    _, _, shares, order, _ = split
+    for p in range(end - 1, -1, -1):
+        now = carried[order[p]]
+        for c in range(p + 1, end):
+            share, later = shares[order[c], p], carried[order[c]]
+            for i in range(now.size):
+                now[i] -= share * later[i]
+
+
+@helper
 def write_multipliers(split, end, carried, multipliers):
     """Write the multipliers (k) of all constraints from how often the orthogonal rows are subtracted (r x 1), used up."""
-    _, which, shares, order, _ = split
+    _, which, _, order, _ = split
+    to_given_rows(split, end, carried)
     multipliers[:] = 0.0
-    for p in range(end - 1, -1, -1):
-        for c in range(p + 1, end):
-            carried[order[p], 0] -= shares[order[c], p] * carried[order[c], 0]
+    for p in range(end):
         multipliers[which[order[p]]] = carried[order[p], 0]
 
 

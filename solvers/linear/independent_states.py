@@ -40,6 +40,8 @@ class IndependentStates:
         Entries of v.
     in_q : int array
         What they stand for in q.
+    in_plain : int array or None
+        The entry of q that each of them is, None where one is not plain.
     mask : (nv,) bool array
         Which are chosen.
 
@@ -70,6 +72,7 @@ class IndependentStates:
             raise ModelError(Finding("split-joint", block, names, expected, advice))
         self.mask = np.isin(np.arange(model.nv), self.chosen)
         self.in_q = np.concatenate([self._entries(model, block) for block in model.assembly.v_slices])
+        self.in_plain = self._plain_entries(model)
 
     def _split(self) -> str | None:
         """Return a joint without plain coordinates of which some are chosen, some not."""
@@ -94,6 +97,16 @@ class IndependentStates:
         entries, chosen = np.arange(in_q.start, in_q.stop), self.mask[in_v]
         return entries[chosen] if len(entries) == len(chosen) else entries[[bool(chosen.all())] * len(entries)]
 
+    def _plain_entries(self, model: Model) -> Array | None:
+        """Return the entry of q that each chosen coordinate is, None where one is not plain."""
+        if any(self.mask[where].any() for _, where in self._turning):
+            return None
+        in_q = np.zeros(model.nv, dtype=int)
+        for block, where in model.assembly.v_slices.items():
+            if self.mask[where].any():
+                in_q[where] = np.arange(model.nq)[model.assembly.q_slices[block]]
+        return in_q[self.chosen]
+
     def follow(self, model: Model) -> Follower:
         """Return what finds states of a model, the point's or the same with other parameters."""
         return Follower(self, model)
@@ -111,8 +124,9 @@ class Follower:
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model
         self._dynamics = model.prepared([], states.mask)
-        self._sizes = model.coordinate_weights[states.chosen]
-        self._whole, q = np.zeros(model.nv), states.point.q
+        self._strides = 1.0 / (_STRIDE * model.coordinate_weights[states.chosen])
+        self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
+        self._start = None if states.in_plain is None else states.origin[states.in_plain]
         self._dynamics.rank = model.nv - len(states.chosen)
         begin = model.difference(states.origin, q)[states.chosen]
         self._last = begin, model.assemble(q, [model.coordinate_names[k] for k in states.chosen])
@@ -125,14 +139,14 @@ class Follower:
         ConvergenceError
             If the loops cannot be closed on the way there.
         """
-        n = len(x) // 2
+        n, v = len(x) // 2, self._rates
         (begin, q), goal = self._last, x[:n]
-        v = np.zeros(self._model.nv)
         v[self._states.chosen] = x[n:]
-        strides = max(1, int(np.ceil(np.abs((goal - begin) / self._sizes).max(initial=0.0) / _STRIDE)))
+        way = goal - begin
+        strides = self._strides_along(way)
         try:
             for k in range(1, strides + 1):
-                placed = self._placed(q, begin + (goal - begin) * (k / strides))
+                placed = self._placed(q, goal if k == strides else begin + way * (k / strides))
                 closed = self._dynamics.closed(placed, v, _CLOSED)
                 q = closed.q
         except ConvergenceError as error:
@@ -141,10 +155,19 @@ class Follower:
         self._last = goal.copy(), q
         return q, closed.v
 
+    def _strides_along(self, way: Array) -> int:
+        """Return in how many steps to go so far."""
+        lengths = way * self._strides
+        if lengths.dot(lengths) <= 1.0:  # none of them is longer
+            return 1
+        return int(np.ceil(np.abs(lengths).max()))
+
     def _placed(self, q: Array, x: Array) -> Array:
         """Return q with the independent coordinates displaced by x from the origin, the others as they are."""
-        model, whole = self._model, self._whole
-        whole[self._states.chosen] = x
-        moved, placed = model._moved(self._states.origin, whole), q.copy()
-        placed[self._states.in_q] = moved[self._states.in_q]
+        states, whole, placed = self._states, self._whole, q.copy()
+        if states.in_plain is not None:
+            placed[states.in_plain] = self._start + x
+            return placed
+        whole[states.chosen] = x
+        placed[states.in_q] = self._model._moved(states.origin, whole)[states.in_q]
         return placed

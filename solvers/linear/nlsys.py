@@ -89,6 +89,7 @@ class Plant:
         if self.model.is_constrained or independent is not None:
             self._independent = IndependentStates(point, self.origin, independent)
             self._chosen = self._independent.chosen
+        self._in_rate = self._entries_of_rates()
         states = state_signals(self.model)
         self.states = tuple(states[k] for k in (*self._chosen, *(self.model.nv + self._chosen)))
         if outputs is None:
@@ -133,8 +134,8 @@ class Plant:
         """
         (model, dynamics, follower), nv = self._with(params), self.model.nv
         x, given = self._read(x, w)
-        u, wrenches = self._push(dynamics, given)
-        ports = dict(zip(self._ports, wrenches, strict=True))
+        u = self._push(dynamics, given)
+        ports = dict(zip(self._ports, self._wrenches_in(given), strict=True))
         q, v = self._state(x, follower)
         return Acting(model, dynamics, q, v.copy(), given[:nv], given[nv : 2 * nv], u, ports)
 
@@ -150,16 +151,20 @@ class Plant:
         given[self._targets] = read_state("u", w, self._names[1])
         return read_state("x", x, self._names[0]), given
 
-    def _push(self, dynamics: PreparedDynamics, given: Array) -> tuple[Array, Array]:
-        """Let inputs and wrenches act on ports; return both."""
-        u, wrenches = given[self._at_inputs], given[self._at_inputs.stop :].reshape(-1, 6)
-        if self._places:
-            dynamics.wrenches[: len(wrenches)] = wrenches
+    def _wrenches_in(self, given: Array) -> Array:
+        """Return the wrenches (n x 6) on ports in all that acts."""
+        return given[self._at_inputs.stop :].reshape(-1, 6)
+
+    def _push(self, dynamics: PreparedDynamics, given: Array) -> Array:
+        """Let inputs and wrenches act on ports; return the inputs."""
+        u = given[self._at_inputs]
+        if self._ports:
+            dynamics.wrenches[: len(self._ports)] = self._wrenches_in(given)
         if len(u):
             if self.model.inputs.places:
-                dynamics.wrenches[len(wrenches) :] = self.model.inputs.wrenches(u)
+                dynamics.wrenches[len(self._ports) :] = self.model.inputs.wrenches(u)
             dynamics.drive_interactions(u)
-        return u, wrenches
+        return u
 
     def _with(self, params: Mapping[str, float] | None) -> tuple[Model, PreparedDynamics, Follower | None]:
         """Return the model with changed parameters, its dynamics and what finds its states, each thread's last ones kept."""
@@ -183,14 +188,21 @@ class Plant:
         """Return dx/dt."""
         (model, dynamics, follower), nv = self._with(params), self.model.nv
         x, given = self._read(x, w)
-        u, _ = self._push(dynamics, given)
+        u = self._push(dynamics, given)
         q, v = self._state(x, follower)
         tau = given[nv : 2 * nv]
         rate = dynamics.rate(q, v, tau + model.inputs.efforts(u, q) if len(u) else tau, given[:nv])
-        if follower is None and model.has_plain_configuration:
-            return rate
+        if self._in_rate is not None:
+            return rate[self._in_rate]
         moved = self.model.displacement_rate(self._displacements(x), v)
         return np.concatenate([moved[self._chosen], rate[model.nq :][self._chosen]])
+
+    def _entries_of_rates(self) -> Any:
+        """Return which entries of ``[dq/dt; dv/dt]`` the rates of the states are, None where one is not plain."""
+        if self._independent is None:
+            return slice(None) if self.model.has_plain_configuration else None
+        in_q = self._independent.in_plain
+        return None if in_q is None else np.concatenate([in_q, self.model.nq + self._chosen])
 
     def _displacements(self, x: Array) -> Array:
         """Return the displacements (nv) in x, zero where coordinates are no states."""

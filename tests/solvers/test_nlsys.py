@@ -122,6 +122,32 @@ def test_gears_and_free_bases_in_independent_coordinates() -> None:
     assert np.abs(linear.A - np.array(columns).T).max() < BY_DIFFERENCES
 
 
+def test_plain_coordinates_behind_a_body_that_follows() -> None:
+    """A plate that an arm carries, its free joint before the arm's: states in any order, near and far, one stride or more."""
+    s = tt.System("carrier", gravity=[0, 0, -9.81])
+    plate = tt.RigidBody("plate", 2.0, inertia=[0.1, 0.2, 0.3])
+    s.connect("world", plate, tt.Free("pose"))
+    s.connect("world", tt.RigidBody("upper", 1.0, [0.2, 0, 0], [0.1] * 3, {"end": [0.4, 0, 0]}), tt.Revolute("first"))
+    fore = tt.RigidBody("fore", 1.0, [0.1, 0, 0], [0.1] * 3, {"end": [0.3, 0, 0]})
+    s.connect(s["upper"].port("end"), fore, tt.Revolute("second", axis=[0, 1, 0]))
+    s.close_loop(fore.port("end"), plate, tt.RigidClosure("grip", directions=np.eye(6)))
+    model, arm = s.resolve(), ["second", "first"]
+    q, nothing = model.assemble(model.configuration({"first": 0.3, "second": -0.2}), fixed=arm), np.zeros(model.nv)
+    for order in (arm, arm[::-1]):
+        system = model.to_nlsys(arm, ["plate.r"], tt.OperatingPoint(model, q, nothing, nothing), order)
+        for far in (0.01, 0.15, 0.9):
+            values, rates, efforts = {"first": 0.3 + far, "second": -0.2 - far}, {"first": 1.0, "second": -2.0}, {"first": 0.5}
+            at = model.assemble(model.configuration(values), fixed=arm)
+            v = model.assemble_velocity(at, model.velocity(rates), fixed=arm)
+            a = dict(zip(model.coordinate_names, model.forward_dynamics(at, v, model.velocity(efforts)), strict=True))
+            names = [label.removesuffix("_q") for label in system.state_labels[:2]]
+            x, w = [each[name] for each in (values, rates) for name in names], [0.0, 0.5]
+            expected = [*(rates[name] for name in names), *(a[name] for name in names)]
+            assert system.dynamics(0, x, w) == pytest.approx(expected, rel=1e-9, abs=1e-9)  # rounding in some dozens of terms
+            rotation, position = model.pose("plate", at)
+            assert system.output(0, x, w) == pytest.approx(rotation.T @ position, abs=1e-12)  # closed to 1e-13
+
+
 @pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 def test_closed_states_that_cannot_be_are_refused() -> None:
     model, q, v, point = turning_four_bar()
