@@ -23,7 +23,7 @@ from titop.solvers.rowwise import at_rows
 _CARRIED = (readings.JOINT_WRENCH, readings.CLOSURE_WRENCH, readings.MULTIPLIER)
 
 #: How many numbers each has.
-_SIZES = {
+SIZES = {
     readings.SPECIFIC_FORCE: 3,
     readings.ANGULAR_VELOCITY: 3,
     readings.POSE: 6,
@@ -80,7 +80,7 @@ class CompiledClosedReadings(CompiledEfforts):
     """What is read of a compiled model whose constraints carry a part of what acts; see `Model` for its functions."""
 
     def _bind_readings(self, rows: list[Row], angles: Sequence[tuple[str, str, int]] = ()) -> Readings:
-        sizes = [_SIZES[row.what] for row in rows]
+        sizes = [SIZES[row.what] for row in rows]
         numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
         table = np.array(numbers, dtype=np.int64).reshape(-1, readings.READING_COLUMNS)
         frames = np.array([[*row.frame, row.factor] for row in rows], dtype=float).reshape(-1, readings.FRAME_COLUMNS)

@@ -363,6 +363,11 @@ class Dynamics(PortKinematics, ABC):
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         """Return inverse dynamics at zero acceleration without passive efforts and loads."""
 
+    @cached_property
+    def _parameter_names(self) -> frozenset[str]:
+        """Names of the parameters, which no change of them changes."""
+        return frozenset(self.parameters())
+
     @abstractmethod
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return every number of every block by dotted name, with its unit."""

@@ -20,15 +20,16 @@ from titop.blocks.spatial import Array
 from titop.solvers.control.commands import Command, Commands
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
-from titop.solvers.control.linear_controller import REFERENCE
 from titop.solvers.control.linear_feedback import LinearFeedback
-from titop.solvers.control.loop_signals import check_names, measured_signals
+from titop.solvers.control.loop_signals import measured_signals
 from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
 from titop.solvers.model import Model
+from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.units import units_of
 from titop.solvers.simulation.solution_pieces import ROUNDING, SolutionPieces
 
 #: ``f(times, y0) -> solution``: integrate from the first to the last time with constant commands.
@@ -95,15 +96,7 @@ class ControlLoop(ABC):
         self.resting = operating.command
         self._names = {
             "outputs": inputs,
-            "references": tuple(f"{REFERENCE}{name}" if name in known else name for name in references),
-            "commands": outputs,
-            "states": tuple(f"controller.{name}" for name in states),
-        }
-        check_names("controller", [name for names in self._names.values() for name in names])
-        units = dict(zip(inputs, self.measurements.units, strict=True))
-        self._units = {
-            "outputs": self.measurements.units,
-            "references": tuple(units.get(name, "1") for name in references),
+            "references": tuple(_unit(model, name) if name in known else "1" for name in references),
             "commands": self.commands.units,
             "states": ("1",) * len(states),
         }
@@ -339,3 +332,8 @@ class SampledLoop(ControlLoop):
     def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
         instants, outputs, references, states = ([sample[k] for sample in self._samples] for k in range(4))
         return self.rows(np.array(instants), outputs, references, [sample.command for sample in self._samples], states)
+
+
+def _unit(model: Model, output: str) -> str:
+    """Return the unit of an output of the model."""
+    return units_of(model, read_name(model, MEASURED, output))[0]

@@ -111,18 +111,22 @@ class Ports:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs, and actuators, which stand for all of theirs."""
+    """Inputs; and actuators, which stand for all of theirs, unless `single`."""
+
+    single: bool = False
 
     def read(self, model: Model, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        own = next((a.input_names for a in model.assembly.actuators if a.name == name), (name,))
+        actuators = () if self.single else model.assembly.actuators
+        own = next((a.input_names for a in actuators if a.name == name), (name,))
         if not set(own) <= set(model.input_names):
             return None
         return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, own)), tuple(own))
 
     def names(self, model: Model) -> Iterator[str]:
         """Yield all names."""
-        yield from dict.fromkeys((*model.input_names, *(actuator.name for actuator in model.assembly.actuators)))
+        actuators = () if self.single else model.assembly.actuators
+        yield from dict.fromkeys((*model.input_names, *(actuator.name for actuator in actuators)))
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ class Parameters:
 
     def read(self, model: Model, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if "." in name and name in model.parameters() else None
+        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model._parameter_names else None
 
     def names(self, model: Model) -> Iterator[str]:
         """Yield all names."""
@@ -262,7 +266,11 @@ COMMANDED = Role(
     (Inputs(), Coordinates({"": (Kind.EFFORT, ".tau"), ".tau": (Kind.EFFORT, ".tau")}, full=True)),
 )
 #: What dynamics change with beside the state.
-CAUSE = Role("name", "a parameter, an input or a port of the model", (Parameters(), Inputs(), Ports(_WRENCHES, True, True)))
+CAUSE = Role(
+    "name",
+    "a parameter, an input or a port of the model",
+    (Parameters(), Inputs(single=True), Ports(_WRENCHES, whole=True, world=True)),
+)
 
 
 def read_name(model: Model, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
