@@ -20,8 +20,9 @@ from titop.blocks.spatial import Array
 from titop.solvers.control.commands import Command, Commands
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
+from titop.solvers.control.linear_controller import REFERENCE
 from titop.solvers.control.linear_feedback import LinearFeedback
-from titop.solvers.control.loop_signals import measured_signals
+from titop.solvers.control.loop_signals import check_names, measured_signals
 from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
@@ -96,6 +97,13 @@ class ControlLoop(ABC):
         self.resting = operating.command
         self._names = {
             "outputs": inputs,
+            "references": tuple(f"{REFERENCE}{name}" if name in known else name for name in references),
+            "commands": outputs,
+            "states": tuple(f"controller.{name}" for name in states),
+        }
+        check_names("controller", [name for names in self._names.values() for name in names])
+        self._units = {
+            "outputs": self.measurements.units,
             "references": tuple(_unit(model, name) if name in known else "1" for name in references),
             "commands": self.commands.units,
             "states": ("1",) * len(states),
