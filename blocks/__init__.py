@@ -7,7 +7,8 @@ Read in this order:
   `surroundings_check`, `block_check`: what is wrong with its functions;
 - `rigid_body`: rigid bodies and the world;
 - `flexible_body`: flexible bodies by modes; `modal_checks`, `modal_analysis`: their data; `modal_reduction`: these from finite
-  elements; `beam`, `beam_matrices`: uniform beams;
+  elements, whose matrices `element_matrices` reads and for which `modal_bases` finds static deformations and modes; `beam`,
+  `beam_matrices`: uniform beams;
 - `joint`: what joints have in common; `joints`, `quaternion_joints`: the joints; `friction`, `limits`: theirs
   (`coordinate_limits`: those of other coordinates);
   `joint_parameters`: what their numbers are called;

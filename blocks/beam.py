@@ -11,8 +11,9 @@ from titop.blocks.block import Block
 from titop.blocks.checks import FieldReader, real_array
 from titop.blocks.errors import Finding
 from titop.blocks.flexible_body import FlexibleBody
+from titop.blocks.modal_bases import craig_bampton
 from titop.blocks.modal_checks import integer
-from titop.blocks.modal_reduction import boundary_names, craig_bampton, reduced
+from titop.blocks.modal_reduction import boundary_names, reduced
 from titop.blocks.spatial import Array
 
 #: Name of the port at the tip.

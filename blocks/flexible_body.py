@@ -158,6 +158,7 @@ class FlexibleBody(Block):
             Of the nodes, in body axes.
         mass, stiffness : array_like or sparse (6N, 6N) or (3N, 3N)
             Of the free body; degrees of freedom node by node: displacements along x, y, z, then (of 6) rotations about x, y, z.
+            Where both are sparse none is made dense, so that a hundred thousand degrees of freedom fit into memory.
         parent : int or sequence of int
             Node at which P stands; or several that move rigidly together, with P at the mean of their positions.
         ports : mapping of name to int or sequence of int
@@ -175,6 +176,8 @@ class FlexibleBody(Block):
         ------
         ModelError
             If shapes do not fit, nodes are unknown, or the matrices are not those of one free body.
+        ConvergenceError
+            If the modes of sparse matrices are not found.
         """
         reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method)
         return cls(name, **reduced.fields(), damping_ratios=damping_ratios)

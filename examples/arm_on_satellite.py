@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Trajectory]:
     signals = {f"turn, {name} [deg]": values for name, values in turned.items()}
     signals |= {f"{name} torque [N m]": held.tau[:, model.coordinate_names.index(name)] for name in joints[:3]}
     signals["wheel0 speed, held [rad/s]"] = held.v[:, model.coordinate_names.index("wheel0")]
-    plot_over_time(t, signals).savefig(arguments.output, dpi=100)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     print(f"the satellite turns by up to {turned['free'].max():.2f} deg, held by its wheels by {turned['held'].max():.2f} deg")
     momentum = np.array([model.momentum(q, v) for q, v in zip(free.q, free.v, strict=True)])
     print(f"momentum of the free system stays zero to {np.abs(momentum).max():.1e}")

@@ -68,7 +68,7 @@ def draw(runs: dict[float, tt.Trajectory], linear: dict[float, np.ndarray]) -> o
     """Return cart position, angles and force over time for each tilt; what the linear model predicts dashed."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 7), layout="constrained")
+    figure = Figure(figsize=(8, 6), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True)
     titles = ("cart [m]", "lower arm [deg]", "upper arm to lower arm [deg]", "force [N]")
     for (tilt, run), colour in zip(runs.items(), ("tab:blue", "tab:orange", "tab:red"), strict=False):
@@ -106,7 +106,7 @@ def main(argv: list[str] | None = None) -> dict[float, tt.Trajectory]:
             f"tilt {np.rad2deg(tilt):4.1f} deg: largest force {np.abs(run.u).max():5.1f} N, largest angle "
             f"{np.rad2deg(np.abs(run.q[:, 1:]).max()):5.1f} deg, {error:.1e} from the linear model"
         )
-    draw(runs, linear).savefig(arguments.output, dpi=110)  # type: ignore[attr-defined]
+    draw(runs, linear).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return runs
 

@@ -5,16 +5,18 @@ end; a mass on a spring sloshes across the inner tube, along x. The law is one f
 masses m at ``r``, moved by the coordinates along columns ``D``, adds ``m J^T J`` with ``J = [1, -r~, D]`` to the inertia, and
 ``m J^T (w x v + w x (w x r) + 2 w x D q')`` to the gyroscopic terms.
 
-Run it: ``python examples/compiled_block.py``
+Run it: ``python examples/compiled_block.py`` draws ``compiled_block.png``.
 """
 
 from __future__ import annotations
 
+import argparse
 from typing import ClassVar
 
 import numpy as np
 
 import titop as tt
+from titop.solvers.simulation.plotting import plot_over_time
 
 
 def telescope_law(numbers, q, v, twist, terms):
@@ -104,14 +106,24 @@ def build() -> tt.System:
     return s
 
 
-def main() -> None:
-    """Let the boom extend by its spin and show that energy and momentum are kept."""
+def main(argv: list[str] | None = None) -> None:
+    """Let the boom extend by its spin, draw it, and show that energy and momentum are kept."""
+    parser = argparse.ArgumentParser(description="A block of one's own, compiled.")
+    parser.add_argument("--output", default="compiled_block.png")
+    arguments = parser.parse_args(argv)
     model = build().resolve()
     v = model.velocity({"base": [0, 0, 0, 0.3, 0.5, 0.1], "root": 0.4})
-    trajectory = tt.simulate(model, np.linspace(0, 5, 51), model.neutral(), v, rtol=1e-9, atol=1e-11)
+    trajectory = tt.simulate(model, np.linspace(0, 5, 251), model.neutral(), v, rtol=1e-9, atol=1e-11)
     energy = trajectory.energy().sum(axis=1)
     momentum = np.array([model.momentum(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)])
-    extension = trajectory.q[:, model.configuration_names.index("boom.extension")]
+    extension = trajectory.coordinate("boom.extension")
+    signals = {
+        "extension [mm]": 1e3 * extension,
+        "slosh mass in the outer tube [mm]": 1e3 * trajectory.coordinate("boom.slosh"),
+        "root [deg]": np.rad2deg(trajectory.coordinate("root")),
+        "energy's change [nJ]": 1e9 * (energy - energy[0]),
+    }
+    plot_over_time(trajectory.t, signals, columns=2).savefig(arguments.output, dpi=75)
     print(build())
     print(f"the spin pulls the boom out by up to {1e3 * extension.max():.1f} mm")
     print(f"energy {energy[0]:.6f} J, largest change {np.ptp(energy):.1e} J over 5 s")

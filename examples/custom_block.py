@@ -3,14 +3,16 @@
 The segment (paper P's toy example) bends in its x-z plane; its one coordinate is the angle between its ends. The class
 says where its cross-sections are and what they weigh; titop derives the rest and treats it like any built-in block.
 
-Run it: ``python examples/custom_block.py``
+Run it: ``python examples/custom_block.py`` draws ``custom_block.png``.
 """
 
 from __future__ import annotations
 
+import argparse
 from typing import ClassVar
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import titop as tt
 from titop.blocks.spatial import twist_transport
@@ -86,14 +88,42 @@ def build(damping: float = 0.0) -> tt.System:
     return s
 
 
-def main() -> None:
-    """Let the arm swing freely and show that energy and momentum are kept."""
+def backbone(model: tt.Model, q: np.ndarray) -> np.ndarray:
+    """Return points (2, n; m) along the arm in the x-z plane, from the hub's middle to the tip."""
+    points = [model.pose("hub", q)[1]]
+    for name in ("near", "far"):
+        rotation, position = model.pose(name, q)
+        bend = q[[model.configuration_names.index(f"{name}.bend")]]
+        segment = model.assembly.blocks[name]
+        points += [position + rotation @ segment.section(x, bend)[1] for x in np.linspace(0, 1, 15)]
+    return np.array([*points, model.pose("tip", q)[1]])[:, [0, 2]].T
+
+
+def draw(trajectory: tt.Trajectory) -> Figure:
+    """Draw the arm every 0.4 s, the later the darker."""
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axis = figure.subplots()
+    for k in range(0, len(trajectory.t), 8):
+        shade, label = f"{0.8 * (1 - k / len(trajectory.t)):.2f}", f"{trajectory.t[k]:.1f} s"
+        axis.plot(*backbone(trajectory.model, trajectory.q[k]), color=shade, linewidth=3, label=label)
+    axis.set(title="from the hub to the tip, from the side", xlabel="x [m]", ylabel="z [m]", aspect="equal")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Let the arm swing freely, draw it, and show that energy and momentum are kept."""
+    parser = argparse.ArgumentParser(description="A soft segment of constant curvature between rigid bodies.")
+    parser.add_argument("--output", default="custom_block.png")
+    arguments = parser.parse_args(argv)
     model = build().resolve()
     q = model.configuration({"near.bend": 1.0, "far.bend": -0.5, "shoulder": 0.4})
     v = model.velocity({"base": [0.1, 0, 0, 0.2, 0.1, 0.3]})
     trajectory = tt.simulate(model, np.linspace(0, 2, 41), q, v, rtol=1e-9, atol=1e-11)
     energy = trajectory.energy().sum(axis=1)
     momentum = np.array([model.momentum(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)])
+    draw(trajectory).savefig(arguments.output, dpi=75)
     print(build())
     print(f"energy {energy[0]:.6f} J, largest change {np.ptp(energy):.1e} J over 2 s")
     print(f"momentum, largest change {np.ptp(momentum, axis=0).max():.1e}")

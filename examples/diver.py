@@ -5,17 +5,19 @@ water that it displaces (`weight`); and the water drags on it, by the square of 
 derivatives, trim and linear model know of it: it sinks at the speed at which drag bears its weight in water, and what disturbs
 that speed fades at a rate of twice ``weight / (inertia speed)``.
 
-Run it: ``python examples/diver.py``
+Run it: ``python examples/diver.py`` draws ``diver.png``.
 """
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
 
 import titop as tt
 from titop.blocks.spatial import Array
+from titop.solvers.simulation.plotting import plot_over_time
 
 WATER, GRAVITY = 1000.0, 9.81
 #: Mass (kg), volume (m^3), and how far the mass hangs below the middle of the hull (m).
@@ -51,13 +53,24 @@ def build() -> tt.System:
     return s
 
 
-def main() -> tuple[tt.Trajectory, tt.OperatingPoint]:
-    """Let it go, tilted, and compare where it ends with the equilibrium and its linear model."""
+def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.OperatingPoint]:
+    """Let it go, tilted, draw it, and compare where it ends with the equilibrium and its linear model."""
+    parser = argparse.ArgumentParser(description="A diver sinks in water.")
+    parser.add_argument("--output", default="diver.png")
+    arguments = parser.parse_args(argv)
     model = build().resolve()
     tilted = model.configuration({"base": [0, 0, 0, np.sin(0.2), 0, 0, np.cos(0.2)]})
     trajectory = tt.simulate(model, np.linspace(0, 40, 401), tilted, np.zeros(6), rtol=1e-8, atol=1e-10)
     sinking = tt.trim(model, ["base.z.v"], v={"base.z": -1.0})
     poles = tt.linearize(model, sinking).poles()
+    axes = trajectory.model.pose("hull", trajectory.q)[0][..., 2]
+    signals = {
+        "height [m]": trajectory.q[:, 2],
+        "drift across [m]": np.linalg.norm(trajectory.q[:, :2], axis=1),
+        "sinks along its axis with [m/s]": -trajectory.v[:, 2],
+        "tilt [deg]": np.rad2deg(np.arccos(np.clip(axes[:, 2], -1, 1))),
+    }
+    plot_over_time(trajectory.t, signals, columns=2).savefig(arguments.output, dpi=75)
     print(build())
     print(f"after 40 s it sinks at {-trajectory.v[-1, 2]:.4f} m/s, steadily at {-sinking.v[2]:.4f} m/s")
     print(f"closed form {np.sqrt((MASS - WATER * VOLUME) * GRAVITY / ALONG[1]):.4f} m/s")

@@ -174,7 +174,7 @@ def errors(run: tt.Trajectory) -> Array:
 
 def draw(members: tt.LPVModel, runs: dict[str, tt.Trajectory], rates: dict[str, list[float]]) -> Figure:
     """Draw gains, what the linear models say of the closed loops, and the runs."""
-    figure = Figure(figsize=(11, 9), layout="constrained")
+    figure = Figure(figsize=(9, 9), layout="constrained")
     (gains, frozen), (panels, roll), (pitch, yaw), (mode, torque) = axes = figure.subplots(4, 2)
     frequencies = np.geomspace(0.02, 4, 600)
     for k in (0, len(ANGLES) // 2, -1):
@@ -195,7 +195,7 @@ def draw(members: tt.LPVModel, runs: dict[str, tt.Trajectory], rates: dict[str, 
     for axis, name in ((roll, "roll"), (pitch, "pitch"), (yaw, "yaw")):
         axis.set(title=f"{name} error", ylabel="mdeg", ylim=(-50, 50))
     pitch.set(ylim=(-250, 250))
-    mode.set(title="left panel, coordinate of the first bending mode", ylabel="mm sqrt(kg)")
+    mode.set(title="left panel, first bending mode", ylabel="mm sqrt(kg)")
     torque.set(title="wheel 0", ylabel="N m")
     for axis in axes.flat:
         axis.grid(alpha=0.3)
@@ -229,8 +229,8 @@ def main(argv: list[str] | None = None) -> tuple[tt.LPVModel, dict[str, tt.Traje
         turning, end = size[(run.t > SLEW[0]) & (run.t < STEPS[1])].max(), size[run.t > END - 10].max()
         wheels = np.abs(run.u).max()
         print(f"{label}: {turning:.2f} mdeg as the panels start, {end:.2f} mdeg at the end, wheels up to {wheels:.2f} N m")
-    draw(members, runs, rates).savefig(output, dpi=80)
-    members.poles().savefig(output.with_name(f"{output.stem}_poles{output.suffix}"), dpi=80)
+    draw(members, runs, rates).savefig(output, dpi=75)
+    members.poles().savefig(output.with_name(f"{output.stem}_poles{output.suffix}"), dpi=75)
     return members, runs, rates
 
 

@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         "energy drift [nJ]": 1e9 * (total - total[0]),
         "largest closure error [pm, prad]": 1e12 * closed,
     }
-    plot_over_time(t, signals).savefig(arguments.output, dpi=110)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     print(f"largest force on the pin {np.linalg.norm(force, axis=1).max():.1f} N")
     print(f"loop closed within {closed.max():.1e}, energy constant within {np.abs(total - total[0]).max():.1e} J")
     return trajectory

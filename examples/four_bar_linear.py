@@ -60,7 +60,7 @@ def held_family(model: tt.Model, angles: Array) -> tt.LPVModel:
 
 def draw(t: Array, motions: dict[float, tuple[Array, Array]], family: tt.LPVModel, rest: float) -> Figure:
     """Draw the motions in parts of the push, and the held equilibria over the crank's angle."""
-    figure = Figure(figsize=(10, 6.5), layout="constrained")
+    figure = Figure(figsize=(8, 6), layout="constrained")
     (crank, rocker), (torque, poles) = axes = figure.subplots(2, 2)
     for (push, (simulated, _)), colour in zip(motions.items(), ("tab:blue", "tab:orange", "tab:red"), strict=True):
         for k, axis in enumerate((crank, rocker)):
@@ -100,7 +100,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         print(f"let go {push:4.2f} rad away: at most {100 * error:7.3f} % of that from the linear model")
     family = held_family(model, point.q[0] + np.linspace(-np.pi, np.pi, 61))
     print(family)
-    draw(t, motions, family, point.q[0]).savefig(output, dpi=100)
+    draw(t, motions, family, point.q[0]).savefig(output, dpi=75)
     return {"model": model, "point": point, "system": system, "motions": motions, "family": family}
 
 

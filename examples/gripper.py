@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         "torque of the motor [N m]": GEAR * trajectory.u[:, 0],
         "torque from the motion [N m]": np.array(torque),
     }
-    plot_over_time(t, signals).savefig(arguments.output, dpi=110)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     print(f"the jaws close by {1e3 * trajectory.q[-1, 2]:.2f} mm and press with {STIFFNESS * trajectory.q[-1, 2]:.2f} N")
     print(f"out of mesh by {max(np.abs(model.closure_error(q)).max() for q in trajectory.q):.1e} m at most")
     return trajectory

@@ -75,7 +75,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     print(f"shortest strut {lengths.min():.3f} m, highest load {np.abs(trajectory.a[:, 2]).max() / 9.81:.2f} g")
     print(f"at rest the hub stands {trajectory.q[-1, 2]:.3f} m high, {trajectory.q[-1, 0]:.3f} m from where it touched")
     signals = {"hub's height [m]": trajectory.q[:, 2], **{f"{name} strut [m]": lengths[:, k] for k, name in enumerate(LEGS)}}
-    plot_over_time(t, signals).savefig(arguments.output, dpi=110)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     return trajectory
 
 

@@ -67,13 +67,13 @@ def figures_of_merit(model: tt.Model, controller: Any, seed: int) -> dict[str, A
 
 def draw(nominal: tt.Trajectory, samples: tt.Samples) -> Figure:
     """Draw the nominal run and the samples."""
-    figure = Figure(figsize=(11, 6.5), layout="constrained")
+    figure = Figure(figsize=(9, 6), layout="constrained")
     (angles, wheels), (spread, overshoot) = figure.subplots(2, 2)
     angles.plot(nominal.t, errors(nominal), linewidth=1, label=[f"theta[{k}]" for k in range(3)])
     angles.set(title="nominal: attitude errors", ylabel="mrad", xlabel="t [s]", xlim=(0, 30))
     for k in range(4):
         wheels.step(nominal.t, nominal.u[:, k], where="post", linewidth=1, label=f"wheel {k}")
-    title = f"nominal: wheel torques, held for {SAMPLE_TIME} s, {DELAY} s late"
+    title = f"wheel torques, held {SAMPLE_TIME} s, {DELAY} s late"
     wheels.set(title=title, ylabel="N m", xlabel="t [s]", xlim=(0, 10))
     found = samples.statistics("error")
     t = np.linspace(0, DURATION, len(found.median))
@@ -106,7 +106,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Samples]:
         return figures_of_merit(sample, controller, seed)
 
     samples = tt.monte_carlo(model, uncertain, run, n=arguments.samples, seed=1, workers=arguments.workers)
-    draw(nominal, samples).savefig(arguments.output, dpi=100)
+    draw(nominal, samples).savefig(arguments.output, dpi=75)
     for name, unit in (("jitter", " mrad"), ("overshoot", "")):
         found = samples.statistics(name)
         print(f"{name}: median {found.median:.3f}{unit}, 95 % below {found.high:.3f}{unit}, worst {found.greatest:.3f}{unit}")

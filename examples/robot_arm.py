@@ -58,9 +58,10 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     t = np.linspace(0, 3, 301)
     trajectory = tt.simulate(model, t, START, np.zeros(6), tau=law)
     errors = trajectory.q - np.array([reference(instant)[0] for instant in t])
-    signals = {f"{name} error [mrad]": 1e3 * errors[:, k] for k, name in enumerate(model.coordinate_names)}
-    signals |= {f"{name} torque [N m]": trajectory.tau[:, k] for k, name in enumerate(model.coordinate_names)}
-    plot_over_time(t, signals).savefig(arguments.output, dpi=100)
+    signals = {}
+    for k, name in enumerate(model.coordinate_names):
+        signals |= {f"{name} error [mrad]": 1e3 * errors[:, k], f"{name} torque [N m]": trajectory.tau[:, k]}
+    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     print(f"largest joint error {1e3 * np.abs(errors).max():.1f} mrad, at the end {1e3 * np.abs(errors[-1]).max():.1f} mrad")
     print("limits:", "; ".join(map(str, trajectory.violations())) or "kept")
     return trajectory

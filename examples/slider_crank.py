@@ -78,7 +78,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         "piston on cylinder, across [N]": wall[:, 1],
         "simulated less inverse dynamics [N m]": trajectory.tau[:, 0] - torque,
     }
-    plot_over_time(t, signals).savefig(arguments.output, dpi=110)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     work = np.trapezoid(torque, SPEED * t)
     print(f"crank torque between {torque.min():.1f} and {torque.max():.1f} N m, work over two turns {work:.1e} J")
     print(f"simulation and inverse dynamics differ by {np.abs(trajectory.tau[:, 0] - torque).max():.1e} N m at most")

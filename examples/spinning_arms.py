@@ -59,7 +59,7 @@ def draw(opened: tt.LPVModel, closed: tt.LPVModel) -> object:
     """Return the equilibria over the spin rate, beside the poles of both branches."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
     angle, growth, frequency = figure.subplots(1, 3, sharex=True)
     for family, name, colour in ((opened, "open", "tab:blue"), (closed, "closed", "tab:orange")):
         spins, poles = family.parameters["shaft.v"], family.eigenvalues
@@ -95,7 +95,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.LPVModel, tt.LPVModel]:
     print(f"arms open above {CRITICAL:.3f} rad/s; {len(spins)} equilibria, at most {error:.1e} rad from the closed form")
     angle, poles = np.rad2deg(opened.q[0, 2]), np.array2string(opened.eigenvalues[0], precision=3)
     print(f"at {spins[0]:.0f} rad/s: {angle:.2f} deg, poles {poles}")
-    draw(opened, closed).savefig(arguments.output, dpi=110)  # type: ignore[attr-defined]
+    draw(opened, closed).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return opened, closed
 

@@ -79,7 +79,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     ------
     ModelError
         If there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels are called
-        through numba (see ``TITOP_CALLS`` in the README).
+        through numba (see ``TITOP_CALLS`` in ``examples/pages/speed.md``).
     """
     from tqdm import tqdm
 

@@ -41,7 +41,7 @@ class CompiledModel(CompiledHybrid):
     @cached_property
     def _forward(self) -> Any:
         if self.is_constrained:
-            return self._constrained(self._expected_rank)
+            return self._constrained(self.generic_rank)
         return self._bound(entries.forward_dynamics)
 
     def _constrained(self, rank: int, held: bool = False) -> Any:
@@ -112,13 +112,13 @@ class CompiledModel(CompiledHybrid):
     @cached_property
     def _shared_inverses(self) -> Variants:
         """Compiled inverse dynamics by names of the actuated coordinates, where constraints share efforts."""
-        kernel, loops = self._kernel(closure_entries.constrained_inverse).compiled, self._loops(self._expected_rank)
+        kernel, loops = self._kernel(closure_entries.constrained_inverse).compiled, self._loops(self.generic_rank)
         return Variants(lambda names: partial(kernel, loops, self._masks[names], self._still, *self._arrays))
 
     def _closed_inverse(self, actuated: Array, u: Any) -> Any:
         """Return a function of model and state that finds efforts on the actuated coordinates, those of inputs included."""
         motors, pushes = self.motor_efforts(u), self.external_pushes(None, u)
-        least = partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(self._expected_rank), actuated)
+        least = partial(self._kernel(closure_entries.constrained_inverse).compiled, self._loops(self.generic_rank), actuated)
 
         def one(model: CompiledModel, q: Array, v: Array, a: Array, tau: Array) -> None:
             driven = np.zeros(self.nv) + motors + own_efforts(pushes, q, self.nv)
@@ -159,13 +159,11 @@ class CompiledModel(CompiledHybrid):
             self.raise_for(model._forward(q, v, tau, a))
 
     def _closed_forward(self, model: CompiledModel, q: Array, v: Array, tau: Array, a: Array) -> None:
-        """Write forward dynamics with constraints into `a`: with as many as acted last, or else as many as act here."""
-        status = self._constrained_stage(model, self._expected_rank, False, q, v, tau, a)
+        """Write forward dynamics with constraints into `a`: with as many as act generically, or else as many as act here."""
+        status = self._constrained_stage(model, self.generic_rank, False, q, v, tau, a)
         if status == layout.SINGULAR:
-            rank = self.closure_rank(q)
-            self._expect(rank)
             opened = is_open(self, self.constraints(q, v).error)
-            status = self._constrained_stage(model, rank, opened, q, v, tau, a)
+            status = self._constrained_stage(model, self.closure_rank(q), opened, q, v, tau, a)
         if status == layout.INCONSISTENT:
             rows, rank = closed_dynamics.acting(self, q, v)
             nothing = np.zeros(self.nv)
@@ -252,7 +250,7 @@ class CompiledModel(CompiledHybrid):
     def _nearest_motion(self, second: bool) -> Any:
         """Return the compiled function that finds velocities, or `second` rates, which keep loops closed."""
         kernel = self._kernel(closure_entries.nearest_motion).compiled
-        return partial(kernel, self._loops(self._expected_rank), second, self.coordinate_weights, *self._bare._arrays)
+        return partial(kernel, self._loops(self.generic_rank), second, self.coordinate_weights, *self._bare._arrays)
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
         nearest = self._nearest_at_once(lambda held, x: self._nearest_velocity(q, v, held, x), v, fixed)

@@ -17,22 +17,11 @@ from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts,
 from titop.solvers.kernels import closed_derivative_entries, layout
 from titop.solvers.loops.branch import is_open
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.packed import BOUND, real
+from titop.solvers.packed import real
 
 
 class CompiledClosedSlopes(CompiledConfigurations):
     """The derivatives of a compiled model with constraints; see `titop.solvers.differentiable` for its functions."""
-
-    @cached_property
-    def _expected_rank(self) -> int:
-        """How many constraints acted last: what the kernels are asked to expect at first."""
-        return min(len(self.constraint_names), self.nv)
-
-    def _expect(self, rank: int) -> None:
-        """Let the kernels expect that `rank` constraints act."""
-        self._expected_rank = rank
-        for name in BOUND:
-            self.__dict__.pop(name, None)
 
     def _closing(self, pushes: Sequence[Push] = ()) -> tuple[Array, ...]:
         """Return the tables on which the pushes act, with room for what the rigid closures do to their ports."""
@@ -54,12 +43,12 @@ class CompiledClosedSlopes(CompiledConfigurations):
 
     @cached_property
     def _closed_forward_slopes(self) -> Any:
-        return self._constrained_slopes(self._closing())
+        return self._constrained_slopes(self._closing(), self.generic_rank)
 
-    def _constrained_slopes(self, tables: tuple[Array, ...]) -> Any:
-        """Return compiled derivatives of forward dynamics in which as many constraints act as last."""
+    def _constrained_slopes(self, tables: tuple[Array, ...], rank: int) -> Any:
+        """Return compiled derivatives of forward dynamics in which `rank` constraints act."""
         kernel = self._kernel(closed_derivative_entries.constrained_derivatives).compiled
-        return partial(kernel, self._constraint_tables[1], self._tables.paths, self._loops(self._expected_rank), *tables)
+        return partial(kernel, self._constraint_tables[1], self._tables.paths, self._loops(rank), *tables)
 
     def forward_dynamics_derivatives(
         self,
@@ -89,7 +78,7 @@ class CompiledClosedSlopes(CompiledConfigurations):
             q, v, tau = real(q, "q"), real(v, "v"), real(tau, "tau")
             driven, result = tau + own_efforts(pushes, q, self.nv), np.empty((3, self.nv, self.nv))
             tables = self._closing(pushes)
-            if self._settled(q, lambda: self._constrained_slopes(tables)(q, v, driven, result)) == layout.OK:
+            if self._settled(q, lambda rank: self._constrained_slopes(tables, rank)(q, v, driven, result)) == layout.OK:
                 result[0] += result[2] @ own_effort_slopes(pushes, q, self.nv) if own_pushes(pushes) else 0.0
                 return result
         return super()._forward_derivatives(q, v, tau, pushes)
@@ -97,7 +86,8 @@ class CompiledClosedSlopes(CompiledConfigurations):
     @cached_property
     def _shared_slopes(self) -> Variants:
         """Compiled derivatives of inverse dynamics by names of the actuated coordinates, where constraints share efforts."""
-        return Variants(lambda names: self._slopes_sharing(self._masks[names], self._still, self._closing()))
+        rank = self.generic_rank
+        return Variants(lambda names: self._slopes_sharing(self._masks[names], self._still, self._closing(), rank))
 
     @cached_property
     def _masks(self) -> Variants:
@@ -105,10 +95,13 @@ class CompiledClosedSlopes(CompiledConfigurations):
         every = np.ones(self.nv, dtype=bool)
         return Variants(lambda names: every if names is None else self._prescribed(names))
 
-    def _slopes_sharing(self, actuated: Array, driven: Array, tables: tuple[Array, ...]) -> Any:
-        """Return compiled derivatives of the least efforts on `actuated` coordinates beside `driven` ones."""
+    def _slopes_sharing(self, actuated: Array, driven: Array, tables: tuple[Array, ...], rank: int) -> Any:
+        """Return compiled derivatives of the least efforts on `actuated` coordinates beside `driven` ones.
+
+        `rank` constraints act.
+        """
         kernel = self._kernel(closed_derivative_entries.shared_derivatives).compiled
-        return partial(kernel, self._tables.paths, self._loops(self._expected_rank), actuated, driven, *tables)
+        return partial(kernel, self._tables.paths, self._loops(rank), actuated, driven, *tables)
 
     def inverse_dynamics_derivatives(
         self,
@@ -142,17 +135,16 @@ class CompiledClosedSlopes(CompiledConfigurations):
         if actuated is not None and not self._group_springs and not own_pushes(pushes):
             q, v, a = real(q, "q"), real(v, "v"), real(a, "a")
             result, driven, tables = np.empty((3, self.nv, self.nv)), np.zeros(self.nv) + motors, self._closing(pushes)
-            status = self._settled(q, lambda: self._slopes_sharing(actuated, driven, tables)(q, v, a, result))
+            status = self._settled(q, lambda rank: self._slopes_sharing(actuated, driven, tables, rank)(q, v, a, result))
             if status == layout.OK:
                 return result
         return super()._inverse_derivatives(q, v, a, pushes, motors, actuated)
 
-    def _settled(self, q: Array, run: Callable[[], int]) -> int:
-        """Return the status of a kernel that is run again where other constraints act than it expected."""
-        status = run()
+    def _settled(self, q: Array, run: Callable[[int], int]) -> int:
+        """Return the status of a kernel that is told how many constraints act: the generic rank, or else that at q."""
+        status = run(self.generic_rank)
         if status == layout.SINGULAR and not is_open(self, self.constraints(q, np.zeros(self.nv)).error):
-            self._expect(self.closure_rank(q))
-            status = run()
+            status = run(self.closure_rank(q))
         raise_pending()
         return status
 

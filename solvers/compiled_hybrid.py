@@ -18,7 +18,7 @@ from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import hybrid_entries, layout
 from titop.solvers.loops.branch import is_open
-from titop.solvers.loops.closed_dynamics import rank_of_free
+from titop.solvers.loops.closed_dynamics import free_rank
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.packed import real
 
@@ -30,16 +30,14 @@ class HybridKernels:
     ----------
     model : CompiledHybrid
     imposed : (nv,) bool array
-    rank : int, optional
-        How many constraints are expected to act on the coordinates whose motion is not imposed; by default as many as can.
+    whole, rank : int
+        How many constraints act where no motion is imposed, and on the coordinates whose motion is not.
     """
 
-    def __init__(self, model: CompiledHybrid, imposed: Array, rank: int | None = None) -> None:
+    def __init__(self, model: CompiledHybrid, imposed: Array, whole: int, rank: int) -> None:
         self._model, self.imposed = model, imposed
         self._loops, self._tree = constraint_tables(model, model._tables, imposed)
-        whole = model._expected_rank
-        self._loops[0, layout.WHOLE_RANK] = whole
-        self._loops[0, layout.RANK] = min(whole, int((~imposed).sum())) if rank is None else rank
+        self._loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
 
     def dynamics_on(self, tables: tuple[Array, ...]) -> Any:
         """Return compiled hybrid dynamics with such tables."""
@@ -67,8 +65,13 @@ class CompiledHybrid(CompiledReadings):
 
     @cached_property
     def _hybrids(self) -> Variants:
-        """The kernels by masks of the imposed coordinates."""
-        return Variants(lambda mask: HybridKernels(self, np.frombuffer(mask, dtype=bool).copy()))
+        """The kernels by masks of the imposed coordinates, for as many constraints as act generically."""
+        return Variants(lambda mask: self._generic_hybrid(np.frombuffer(mask, dtype=bool).copy()))
+
+    def _generic_hybrid(self, imposed: Array) -> HybridKernels:
+        whole, q = self.generic_rank, self.regular_configuration
+        rank = min(whole, int((~imposed).sum())) if q is None else free_rank(self, q, imposed, whole)
+        return HybridKernels(self, imposed, whole, rank)
 
     def _hybrid(self, prescribed: Sequence[str]) -> HybridKernels:
         """Return the kernels for prescribed coordinates.
@@ -122,8 +125,7 @@ class CompiledHybrid(CompiledReadings):
 
     def _settled_hybrid(self, q: Array, mask: Array, run: Callable[[HybridKernels], int]) -> bool:
         """Tell whether kernels succeed, if need be with as many constraints as act at q, or NumPy forms have to look closer."""
-        key = mask.tobytes()
-        status = run(self._hybrids[key])
+        status = run(self._hybrids[mask.tobytes()])
         if not self.is_constrained:
             self.raise_for(status)
         if status == layout.SINGULAR and not is_open(self, self.constraints(q, np.zeros(self.nv)).error):
@@ -131,10 +133,7 @@ class CompiledHybrid(CompiledReadings):
                 rank = self.closure_rank(q)
             except ModelError:  # a singular configuration, which does not matter where all is imposed
                 return False
-            if rank != self._expected_rank:
-                self._expect(rank)
-            self._hybrids[key] = HybridKernels(self, mask, rank_of_free(self, q, mask))
-            status = run(self._hybrids[key])
+            status = run(HybridKernels(self, mask, rank, free_rank(self, q, mask, rank)))
         raise_pending()
         return status == layout.OK
 

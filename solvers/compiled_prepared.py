@@ -10,9 +10,10 @@ import numpy as np
 
 from titop.blocks.errors import ConvergenceError
 from titop.blocks.spatial import Array
+from titop.solvers.compiled_hybrid import HybridKernels
 from titop.solvers.constraint_tables import constraint_tables
 from titop.solvers.inputs import Place, PortPush
-from titop.solvers.kernels import entries, layout, stepping_entries
+from titop.solvers.kernels import entries, layout, step_control, stepping_entries
 from titop.solvers.loops.assembling import follow_steps
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.prepared import Closed, PreparedDynamics
@@ -60,15 +61,36 @@ class CompiledDynamics(PreparedDynamics):
         for name, own in self.model.inputs.acting:
             self._numbers[0, self.model._acting_inputs[name]] = u[own]
 
-    @cached_property
-    def _stages(self) -> tuple[Any, tuple[Array, ...]]:
-        """The compiled stages of explicit Runge-Kutta methods (`stepping_entries`), and the constraints' tables for them."""
-        if self.model.is_constrained:
-            return self.model._kernel(stepping_entries.closed_stages).compiled, (self._tree, self._loops)
-        return self.model._kernel(stepping_entries.open_stages).compiled, ()
+    @property
+    def farthest(self) -> float:
+        """The largest distance from a singular configuration of a motion so far."""
+        return float(self.told[3])
 
-    def stages(self, moved: Array, control: tuple[Array, ...], tau: Array) -> Callable[..., int]:
-        """Return these stages as ``f(first, last, h, coefficients, states, rates, motions) -> status``.
+    @farthest.setter
+    def farthest(self, distance: float) -> None:
+        self.told[3] = distance
+
+    @cached_property
+    def told(self) -> Array:
+        """What the kernel says of the last state on the closures, as `closed_steps` has it."""
+        return np.zeros(4)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
+        pair = stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
+        return self.model._kernel(pair).compiled
+
+    def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
+        """Return what `closed_steps` takes of the constraints, nothing for trees."""
+        if not self.model.is_constrained:
+            return ()
+        plain = self.model._plain
+        where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
+        return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
+
+    def steps(self, moved: Array, control: tuple[Array, ...], tau: Array, precision: Array) -> Callable[..., int]:
+        """Return compiled steps as functions of what changes between them.
 
         Parameters
         ----------
@@ -77,25 +99,33 @@ class CompiledDynamics(PreparedDynamics):
         control : tuple of array
             As `no_control` returns it.
         tau : (nv,) array
+        precision : (3,) array
+            As `closed_steps` has it.
+
+        Returns
+        -------
+        callable ``f(tries, first, last, end, watch, clock, estimators, coefficients, y, states, rates, motions) -> status``
+            See `stepping_entries`.
         """
-        kernel, closures = self._stages
-        same = moved, self.imposed, *control, tau, *closures, *self._tables
+        kernel, same = self._kernel, (moved, self.imposed, *control, tau, *self._closures_for_steps(precision), *self._tables)
 
-        def stages(*step: Any) -> int:
+        def of_a_tree(*changing: Any) -> int:
+            return kernel(*changing, *same)  # type: ignore[no-any-return]
+
+        def of_a_closed_system(*changing: Any) -> int:
             self._hold_rank()
-            return int(kernel(*step, *same))
+            return kernel(*changing, *same)  # type: ignore[no-any-return]
 
-        return stages
+        return of_a_closed_system if self.model.is_constrained else of_a_tree
 
     @cached_property
     def _one(self) -> Any:
         """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
         nq, nv = self.model.nq, self.model.nv
         state, rate, motion, tau = np.empty((1, nq + nv)), np.empty((1, nq + nv)), np.empty((1, nq + 2 * nv)), np.empty(nv)
-        moved = np.zeros(nq, dtype=bool)
-        kernel, closures = self._stages
-        begin = 0, 1, 0.0, _AT_ONCE, state, rate, motion, moved, self.imposed
-        return partial(kernel, *begin, *no_control(nv, 1), tau, *closures, *self._tables), state[0], motion[0], tau, rate[0]
+        begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), _AT_ONCE, _AT_ONCE, state[0], state, rate, motion
+        same = np.zeros(nq, dtype=bool), self.imposed, *no_control(nv, 1), tau, *self._closures_for_steps(np.zeros(3))
+        return partial(self._kernel, *begin, *same, *self._tables), state[0], motion[0], tau, rate[0]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         nq, nv = len(q), len(v)
@@ -116,13 +146,30 @@ class CompiledDynamics(PreparedDynamics):
         return self.rate(q, v, tau, a)[self.model.nq :]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        if not self._imposed or self.model.is_constrained:
+        if not self._imposed:
             return super().dynamics(q, v, tau, a)
+        if self.model.is_constrained:
+            return self._closed_hybrid(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
         self.model.raise_for(entries.outward(*self._all_tables, q, v, self._law, self._work))
         status = entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self.model.raise_for(status)
         return a, tau
+
+    @cached_property
+    def _hybrids(self) -> dict[int, Any]:
+        """Compiled hybrid dynamics of a constrained system, by how many constraints act."""
+        return {}
+
+    def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
+        if self.rank not in self._hybrids:
+            self._hybrids[self.rank] = HybridKernels(self.model, self.imposed, self.rank).dynamics_on(self._tables)
+        accelerations, efforts = np.empty(len(v)), np.empty(len(v))
+        if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
+            return accelerations, efforts
+        raise_pending()
+        return super().dynamics(q, v, tau, a)
 
     @cached_property
     def _closing(self) -> Any:

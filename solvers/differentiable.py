@@ -254,16 +254,18 @@ class Differentiable(Identification):
         Parameters
         ----------
         q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
         names : iterable of str
             Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
-        wrenches : mapping of port name to (6,), optional
-        u : array_like (nu,) or mapping of input name to number, optional
+        wrenches, u
+            As `forward_dynamics`.
 
         Returns
         -------
         mapping of str to array
             By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame. Where a
-            tree is asked for masses, centres of mass and inertias alone, its attribute `matrix` holds all of them, row by row.
+            tree is asked for masses, centres of mass and inertias alone, its attribute `matrix` holds all of them, row by row,
+            and stacked states cost one call of the kernel.
 
         Raises
         ------
@@ -275,9 +277,15 @@ class Differentiable(Identification):
             inertial = self._inertial_rows(names)
             if inertial is not None:
                 places, rows = inertial
-                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, 0))
-        state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        return Sensitivities(self, names).of_efforts(*state, wrenches, u)
+                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, -2))
+        return self._effort_sensitivities(q, v, a, wrenches, u, Sensitivities(self, names))
+
+    @rowwise
+    def _effort_sensitivities(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
+    ) -> dict[str, Array]:
+        """Return chosen sensitivities of the efforts of inverse dynamics."""
+        return sensitivities.of_efforts(self._read_q(q), self._read_v("v", v), self._read_v("a", a), wrenches, u)
 
     def forward_dynamics_sensitivities(
         self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
@@ -287,6 +295,7 @@ class Differentiable(Identification):
         Parameters
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
         names, wrenches, u
             As in `inverse_dynamics_sensitivities`.
 
@@ -301,9 +310,15 @@ class Differentiable(Identification):
             if inertial is not None:
                 places, rows = inertial
                 a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, 0) @ self.inverse_mass_matrix(q))
-        q, v, tau = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
-        return Sensitivities(self, names).of_accelerations(q, v, tau, wrenches, u)
+                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
+        return self._acceleration_sensitivities(q, v, tau, wrenches, u, Sensitivities(self, names))
+
+    @rowwise
+    def _acceleration_sensitivities(
+        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
+    ) -> dict[str, Array]:
+        """Return chosen sensitivities of the accelerations of forward dynamics."""
+        return sensitivities.of_accelerations(self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), wrenches, u)
 
     def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""

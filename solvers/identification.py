@@ -122,9 +122,13 @@ class Identification(Dynamics):
         return {}
 
     def _slopes_by_inertia(self, q: Any, v: Any, a: Any) -> Array:
-        """Return the derivatives (10 of each rigid body, nv) of inverse dynamics by the bodies' own parameters."""
-        by_numbers = self.regressor(q, v, a).T.reshape(-1, len(NAMES), self.nv)
-        return np.matmul(self._inertial_slopes, by_numbers).reshape(-1, self.nv)
+        """Return the derivatives (10 of each rigid body, nv) of inverse dynamics by the bodies' own parameters.
+
+        At stacked states (batch, 10 of each rigid body, nv).
+        """
+        by_numbers, bodies = np.swapaxes(self.regressor(q, v, a), -1, -2), len(self.inertial_bodies)
+        by_body = by_numbers.reshape(*by_numbers.shape[:-2], bodies, len(NAMES), self.nv)
+        return np.matmul(self._inertial_slopes, by_body).reshape(by_numbers.shape)
 
     @cached_property
     def _inertial_slopes(self) -> Array:

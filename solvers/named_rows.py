@@ -10,15 +10,17 @@ from titop.blocks.spatial import Array
 class NamedRows(Mapping[str, Array]):
     """Arrays by name, to be read as a dict is; nothing is taken apart before it is asked for.
 
+    Of stacked matrices the arrays are stacked too.
+
     Parameters
     ----------
     places : dict of str to int
         The rows' numbers by name.
-    matrix : (m, n) array
+    matrix : (m, n) or (batch, m, n) array
 
     Attributes
     ----------
-    matrix : (m, n) array
+    matrix : (m, n) or (batch, m, n) array
         All rows, in the order of the names.
     """
 
@@ -26,7 +28,7 @@ class NamedRows(Mapping[str, Array]):
         self._places, self.matrix = places, matrix
 
     def __getitem__(self, name: str) -> Array:
-        row: Array = self.matrix[self._places[name]]
+        row: Array = self.matrix[..., self._places[name], :]
         return row
 
     def __iter__(self) -> Iterator[str]:

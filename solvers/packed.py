@@ -430,7 +430,8 @@ class PackedModel(Model):
             return model, []
         model.__dict__.pop("_ample", None)
         if self.is_constrained and any(part in _GEOMETRY for name in values for part in parts_of(name)):
-            for name in ("_ranks_met", "_expected_rank", "_forward"):
+            model._regular_before = self.regular_configuration
+            for name in ("_closed_somewhere", "regular_configuration", "generic_rank", "_forward"):
                 model.__dict__.pop(name, None)
         errors, warnings = look_at(self._assembly, model._changes, values)
         if errors:
@@ -441,6 +442,8 @@ class PackedModel(Model):
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""
         changes = {**self._changes, **values}
         model = type(self)(changed_assembly(self._assembly, changes))
+        if self.is_constrained:
+            model._regular_before = self.regular_configuration
         return model, suspicions(self._assembly, changes, values) + model.check_inertia()
 
     @cached_property

@@ -57,12 +57,15 @@ class PreparedDynamics:
         What acts at the places: callers write into it.
     rank : int
         How many constraints act on the coordinates whose motion is free: callers set it.
+    farthest : float
+        The largest distance from a singular configuration of a motion so far: callers set it.
     """
 
     def __init__(self, model: Dynamics, places: Sequence[Place], imposed: Array) -> None:
         self.model, self.places, self.imposed = model, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0
+        self.farthest = 0.0
         self._driven: list[Push] = []
 
     def drive_interactions(self, u: Array) -> None:

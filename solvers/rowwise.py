@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -23,7 +23,8 @@ _VECTORS = ("v", "a", "tau", "dq", "dv", "dtau", "weights")
 def rowwise(function: Method) -> Method:
     """Let a method of one state (`q`, and vectors) take stacked ones as well.
 
-    Its results are stacked then, those of tuples each for itself. Wrenches and inputs of two axes have a row a state.
+    Its results are stacked then, those of tuples and of mappings each for itself. Wrenches and inputs of two axes have a row a
+    state.
     """
     signature = inspect.signature(function)
     place = list(signature.parameters).index("q") - 1
@@ -57,12 +58,15 @@ def at_rows(function: Callable[..., Any], model: Dynamics, given: dict[str, Any]
 
     if rows:
         return _stacked([at(*row) for row in rows])
-    nothing = [model.neutral(), *(np.zeros(model.nv) for _ in range(len(states) - 1))]
+    closed = model.regular_configuration if model.is_constrained else None
+    nothing = [model.neutral() if closed is None else closed, *(np.zeros(model.nv) for _ in range(len(states) - 1))]
     return _stacked([at(nothing, None, None)], slice(0, 0))
 
 
 def _stacked(results: list[Any], rows: slice = slice(None)) -> Any:
-    """Return arrays, or tuples of them, as stacks."""
+    """Return arrays, or tuples or mappings of them, as stacks."""
+    if isinstance(results[0], Mapping):
+        return {name: np.array([result[name] for result in results])[rows] for name in results[0]}
     if not isinstance(results[0], tuple):
         return np.array(results)[rows]
     parts = [np.array(part)[rows] for part in zip(*results, strict=True)]

@@ -65,8 +65,8 @@ def test_balloon_agrees_with_pinocchio() -> None:
     assert np.abs(other_trajectory.q - trajectory.q).max() > 1e-2
 
 
-def test_compiled_block(capsys: pytest.CaptureFixture[str]) -> None:
-    script("compiled_block")["main"]()
+def test_compiled_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script("compiled_block")["main"](["--output", str(tmp_path / "figure.png")])
     printed = capsys.readouterr().out
     out, energy, change = (
         float(re.search(pattern, printed).group(1))
@@ -81,8 +81,8 @@ def test_compiled_block(capsys: pytest.CaptureFixture[str]) -> None:
     assert momentum_change < 2e-8
 
 
-def test_custom_block(capsys: pytest.CaptureFixture[str]) -> None:
-    script("custom_block")["main"]()
+def test_custom_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script("custom_block")["main"](["--output", str(tmp_path / "figure.png")])
     printed = capsys.readouterr().out
     assert "shoulder: Revolute [angle]--> near" in printed
     energy, change = (float(x) for x in re.search(r"energy (\S+) J, largest change (\S+) J", printed).groups())
@@ -340,9 +340,9 @@ def test_four_bar_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.abs(family.eigenvalues[30] - found["system"].poles()).min() < 1e-6
 
 
-def test_diver(capsys: pytest.CaptureFixture[str]) -> None:
+def test_diver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     diver = script("diver")
-    trajectory, sinking = diver["main"]()
+    trajectory, sinking = diver["main"](["--output", str(tmp_path / "figure.png")])
     assert "steadily at 0.9042 m/s" in capsys.readouterr().out
     weight = (diver["MASS"] - diver["WATER"] * diver["VOLUME"]) * diver["GRAVITY"]
     speed = np.sqrt(weight / diver["ALONG"][1])

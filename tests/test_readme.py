@@ -1,8 +1,9 @@
-"""The README's Python examples run as printed."""
+"""What users read first: the Python examples of README and pages run as printed, links and pictures are there."""
 
 from __future__ import annotations
 
 import re
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -11,23 +12,95 @@ import pytest
 import titop as tt
 from titop.blocks.spatial import twist_transport
 
-README = Path(__file__).parent.parent / "README.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+ROOT = Path(__file__).parent.parent
+README, PAGES, GALLERY = ROOT / "README.md", ROOT / "examples" / "pages", ROOT / "examples" / "gallery"
+TEXTS = [README, ROOT / "examples" / "README.md", *sorted(PAGES.glob("*.md"))]
+SCRIPTS = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.strip().splitlines()[0])
-def test_example_runs(example, tmp_path, monkeypatch, capsys):
+def snippets(text: str) -> list[str]:
+    """Return the Python examples of a Markdown text."""
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+EXAMPLES = [
+    pytest.param(example, id=f"{path.stem}-{example.strip().splitlines()[0]}")
+    for path in TEXTS
+    for example in snippets(path.read_text())
+]
+NAMES = {"np": np, "tt": tt, "twist_transport": twist_transport}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "examples").symlink_to(README.parent / "examples")
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "README.md", "exec"), {"np": np, "tt": tt, "twist_transport": twist_transport})
+    exec(compile(example, "example", "exec"), dict(NAMES))
 
 
-def test_telescope_oscillates_at_its_natural_frequency():
-    namespace = {"np": np, "tt": tt, "twist_transport": twist_transport}
-    exec(next(text for text in EXAMPLES if "class Telescope" in text), namespace)
+def test_telescope_oscillates_at_its_natural_frequency() -> None:
+    namespace = dict(NAMES)
+    exec(next(text for text in snippets((PAGES / "own_block.md").read_text()) if "class Telescope" in text), namespace)
     s = tt.System("telescope", gravity=[0, 0, 0])
     s.connect("world", namespace["Telescope"]("tube"), joint=tt.Weld("foot"))
     m = s.resolve()
     half_period = np.pi * np.sqrt(3.0 / 40.0)
     q = tt.simulate(m, [0, half_period], [0.1], [0.0]).q[-1]
     assert q == pytest.approx(-0.1, abs=1e-8)  # the integrator's default tolerance
+
+
+def broken_links(path: Path, text: str) -> list[str]:
+    """Return the links of a Markdown text that lead to no file, or to no heading of one."""
+    broken = []
+    for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        name, _, anchor = target.partition("#")
+        file = path.parent / name if name else path
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text())):
+            broken.append(target)
+    return broken
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a Markdown text's headings."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    assert broken_links(path, path.read_text()) == []
+
+
+def test_the_finder_of_broken_links_finds() -> None:
+    """The negative control."""
+    text = "# Two words, here\n[a](README.md) [b](#two-words-here) [c](#others) [d](nothing.md) [e](README.md#speed)"
+    path = ROOT / "x.md"
+    assert "two-words-here" in anchors(text)
+    path_free = text.replace("[b](#two-words-here) [c](#others) ", "[c](README.md#others) ")
+    assert broken_links(path, path_free) == ["README.md#others", "nothing.md"]
+
+
+@pytest.mark.parametrize("path", [*PAGES.glob("*.md")], ids=lambda path: path.stem)
+def test_every_page_is_linked_from_another(path: Path) -> None:
+    assert any(path.name in other.read_text() for other in TEXTS if other != path)
+
+
+def pixels(picture: Path) -> tuple[int, int]:
+    """Return width and height of a PNG file, from its header."""
+    return struct.unpack(">II", picture.read_bytes()[16:24])
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_example_has_a_picture_in_the_gallery(name: str) -> None:
+    picture = GALLERY / f"{name}.png"
+    assert f"gallery/{name}.png" in (ROOT / "examples" / "README.md").read_text()
+    assert picture.stat().st_size < 60_000
+    assert 500 < pixels(picture)[0] < 800  # as wide as a page's text
+
+
+def test_the_first_screen_is_short() -> None:
+    before, _, _ = README.read_text().partition("\n## ")
+    assert len(before.splitlines()) <= 45  # a screen
+    assert len(re.findall(r"^!\[", before, re.MULTILINE)) == 1
+    assert len(re.findall(r"```sh\n", before)) == 2
+    assert max(len(example.strip().splitlines()) for example in snippets(before)) <= 12  # two imports, ten lines

@@ -70,10 +70,11 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
 def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is continuous."""
     K = sampled(K, sample_time)
+    A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, wiring.from_y, wiring.from_r
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
-        e = wiring.from_y @ y + wiring.from_r @ r
-        return K.A @ x + K.B @ e, K.C @ x + K.D @ e
+        e = from_y.dot(y) + from_r.dot(r)
+        return A.dot(x) + B.dot(e), C.dot(x) + D.dot(e)
 
     start = np.zeros(K.nstates)
     return SampledLaw(wiring.inputs, wiring.references, wiring.outputs, tuple(K.state_labels), start, sample_time, update)

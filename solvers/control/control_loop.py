@@ -2,21 +2,22 @@
 
 A sampled controller works at ``t[0] + k T``. At each sample the outputs are read with the commands that acted until then (so
 that accelerometers make no algebraic loop), the controller is called, and its commands act from the sample on, or after the
-delay, and are held. The integrator stops and starts at every change of the commands.
+delay, and are held. A step of the integrator ends at every change of the commands.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from itertools import chain, pairwise
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.errors import Finding, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.arguments import all_finite
 from titop.solvers.control.commands import Command, Commands
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
@@ -31,10 +32,9 @@ from titop.solvers.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import units_of
-from titop.solvers.simulation.solution_pieces import ROUNDING, SolutionPieces
 
-#: ``f(times, y0) -> solution``: integrate from the first to the last time with constant commands.
-Integrate = Callable[[Array, Array], Any]
+#: Times this close, relatively to the interval between two samples, count as one.
+ROUNDING = 1e-9
 
 
 class Plant(Protocol):
@@ -91,6 +91,7 @@ class ControlLoop(ABC):
         inputs, references, outputs, states = names
         known = measured_signals(model)
         self.measurements = Measurements(model, inputs, operating.origin)
+        self._accelerated = bool(self.measurements.dynamic.any())
         self.commands = Commands(model, outputs, saturate)
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
         self.references = References(references, reference, times, self.r_trim)
@@ -122,8 +123,8 @@ class ControlLoop(ABC):
         return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, self.sampled)
 
     @abstractmethod
-    def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
-        """Return the solution at the output times from the state y0."""
+    def act(self, plant: Plant, t: float, y: Array) -> float:
+        """Let act what is commanded from a state on; return until when (s) it does."""
 
     @abstractmethod
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
@@ -151,7 +152,6 @@ class ContinuousLoop(ControlLoop):
         self._from_y, self._from_r = wiring.from_y, wiring.from_r
         self._slopes = LoopSlopes(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
         self.initial_state = np.zeros(law.K.nstates)
-        self._accelerated = bool(self.measurements.dynamic.any())
         through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
         if len(through):
             raise ModelError([self._algebraic_loop(*pair) for pair in through.tolist()])
@@ -162,8 +162,8 @@ class ContinuousLoop(ControlLoop):
         advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
         return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
 
-    def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
-        return integrate(times, y0)
+    def act(self, plant: Plant, t: float, y: Array) -> float:
+        return math.inf
 
     def rate(self, plant: Plant, t: float, y: Array) -> Array:
         """Return dy/dt."""
@@ -271,49 +271,51 @@ class SampledLoop(ControlLoop):
     sampled = True
     initial_state = np.zeros(0)
 
-    def __init__(self, model: Model, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
-        super().__init__(model, (law.inputs, law.references, law.outputs, law.states), *rest)
+    def __init__(
+        self,
+        model: Model,
+        law: SampledLaw,
+        delay: float,
+        noise: Array,
+        rng: np.random.Generator,
+        reference: Any,
+        operating: OperatingValues,
+        times: Array,
+        saturate: bool,
+    ) -> None:
+        names = law.inputs, law.references, law.outputs, law.states
+        super().__init__(model, names, reference, operating, times, saturate)
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
         self._samples: list[_Sample] = []
         self._instants: list[float] = []
         self._acting: list[Command] = []
+        self._state = law.initial_state.copy()
+        self._plan = self._instants_between(float(times[0]), float(times[-1]))
+        self._next = next(self._plan)
 
-    def run(self, plant: Plant, times: Array, y0: Array, integrate: Integrate, progress: bool) -> Any:
-        pieces = SolutionPieces(times)
-        try:
-            self._run(plant, times, y0, integrate, progress, pieces)
-        except KeyboardInterrupt as interrupt:
-            raise pieces.stopped(interrupt) from None
-        return pieces.joined()
+    def act(self, plant: Plant, t: float, y: Array) -> float:
+        if not self._instants:
+            self._act(plant, t, self.resting)
+        while self._next.time <= t:
+            if self._next.sample:
+                self._state = self._sample(plant, t, y, self._state)
+            if self._next.applied >= 0:
+                self._act(plant, t, self._samples[self._next.applied].command)
+            self._next = next(self._plan)
+        return self._next.time
 
-    def _run(self, plant: Plant, times: Array, y: Array, integrate: Integrate, progress: bool, pieces: SolutionPieces) -> None:
-        from tqdm import tqdm
-
-        x, begin, end = self._law.initial_state.copy(), float(times[0]), float(times[-1])
-        self._act(plant, begin, self.resting)
-        plan = pairwise(chain(self._plan(begin, end), [_Instant(end, False, -1)]))
-        with tqdm(total=end - begin, unit="s", delay=1.0, disable=None if progress else True, leave=False) as bar:
-            for instant, following in plan:
-                length = following.time - instant.time
-                if instant.sample:
-                    x = self._sample(plant, instant.time, y, x)
-                if instant.applied >= 0:
-                    self._act(plant, instant.time, self._samples[instant.applied].command)
-                if length > ROUNDING * self._law.sample_time:
-                    y = pieces.add(integrate(pieces.within(instant.time, following.time), y))
-                bar.update(length)
-                if pieces.ended:
-                    break
-
-    def _plan(self, begin: float, end: float) -> Iterator[_Instant]:
+    def _instants_between(self, begin: float, end: float) -> Iterator[_Instant]:
+        """Yield what is to be done when; what rounding has moved past the end is done there."""
         step = self._law.sample_time
         whole = int(np.floor(self._delay + ROUNDING))
         part = self._delay - whole if self._delay - whole > ROUNDING else 0.0
+        last = end - ROUNDING * step
         for k in range(int((end - begin) / step + ROUNDING) + 1):
-            yield _Instant(begin + k * step, True, -1 if part else k - whole)
-            late = begin + (k + part) * step
+            sampled, late = begin + k * step, begin + (k + part) * step
+            yield _Instant(end if sampled >= last else sampled, True, -1 if part else k - whole)
             if part and k >= whole and late <= end + ROUNDING * step:
-                yield _Instant(late, False, k - whole)
+                yield _Instant(end if late >= last else late, False, k - whole)
+        yield _Instant(math.inf, False, -1)
 
     def _act(self, plant: Plant, t: float, command: Command) -> None:
         self._acting.append(command)
@@ -323,12 +325,15 @@ class SampledLoop(ControlLoop):
     def _sample(self, plant: Plant, t: float, state: Array, x: Array) -> Array:
         """Take a sample, call the controller, keep its commands, and return its next states."""
         q, v = plant.split(t, state)
-        a = plant.dynamics(t, q, v)[0] if self.measurements.dynamic.any() else np.zeros(plant.model.nv)
-        measured = plant.measure(self.measurements, t, q, v, a)
-        measured = measured + self._noise * self._rng.standard_normal(len(measured))
+        if self._accelerated:
+            measured = plant.measure(self.measurements, t, q, v, plant.dynamics(t, q, v)[0])
+        else:
+            measured = self.measurements.read_kinematic(q, v)
+        if self._noise.any():
+            measured = measured + self._noise * self._rng.standard_normal(len(measured))
         r = self.references.read(t)
         x_next, u = self._law.update(t, x, measured - self.trim, r - self.r_trim, measured)
-        if not (np.isfinite(x_next).all() and np.isfinite(u).all()):
+        if not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
         self._samples.append(_Sample(t, measured, r, x, self.send(u)))

@@ -47,6 +47,9 @@ class Measurements:
         self.dynamic = np.array([of.kind in DYNAMIC for of in self._quantities], dtype=bool)
         self._groups = _together(self._quantities, range(len(self.names)))
         self._kinematic = _together(self._quantities, np.flatnonzero(~self.dynamic).tolist())
+        selection = self.selection(model.nq, model.nv)
+        #: Where they stand in ``[q, v]``, if they are entries of these.
+        self._entries = None if selection is None else np.nonzero(selection)[1]
 
     def selection(self, nq: int, nv: int) -> Array | None:
         """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are more than entries of these."""
@@ -64,6 +67,8 @@ class Measurements:
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
+        if self._entries is not None:
+            return np.concatenate([q, v])[self._entries]
         return self._read(self._kinematic, Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin))
 
     def _read(self, groups: list[tuple[list[int], Quantity]], at: Snapshot) -> Array:

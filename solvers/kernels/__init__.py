@@ -29,7 +29,8 @@ Read in this order:
 - `directional`: derivatives along one direction, and transposed; `coriolis`, `momentum`: matrices from the same sums;
 - `observe`: poses, energy, momentum, Jacobians; `readings`: what sensors read; `pushes`: what wrenches do along coordinates;
   `moving`: from one configuration to another;
-- `stepping`: what acts in the stages of integrators' steps;
+- `stepping`: what acts in the stages of integrators' steps; `step_control`: how long these are; `closing`: states on the
+  closures where they end;
 - `whole`: whole passes; `entries`, and the other files of this ending: what Python calls;
 - `pair`: kernels for rigid systems and for all, from one function; what compiles and calls them is in `solvers.native`.
 

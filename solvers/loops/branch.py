@@ -3,7 +3,8 @@
 Constraints that are redundant on one branch of a mechanism's motion need not be so on another (wheels coupled by one rod turn
 together with fewer independent constraints than they have elsewhere). So they are counted at the configuration itself, and
 looked at once more a small step along the mechanism's own motion: where more of them are independent there, the configuration
-is singular, and accelerations are not determined.
+is singular, and accelerations are not determined. Only where as many are independent as at a regular configuration of the
+model's own (`regular_configuration`), which no caller's state changes, nobody looks aside: that takes a millisecond.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 #: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
 #: beside the millionth at which constraints count as dependent, near beside its links.
 _ASIDE = 1e-2
+#: Random configurations near which one of higher rank is looked for.
+_TRIES = 6
 #: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
 #: constraint looks independent by as much as they are open, and counts as such from a millionth on.
 _OPEN = 1e-7
@@ -90,13 +93,37 @@ def rank_on_branch(model: ClosedLoops, q: Array) -> int:
     return rank
 
 
-def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int) -> Array | None:
+def regular_configuration(model: ClosedLoops, start: Array) -> Array:
+    """Return a closed configuration at which most constraints are independent while some motion is left.
+
+    It is one of those a small step from a closed one, and next to random ones: the first may be singular, or on a branch of
+    lower rank. The closed one itself if the constraints leave no motion.
+    """
+    weighted = weighted_jacobian(model, start)
+    rank, most = len(independent_rows(weighted, gears=model.gear_count)), min(len(weighted), model.nv - 1)
+    rng, found = np.random.default_rng(0), []
+    for q in (moved_aside(model, start, weighted, rank), *(None,) * _TRIES):
+        try:
+            guess = model.integrate(model.neutral(), rng.uniform(-np.pi, np.pi, model.nv)) if q is None else q
+            closed = closed_near(model, guess)
+        except ConvergenceError:
+            continue
+        count = independent_count(model, closed)
+        if count == most:
+            return closed
+        if count < most:
+            found.append((count, closed))
+    return max(found, key=lambda each: each[0])[1] if found else start
+
+
+def moved_aside(model: ClosedLoops, q: Array, weighted: Array, rank: int, seed: int = 0) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
     size = model.coordinate_sizes(weighted)
-    motion = size * allowed_part(weighted * size, np.random.default_rng(0).normal(size=model.nv), rank, model.gear_count)
+    direction = np.random.default_rng(seed).normal(size=model.nv)
+    motion = size * allowed_part(weighted * size, direction, rank, model.gear_count)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None

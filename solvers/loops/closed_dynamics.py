@@ -18,8 +18,8 @@ from titop.blocks.spatial import Array
 from titop.graph.check import massless_joint
 from titop.solvers.conditioning import NO_INERTIA
 from titop.solvers.inputs import PortPush, Push
-from titop.solvers.loops.branch import is_open, rank_near
-from titop.solvers.loops.closed_loops import Constraints
+from titop.solvers.loops.branch import is_open, rank_near, weighted_jacobian
+from titop.solvers.loops.closed_loops import ClosedLoops, Constraints
 from titop.solvers.loops.consistency import refuse_inconsistent, refuse_opening
 from titop.solvers.loops.multipliers import dependent_columns, independent_rows, share_efforts
 
@@ -117,8 +117,12 @@ def counted(model: Dynamics, q: Array, v: Array) -> tuple[Constraints, int]:
 
 def rank_of_free(model: Dynamics, q: Array, imposed: Array) -> int:
     """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
-    rows, rank = acting(model, q, np.zeros(model.nv))
-    return len(independent_rows((model.closure_weights[:, None] * rows.jacobian)[:, ~imposed], rank, model.gear_count))
+    return free_rank(model, q, imposed, acting(model, q, np.zeros(model.nv))[1])
+
+
+def free_rank(model: ClosedLoops, q: Array, imposed: Array, rank: int) -> int:
+    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
+    return len(independent_rows(weighted_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
 
 
 def refuse_overdriven(model: Dynamics, q: Array, driven: Array, held: Array) -> None:

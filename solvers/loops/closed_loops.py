@@ -24,7 +24,15 @@ from titop.solvers.loops.assembling import (
     project_velocity,
     some_closed_configuration,
 )
-from titop.solvers.loops.branch import moved_aside, rank_near, rank_on_branch, weighted_jacobian
+from titop.solvers.loops.branch import (
+    closed_near,
+    independent_count,
+    moved_aside,
+    rank_near,
+    rank_on_branch,
+    regular_configuration,
+    weighted_jacobian,
+)
 from titop.solvers.loops.gear_constraint import GearConstraint
 from titop.solvers.loops.multipliers import independent_rows, redundant_rows
 
@@ -57,6 +65,9 @@ class ClosedLoops(Configurations):
     Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
     of joints and blocks for all of theirs.
     """
+
+    #: The `regular_configuration` of the model whose parameters were changed, if these were.
+    _regular_before: Array | None = None
 
     @cached_property
     def rigid_loops(self) -> tuple[Loop, ...]:
@@ -185,17 +196,40 @@ class ClosedLoops(Configurations):
         return rank_on_branch(self, self._read_q(q)) if self.is_constrained else 0
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
-        """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; a rank met before is not examined."""
+        """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; the generic rank is not examined."""
         rank = len(independent_rows(self.closure_weights[:, None] * jacobian, gears=self.gear_count))
-        if rank not in self._ranks_met:
-            rank = rank_on_branch(self, q)
-            self._ranks_met.add(rank)
-        return rank
+        return rank if rank == self.generic_rank else rank_on_branch(self, q)
 
     @cached_property
-    def _ranks_met(self) -> set[int]:
-        """Ranks that the constraints have along whole branches."""
-        return set()
+    def generic_rank(self) -> int:
+        """How many constraints are independent at the `regular_configuration`: so many act where nobody has looked closer.
+
+        Without one, as many as can be.
+        """
+        q = self.regular_configuration
+        return min(len(self.constraint_names), self.nv) if q is None else independent_count(self, q)
+
+    @cached_property
+    def regular_configuration(self) -> Array | None:
+        """A closed configuration (nq) of the model's own, which depends on no state met before; see `branch`.
+
+        Of a model with other parameters the one next to that of the first. None if the loops cannot be closed.
+        """
+        if self._regular_before is not None:
+            try:
+                return closed_near(self, self._regular_before)
+            except ConvergenceError:
+                pass
+        q = self._closed_somewhere[0]
+        return None if q is None else regular_configuration(self, q)
+
+    @cached_property
+    def _closed_somewhere(self) -> tuple[Array | None, str]:
+        """A closed configuration near the neutral one, or None and why there is none."""
+        try:
+            return some_closed_configuration(self), ""
+        except ConvergenceError as error:
+            return None, str(error)
 
     def closure_findings(self) -> Iterator[Finding]:
         """Yield what is suspicious in the rigid closures: constraints that others make redundant, loops that do not close.
@@ -204,20 +238,20 @@ class ClosedLoops(Configurations):
         """
         if not self.is_constrained:
             return
-        try:
-            q = some_closed_configuration(self)
-            weighted = weighted_jacobian(self, q)
-            rank = len(independent_rows(weighted, gears=self.gear_count))
-            if rank == len(weighted):
-                return
-            aside = moved_aside(self, q, weighted, rank)
-            jacobian = self.closure_jacobian(q if aside is None else aside)
-        except ConvergenceError as error:
+        q, why = self._closed_somewhere
+        if q is None:
             advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
             first = owner_of(self.constraint_names[0])
-            yield Finding("open-closure", first, str(error), "loops that can be closed", advice)
+            yield Finding("open-closure", first, why, "loops that can be closed", advice)
             return
-        redundant = [self.constraint_names[row] for row in redundant_rows(self.closure_weights[:, None] * jacobian)]
+        weighted = weighted_jacobian(self, q)
+        rank = len(independent_rows(weighted, gears=self.gear_count))
+        if rank == len(weighted):
+            return
+        aside = moved_aside(self, q, weighted, rank)
+        if aside is not None:
+            weighted = weighted_jacobian(self, aside)
+        redundant = [self.constraint_names[row] for row in redundant_rows(weighted)]
         for closure in dict.fromkeys(owner_of(name) for name in redundant):
             own = [entry_of(name) for name in redundant if owner_of(name) == closure]
             expected = "constraints that do not follow from the others"

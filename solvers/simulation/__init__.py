@@ -2,11 +2,12 @@
 
 - `simulate`: a model with everything that acts on it (`driven_model`), integrated in time (`integration`: in compiled code,
   `stepping`: step by step in Python) while `events` are watched for; `prescribed`: motions as functions of time;
-- `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose stages compiled code does at once where it can;
+- `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose steps compiled code makes where it can;
+  `scipy_steps`: the implicit ones;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
 - `rate_jacobian`, `feedback_slopes`: what implicit integrators need;
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
-- `solution_pieces`: solutions joined where an integration was interrupted;
+- `reached`: solutions in the making;
 - `trajectory`, `dataset`, `violations`: results; `plotting`, `animation` (with `scene`): pictures of them.
 """

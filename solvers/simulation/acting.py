@@ -17,6 +17,8 @@ from titop.solvers.model import Model
 #: Of time and state.
 Function = Callable[[float, Array, Array], Array]
 
+_FLOAT = np.dtype(float)
+
 
 class Constant:
     """A function of time and state that is always the same."""
@@ -26,6 +28,42 @@ class Constant:
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
         return self.value
+
+
+class Asked:
+    """Efforts (nv), or motors' inputs, as a function of time and state, which is asked at every stage of a step.
+
+    What it returns has to be an array of the right length; others are read with care. Whether it is finite is seen by what it
+    does: efforts are looked at in compiled code, and `check` says what is not.
+
+    Parameters
+    ----------
+    function : callable ``f(t, q, v)``
+    read : callable
+        From what it returns to an array; refuses what is unusable.
+    count : int
+        How many numbers it returns.
+    """
+
+    def __init__(self, function: Callable[[float, Array, Array], Any], read: Callable[[Any], Array], count: int) -> None:
+        self._function, self._read, self._shape = function, read, (count,)
+        self._last: Any = np.zeros(count)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        value = self._last = self._function(t, q, v)
+        if type(value) is np.ndarray and value.dtype == _FLOAT and value.shape == self._shape:
+            return value
+        return self._read(value)
+
+    def check(self) -> None:
+        """Refuse what was returned last if it is not finite.
+
+        Raises
+        ------
+        ModelError
+            Naming the entry.
+        """
+        self._read(self._last)
 
 
 def check_functions(tau: Any, wrenches: Mapping[str, Any], u: Any) -> None:
@@ -48,7 +86,7 @@ def read_efforts(model: Model, times: Array, tau: Any) -> Function:
     """Return the efforts (nv)."""
     names = model.coordinate_names
     if callable(tau):
-        return lambda t, q, v: _real("tau", read_state("tau", tau(t, q, v), names))
+        return Asked(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv)
     values = _real("tau", read_state("tau", np.zeros(model.nv) if tau is None else tau, names, stacked=True))
     return Constant(values) if values.ndim == 1 else _sampled(values, times, "tau")
 
@@ -59,6 +97,8 @@ def read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, A
         return Constant(None)
     read = model.inputs.read
     if callable(u):
+        if not (model.inputs.places or model.inputs.own or model.inputs.acting):
+            return Asked(u, lambda value: _real("u", read(value)), model.nu)
         return lambda t, q, v: _real("u", read(u(t, q, v)))
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return lambda t, q, v: _real("u", read({name: x(t, q, v) if callable(x) else x for name, x in u.items()}))

@@ -97,6 +97,11 @@ class AlphaSolver:
         return np.concatenate([self.node.q, self.node.v, *own])
 
     @property
+    def begin(self) -> float:
+        """Where the last step began (s)."""
+        return self.before.t
+
+    @property
     def status(self) -> str:
         """Whether it is ``"running"`` or ``"finished"``."""
         return "running" if self.node.t < self.end else "finished"
@@ -126,8 +131,12 @@ class AlphaSolver:
 
         return state
 
-    def step(self) -> OnClosures:
-        """Make a step, of a length with which its error is small and Newton's method converges.
+    def go_to(self, end: float) -> bool:
+        """Tell that it goes to no other end than the one it knows."""
+        return False
+
+    def step(self, watch: float) -> OnClosures:
+        """Make one step, of a length with which its error is small and Newton's method converges, whatever to `watch` for.
 
         Raises
         ------

@@ -17,7 +17,10 @@ from titop.solvers.simulation.plant import Plant
 #: Start values that miss the closures by less (rad and m, for a system of size one; and their rates) are projected.
 _START = 1e-6
 #: How well loops are closed after each step (rad, and m for a system of size one).
-_CLOSED = 1e-13
+PRECISION = 1e-13
+#: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
+#: below which states within a step are projected too.
+NEAR = 0.3
 
 
 def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
@@ -61,7 +64,7 @@ class OnClosures(NamedTuple):
     rank: int
 
 
-def project(plant: Plant, t: float, y: Array, precision: float = _CLOSED) -> OnClosures:
+def project(plant: Plant, t: float, y: Array, precision: float = PRECISION) -> OnClosures:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
     model = plant.model
     own = y[model.nq + model.nv :]

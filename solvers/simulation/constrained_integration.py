@@ -8,6 +8,7 @@ integrator has moved off the closures redundant constraints look independent by 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -17,7 +18,7 @@ from scipy.optimize import brentq
 from titop.blocks.spatial import Array
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project
 from titop.solvers.simulation.plant import Plant
-from titop.solvers.simulation.solution_pieces import Found, Reached
+from titop.solvers.simulation.reached import Found, Reached
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.
 Watched = Callable[[float, Array], float]
@@ -36,14 +37,24 @@ class Stepper(Protocol):
     def status(self) -> str:
         """``"running"`` until the end is reached."""
 
-    def step(self) -> OnClosures:
-        """Make a step, or raise a `ConvergenceError`; return the state on the closures at its end."""
+    @property
+    def begin(self) -> float:
+        """Where the last step began (s)."""
+
+    def step(self, watch: float) -> OnClosures:
+        """Make a step, or raise a `ConvergenceError`; return the state on the closures at its end.
+
+        Where nobody has to see every step it may be several, until one reaches the time `watch`.
+        """
 
     def dense_output(self) -> Callable[[float], Array]:
         """Return the state within the last step as a function of time."""
 
     def go_on(self, closed: OnClosures) -> None:
         """Go on from the state on the closures that belongs to y."""
+
+    def go_to(self, end: float) -> bool:
+        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
 
     def statistics(self) -> dict[str, float]:
         """Return what was counted; see `Trajectory`."""
@@ -56,8 +67,9 @@ def integrate_steps(
     solver: Stepper,
     advance: Callable[[float, Array], None],
     reached: Reached,
+    every: bool,
 ) -> None:
-    """Integrate to the end, or a terminal event.
+    """Integrate to the end of a solver, or a terminal event.
 
     Parameters
     ----------
@@ -66,16 +78,18 @@ def integrate_steps(
     events : sequence of callable
     solver : Stepper
     advance : callable
-        Is told time and state after every step.
+        Is told time and state after every step, or some.
     reached : Reached
         Its last state is on the closures; gets the states at the output times, and those at events.
+    every : bool
+        Whether it is told after every step.
     """
-    values = [event(*reached.last) for event in events]
+    values, every = [event(*reached.last) for event in events], every or bool(events)
     while solver.status == "running":
-        before, closed = solver.t, solver.step()
-        closed = follow_branch(plant, solver.t, closed)
+        watch = times[len(reached.outputs)] if len(reached.outputs) < len(times) else math.inf
+        closed = follow_branch(plant, solver.t, solver.step(-math.inf if every else watch))
         state = closed.y
-        step = _Step(plant, before, solver, state, values)
+        step = _Step(plant, solver.begin, solver, state, values)
         end = step.find(events, reached.found) if events else None
         last = solver.t if end is None else end
         while len(reached.outputs) < len(times) and times[len(reached.outputs)] <= last:

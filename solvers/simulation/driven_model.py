@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from titop.solvers.control.measurements import Measurements
 from titop.solvers.inputs import Place, PortPush, Push
 from titop.solvers.model import Model
 from titop.solvers.prepared import Closed, PreparedDynamics
-from titop.solvers.simulation.acting import Constant, check_functions, read_efforts, read_inputs, read_wrench_function
+from titop.solvers.simulation.acting import Asked, Constant, check_functions, read_efforts, read_inputs, read_wrench_function
 from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
@@ -65,6 +66,7 @@ class DrivenModel:
         #: Whether nothing that acts changes but commands, and what acted last by them.
         self._steady = not self.varying and isinstance(self._efforts, Constant) and isinstance(self._inputs, Constant)
         self._last: tuple[Command | None, tuple[Array, Any]] | None = None
+        self._only_efforts = not (self._is_driven or self.varying)
         functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
         #: Whether what acts is a function that may depend on the state.
         self.feedback = any(callable(function) for function in functions)
@@ -89,6 +91,19 @@ class DrivenModel:
     @held_rank.setter
     def held_rank(self, rank: int) -> None:
         self._dynamics.rank = rank
+
+    @property
+    def farthest(self) -> float:
+        """The largest distance from a singular configuration of the motion so far."""
+        return self._dynamics.farthest
+
+    @farthest.setter
+    def farthest(self, distance: float) -> None:
+        self._dynamics.farthest = distance
+
+    def act(self, t: float, y: Array) -> float:
+        """Let act what is commanded from a state on; return until when (s) it does."""
+        return math.inf if self.loop is None else self.loop.act(self, t, y)
 
     def count(self, numbers: Mapping[str, float]) -> None:
         """Add to what is counted."""
@@ -134,18 +149,24 @@ class DrivenModel:
         if self.answer is not None:
             self.command = self.answer(t, q, v)
         tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
+        if not (all_finite(tau) and (u is None or all_finite(u))):
+            self.check_acting()
         pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in self.wrenches(t, q, v).items()]
         return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and applied efforts, but for the motors'."""
         tau, motors = self._act(t, q, v)
-        a, efforts = self._dynamics.dynamics(q, v, tau + motors, self.motion.acceleration(t))
+        try:
+            a, efforts = self._dynamics.dynamics(q, v, tau + motors, self.motion.acceleration(t))
+        except ModelError:
+            self.check_acting()
+            raise
         return a, np.where(self.motion.mask, efforts - motors, tau)
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         """Let wrenches and inputs act; return the efforts, and the inputs'."""
-        if not self._is_held():
+        if not self.is_held:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
             self._last = self.command, self._let_act(t, q, v)
@@ -159,11 +180,36 @@ class DrivenModel:
             return tau, 0.0
         if places := len(self.model.inputs.places):
             wrenches[-places:] = self.model.inputs.wrenches(u)
-        self._dynamics.drive_interactions(u)
+        if self.model.inputs.acting:
+            self._dynamics.drive_interactions(u)
         return tau, self.model.inputs.efforts(u, q)
 
-    def _is_held(self) -> bool:
-        """Tell whether what acts stays as it is between commands: efforts of blocks' own inputs turn with the state."""
+    def act_held(self, tau: Array) -> None:
+        """Let act what `is_held`, commands included but for those of a continuous controller; write all efforts (nv)."""
+        if isinstance(self.loop, ContinuousLoop):
+            tau[:] = self._efforts(0.0, *_NOWHERE)
+        else:
+            efforts, motors = self._act(0.0, *_NOWHERE)
+            tau[:] = efforts + motors
+
+    def act_at(self, t: float, y: Array, tau: Array) -> None:
+        """Let act what functions say at a state; write all efforts (nv). Compiled code has to look whether these are finite."""
+        q, v = self.split(t, y)
+        if self._only_efforts:
+            tau[:] = self._efforts(t, q, v)
+        else:
+            efforts, motors = self._let_act(t, q, v)
+            np.add(efforts, motors, out=tau)
+
+    def check_acting(self) -> None:
+        """Refuse efforts and inputs that are not finite, of those that functions said last."""
+        for function in (self._efforts, self._inputs):
+            if isinstance(function, Asked):
+                function.check()
+
+    @cached_property
+    def is_held(self) -> bool:
+        """Whether what acts stays as it is between commands: efforts of blocks' own inputs turn with the state."""
         return self._steady and not (self._is_driven and self.model.inputs.own)
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -182,16 +228,16 @@ class DrivenModel:
     def is_plain(self) -> bool:
         """Whether the system is compiled as a whole, unconstrained, and nothing changes what acts between commands."""
         model = self.model
-        driven = bool(self.motion.names) or isinstance(self.loop, ContinuousLoop) or not self._is_held()
+        driven = bool(self.motion.names) or isinstance(self.loop, ContinuousLoop) or not self.is_held
         return not driven and not model.is_constrained and isinstance(model, CompiledModel) and model.is_compiled
 
-    @property
+    @cached_property
     def has_stages(self) -> bool:
-        """Whether nothing that acts is a function of the state, but for a controller that tables can describe: see `stages`."""
+        """Whether compiled code knows all that moves, and what a continuous controller does: see `stages`."""
         dynamics = self._dynamics
-        if not isinstance(dynamics, CompiledDynamics) or not self._is_held() or dynamics.model._moving_otherwise:
+        if not isinstance(dynamics, CompiledDynamics) or dynamics.model._moving_otherwise:
             return False
-        return not isinstance(self.loop, ContinuousLoop) or self._feedback is not None
+        return not isinstance(self.loop, ContinuousLoop) or (self.is_held and self._feedback is not None)
 
     @cached_property
     def _feedback(self) -> LinearFeedback | None:
@@ -203,10 +249,7 @@ class DrivenModel:
         dynamics = self._dynamics
         if not self.has_stages or not isinstance(dynamics, CompiledDynamics):
             return None
-        if self._feedback is not None:
-            return CompiledStages(self, dynamics, self._efforts(0.0, *_NOWHERE), self._feedback, method)
-        tau, motors = self._act(0.0, *_NOWHERE)
-        return CompiledStages(self, dynamics, tau + motors, None, method)
+        return CompiledStages(self, dynamics, self._feedback, method)
 
     def closed(self, t: float, y: Array, precision: float) -> Closed:
         """Return the state on the closures next to a given one, prescribed motions imposed; see `PreparedDynamics.closed`."""
@@ -223,4 +266,8 @@ class DrivenModel:
     def rate_at(self, t: float, q: Array, v: Array) -> Array:
         """Return dq/dt and the accelerations (nq + nv) at a state."""
         tau, motors = self._act(t, q, v)
-        return self._dynamics.rate(q, v, tau + motors, self.motion.acceleration(t))
+        try:
+            return self._dynamics.rate(q, v, tau + motors, self.motion.acceleration(t))
+        except ModelError:
+            self.check_acting()
+            raise

@@ -23,6 +23,7 @@ class Plant(Protocol):
     model: Model
     motion: Any
     held_rank: int
+    farthest: float
     feedback: bool
     loop: ControlLoop | None
     command: Command | None

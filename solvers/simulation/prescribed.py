@@ -18,6 +18,9 @@ from titop.solvers.model import Model
 #: Position, velocity and acceleration, each a number, or one per coordinate.
 Motion = tuple[Any, Any, Any]
 
+#: Numbers that need no conversion.
+_FLOATS = (float, np.float64)
+
 #: How many times are kept: those of some steps.
 _KEPT = 64
 
@@ -50,21 +53,20 @@ class PrescribedMotion:
     ) -> None:
         self.names = list(functions)
         self.mask = coordinate_mask(self.names, model.assembly)
-        self._parts: list[tuple[Callable[[float], Any], slice, slice]] = []
+        self._parts: list[_Part] = []
         for name, function in functions.items():
             q, v = self._where(model, name)
             _check_knots(name, function, span)
             motion = _with_derivatives(function)
-            self._parts.append((_checked(name, motion, q.stop - q.start, v.stop - v.start), q, v))
+            self._parts.append(_Part(_checked(name, motion, q.stop - q.start, v.stop - v.start), q, v))
         self._nowhere = np.zeros(model.nv)
         self.moved = np.zeros(model.nq, dtype=bool)
         self._columns: list[list[int]] = []
-        for _, in_q, in_v in self._parts:
-            self.moved[in_q] = True
-            second = range(in_v.start, in_v.stop)
-            self._columns.append([*range(in_q.start, in_q.stop), *(model.nq + k for k in second)])
+        for part in self._parts:
+            self.moved[part.in_q] = True
+            second = range(part.in_v.start, part.in_v.stop)
+            self._columns.append([*range(part.in_q.start, part.in_q.stop), *(model.nq + k for k in second)])
             self._columns[-1] += [model.nq + model.nv + k for k in second]
-        self._known: dict[float, list[Motion]] = {}
 
     @staticmethod
     def _where(model: Model, name: str) -> tuple[slice, slice]:
@@ -87,8 +89,8 @@ class PrescribedMotion:
         if not self._parts:
             return q, v
         q, v = q.copy(), v.copy()
-        for (position, rate, _), (_, where_q, where_v) in zip(self._at(t), self._parts, strict=True):
-            q[where_q], v[where_v] = position, rate
+        for part in self._parts:
+            q[part.in_q], v[part.in_v], _ = part.known.get(t) or part.at(t)
         return q, v
 
     def acceleration(self, t: float) -> Array:
@@ -96,29 +98,30 @@ class PrescribedMotion:
         if not self._parts:
             return self._nowhere
         a = self._nowhere.copy()
-        for (_, _, second), (_, _, where_v) in zip(self._at(t), self._parts, strict=True):
-            a[where_v] = second
+        for part in self._parts:
+            a[part.in_v] = (part.known.get(t) or part.at(t))[2]
         return a
 
     def write(self, times: Sequence[float], rows: Array) -> None:
         """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv)."""
-        values = [self._at(t) for t in times]
-        for k, columns in enumerate(self._columns):
-            motions = [at[k] for at in values]
-            if len(columns) == 3:
-                for column, numbers in zip(columns, zip(*motions, strict=True), strict=True):
-                    rows[:, column] = numbers
-            else:
-                rows[:, columns] = [np.concatenate(motion) for motion in motions]
+        for part, columns in zip(self._parts, self._columns, strict=True):
+            values = [part.known.get(t) or part.at(t) for t in times]
+            rows[:, columns] = values if len(columns) == 3 else [np.concatenate(value) for value in values]
 
-    def _at(self, t: float) -> list[Motion]:
-        """Return position, velocity and acceleration of each motion; the last times that were asked for are known."""
-        known = self._known.get(t)
-        if known is None:
-            if len(self._known) == _KEPT:
-                self._known.clear()
-            known = self._known[t] = [function(t) for function, _, _ in self._parts]
-        return known
+
+class _Part:
+    """One of the motions: its function, and where its coordinates stand in q and in v; it knows the times asked for last."""
+
+    def __init__(self, function: Callable[[float], Motion], in_q: slice, in_v: slice) -> None:
+        self.function, self.in_q, self.in_v = function, in_q, in_v
+        self.known: dict[float, Motion] = {}
+
+    def at(self, t: float) -> Motion:
+        """Return position, velocity and acceleration at a time that is not known."""
+        if len(self.known) >= _KEPT:
+            self.known.clear()
+        motion = self.known[t] = self.function(t)
+        return motion
 
 
 def _check_knots(name: str, function: Any, span: tuple[float, float]) -> None:
@@ -168,12 +171,11 @@ class _Piecewise:
 def _checked(name: str, function: Callable[[float], Any], nq: int, nv: int) -> Callable[[float], Motion]:
     def checked(t: float) -> Motion:
         value = function(t)
+        if type(value) is tuple and len(value) == 3 and nq == 1 and type(value[0]) in _FLOATS:
+            position, rate, second = value
+            if type(rate) in _FLOATS and type(second) in _FLOATS and isfinite(position + rate + second):
+                return value
         if isinstance(value, (tuple, list)) and len(value) == 3:
-            if nq == 1:
-                position, rate, second = value
-                numbers = isinstance(position, float) and isinstance(rate, float) and isinstance(second, float)
-                if numbers and isfinite(position + rate + second):
-                    return position, rate, second
             position, rate, second = (np.atleast_1d(np.asarray(part, dtype=float)) for part in value)
             finite = all(np.isfinite(part).all() for part in (position, rate, second))
             if position.shape == (nq,) and rate.shape == second.shape == (nv,) and finite:

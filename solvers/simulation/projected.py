@@ -6,24 +6,22 @@ there the states within a step are projected too, and no step ends so near that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
-from scipy.integrate import DenseOutput, OdeSolver
 
 from titop.blocks.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.spatial import Array
-from titop.solvers.simulation.closed_states import OnClosures, project
+from titop.solvers.simulation.closed_states import NEAR, OnClosures, project
 from titop.solvers.simulation.plant import Plant
-from titop.solvers.simulation.runge_kutta import RungeKutta
 
 #: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
 METHODS = ("DOP853", "RK45", "RK23", "Radau")
 
-#: Distances from singular configurations, by the least independent constraint, relative to the largest of the motion so far.
-#: Below the first states within a step are projected, below the second no step ends.
-_NEAR = 0.3
+#: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
+#: below which no step ends.
 _LANDING = 1e-3
 #: Parts of a step that ended too near to a singular configuration that are tried in its place.
 _SHORTER = (0.95, 0.9, 0.8, 0.65)
@@ -47,22 +45,65 @@ def require_method(method: str) -> None:
         raise ModelError(Finding("unknown-method", "method", method, expected, advice))
 
 
-class Stepping:
-    """An integrator of scipy's kind, step by step; see `Stepper` of `constrained_integration`.
+class Integrator(Protocol):
+    """What makes steps: titop's own methods (`runge_kutta`), and scipy's (`scipy_steps`)."""
 
-    Parameters
-    ----------
-    plant : Plant
-    solver : scipy.integrate.OdeSolver
-    """
-
-    def __init__(self, plant: Plant, solver: OdeSolver) -> None:
-        self._plant, self._solver, self._steps = plant, solver, 0
+    name: str
 
     @property
     def t(self) -> float:
         """Time (s) that is reached."""
-        return float(self._solver.t)
+
+    @property
+    def y(self) -> Array:
+        """State that is reached."""
+
+    @property
+    def begin(self) -> float:
+        """Where the last step began (s)."""
+
+    @property
+    def end(self) -> float:
+        """Time (s) to which it goes."""
+
+    def step(self, watch: float) -> OnClosures | None:
+        """Make a step, or several until one reaches the time `watch`.
+
+        Return what is reached, None if it has to be put on the closures. Raise an `ArithmeticError` to give up.
+        """
+
+    def again(self, length: float) -> None:
+        """Go back to where the last step began, to make one of another length (s)."""
+
+    def move(self, y: Array) -> None:
+        """Go on from another state."""
+
+    def go_to(self, end: float) -> bool:
+        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
+
+    def dense_output(self) -> Callable[[float], Array]:
+        """Return the state within the last step as a function of time."""
+
+    def counted(self) -> dict[str, int]:
+        """Return what was counted; see `Trajectory`."""
+
+
+class Stepping:
+    """An integrator, step by step; see `Stepper` of `constrained_integration`.
+
+    Parameters
+    ----------
+    plant : Plant
+    solver : Integrator
+    """
+
+    def __init__(self, plant: Plant, solver: Integrator) -> None:
+        self._plant, self._solver = plant, solver
+
+    @property
+    def t(self) -> float:
+        """Time (s) that is reached."""
+        return self._solver.t
 
     @property
     def y(self) -> Array:
@@ -70,41 +111,50 @@ class Stepping:
         return self._solver.y
 
     @property
+    def begin(self) -> float:
+        """Where the last step began (s)."""
+        return self._solver.begin
+
+    @property
     def status(self) -> str:
         """``"running"`` until the end is reached."""
-        return str(self._solver.status)
+        return "running" if self._solver.t < self._solver.end else "finished"
 
-    def step(self) -> OnClosures:
-        """Make a step; return the state at its end.
+    def step(self, watch: float) -> OnClosures:
+        """Make a step, or several until one reaches the time `watch`; return the state at the end.
 
         Raises
         ------
         ConvergenceError
             If the integrator gives up.
         """
-        self._try()
-        self._steps += 1
+        self._try(watch)
         return project(self._plant, self.t, self.y)
 
-    def _try(self) -> None:
-        before, message = self.t, self._solver.step()
-        if self.status == "failed":
-            self._give_up(before, f"{message}; perhaps a stiff system, looser tolerances, or a singular configuration")
+    def _try(self, watch: float) -> OnClosures | None:
+        try:
+            return self._solver.step(watch)
+        except ArithmeticError as error:
+            self._give_up(f"{error}; perhaps a stiff system, looser tolerances, or a singular configuration")
 
-    def _give_up(self, t: float, reason: str) -> NoReturn:
-        name, end = type(self._solver).__name__, self._solver.t_bound
-        raise ConvergenceError(f"{name} gave up after t = {t:.6g} s of {end:.6g} s: {reason}")
+    def _give_up(self, reason: str) -> NoReturn:
+        name, end = self._solver.name, self._solver.end
+        raise ConvergenceError(f"{name} gave up after t = {self.t:.6g} s of {end:.6g} s: {reason}") from None
 
-    def dense_output(self) -> DenseOutput:
+    def dense_output(self) -> Callable[[float], Array]:
         """Return the state within the last step as a function of time."""
         return self._solver.dense_output()
 
     def go_on(self, closed: OnClosures) -> None:
         """Go on as if nothing had been: states need no projection."""
 
+    def go_to(self, end: float) -> bool:
+        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
+        return self._solver.go_to(end)
+
     def statistics(self) -> dict[str, float]:
         """Return what was counted."""
-        return {"steps": self._steps, "evaluations": self._solver.nfev, "jacobians": int(self._solver.njev)}
+        return dict(self._solver.counted())
 
 
 class Projected(Stepping):
@@ -113,7 +163,7 @@ class Projected(Stepping):
     Parameters
     ----------
     plant : Plant
-    integrator : callable ``f(fun, start, y0, end, is_near, **options) -> scipy.integrate.OdeSolver``
+    integrator : callable ``f(fun, start, y0, end, is_near, **options) -> Integrator``
         `is_near` tells whether states within the next step are projected too.
     start, end : float, s
     y0 : array
@@ -123,36 +173,34 @@ class Projected(Stepping):
     """
 
     def __init__(
-        self, plant: Plant, integrator: Callable[..., OdeSolver], start: float, end: float, y0: Array, **options: Any
+        self, plant: Plant, integrator: Callable[..., Integrator], start: float, end: float, y0: Array, **options: Any
     ) -> None:
         self._plant = plant
         self._least = _STUCK * abs(end - start)
-        self._farthest = project(plant, start, y0).distance
-        self._away = self._relative(self._farthest)
+        self._away = self._relative(project(plant, start, y0).distance)
         derivative = _right_hand_side(plant, self._is_near)
         super().__init__(plant, integrator(derivative, start, y0, end, self._is_near, **options))
 
-    def step(self) -> OnClosures:
-        """Make a step; a shorter one if it ended too near to a singular configuration.
+    def step(self, watch: float) -> OnClosures:
+        """Make a step, or several until one reaches the time `watch`; a shorter one near a singular configuration.
 
         Raises
         ------
         ConvergenceError
             If the integrator gives up, or runs into a singular configuration.
         """
-        start = vars(self._solver).copy()
-        self._try()
-        length, closed = self._solver.step_size, self._end()
+        closed = self._try(watch)
+        if closed is not None:
+            return closed
+        length, closed = self.t - self.begin, self._end()
         for part in _SHORTER if self._away > _LANDING else ():
             if closed is not None and self._relative(closed.distance) > _LANDING:
                 break
-            counted = {name: getattr(self._solver, name) for name in ("nfev", "njev", "nlu")}
-            vars(self._solver).update(start | counted | {"h_abs": part * length})
-            self._try()
+            self._solver.again(part * length)
+            self._try(-math.inf)
             closed = self._end()
-        if self._away < _LANDING and self._solver.step_size < self._least and self.status == "running":
-            self._give_up(self.t, "steps that shrink to nothing next to a singular configuration")
-        self._steps += 1
+        if self._away < _LANDING and self.t - self.begin < self._least and self.status == "running":
+            self._give_up("steps that shrink to nothing next to a singular configuration")
         return closed or project(self._plant, self.t, self.y)
 
     def _end(self) -> OnClosures | None:
@@ -164,19 +212,17 @@ class Projected(Stepping):
 
     def _is_near(self) -> bool:
         """Tell whether states within the next step are projected too."""
-        return self._away < _NEAR
+        return self._away < NEAR
 
     def _relative(self, distance: float) -> float:
         """Return a distance from a singular configuration, relative to the largest so far."""
-        self._farthest = max(self._farthest, distance)
-        return distance / self._farthest if self._farthest else 1.0
+        self._plant.farthest = max(self._plant.farthest, distance)
+        return distance / self._plant.farthest if self._plant.farthest else 1.0
 
     def go_on(self, closed: OnClosures) -> None:
         """Go on from the projected state."""
         self._away = self._relative(closed.distance)
-        self._solver.y = closed.y
-        if not isinstance(self._solver, RungeKutta):
-            self._solver.f = self._solver.fun(self.t, closed.y)  # implicit integrators keep it for the next step
+        self._solver.move(closed.y)
 
 
 def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:

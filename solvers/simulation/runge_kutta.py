@@ -1,116 +1,188 @@
-"""Explicit Runge-Kutta methods that let compiled code do all stages of a step at once, where what acts allows it."""
+"""Explicit Runge-Kutta methods that let compiled code make whole steps, or do all their stages, where what acts allows it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from scipy.integrate import DenseOutput, OdeSolver
 
 from titop.blocks.spatial import Array
-from titop.solvers.kernels.stepping_entries import step_error
+from titop.solvers.kernels.step_control import (
+    ATOL,
+    BEFORE,
+    BEGUN,
+    CLOCK_COLUMNS,
+    END,
+    EVALUATIONS,
+    EXPONENT,
+    GROWTH,
+    LAST,
+    LENGTH,
+    LONGEST,
+    MOST,
+    RTOL,
+    STEPS,
+    TIME,
+    WISH,
+)
+from titop.solvers.kernels.stepping_entries import judge, set_out
+from titop.solvers.simulation.closed_states import OnClosures
 from titop.solvers.simulation.tableaus import Tableau
-
-#: Limits of the next step's length over the last one's, and what is left off for safety, as in scipy's methods.
-_LEAST, _MOST, _SAFETY = 0.2, 10.0, 0.9
 
 
 class Stages(Protocol):
-    """What fills in stages of a step."""
+    """What makes steps, and fills in stages of one."""
+
+    @property
+    def makes_steps(self) -> bool:
+        """Whether it can make whole steps."""
+
+    def act(self) -> None:
+        """Let act what is commanded now."""
+
+    def steps(self, watch: float, clock: Array, y: Array, states: Array, rates: Array) -> OnClosures | None:
+        """Make a step, or several until one reaches the time `watch`; return what is reached, if nobody has to look closer."""
 
     def fill(self, first: int, last: int, t: float, h: float, states: Array, rates: Array) -> bool:
         """Write the rates from stage `first` on to before `last`, and the states up to that; tell whether all are finite."""
 
 
-class RungeKutta(OdeSolver):
-    """An explicit method with the step control of scipy's.
+class RungeKutta:
+    """An explicit method with the step control of scipy's; see `Integrator` of `projected`.
 
     Parameters
     ----------
     fun : callable ``f(t, y) -> dy/dt``
-    t0 : float, s
+    start, end : float, s
     y0 : array
-    t_bound : float, s
     method : Tableau
-    stages : callable
-        Returns what fills in the stages of the next step; None for `fun`, one by one.
+    stages : Stages or None
+        None for `fun`, one by one.
+    is_near : callable
+        Tells whether `fun` has to be used for the next step in any case.
     rtol, atol, max_step : float
+
+    Attributes
+    ----------
+    t : float, s
+        What is reached, and
+    y : array
+        the state there.
+    begin : float, s
+        Where the last step began.
+    end : float, s
     """
+
+    t: float
+    begin: float
+    end: float
 
     def __init__(
         self,
-        fun: Any,
-        t0: float,
+        fun: Callable[[float, Array], Array],
+        start: float,
         y0: Array,
-        t_bound: float,
+        end: float,
         method: Tableau,
-        stages: Callable[[], Stages | None],
+        stages: Stages | None,
+        is_near: Callable[[], bool],
         rtol: float,
         atol: float,
         max_step: float,
     ) -> None:
-        self.t: float
-        self.y: Array
-        super().__init__(fun, t0, y0, t_bound, vectorized=False)
-        self._method, self._stages = method, stages
-        self._tolerances, self._max_step = (rtol, atol), max_step
-        count = len(method.nodes)
-        self._states, self._rates = np.zeros((count, self.n)), np.zeros((count, self.n))
-        first = method.kind(fun, t0, y0, t_bound, rtol=rtol, atol=atol, max_step=max_step)
-        self.h_abs, self.nfev = float(first.h_abs), int(first.nfev)
+        self.name, self.y = method.kind.__name__, np.array(y0, dtype=float)
+        self._fun, self._method, self._stages, self._is_near = fun, method, stages, is_near
+        shape = len(method.nodes), len(y0)
+        self._states, self._rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(CLOCK_COLUMNS)
+        first = method.kind(fun, start, y0, end, rtol=rtol, atol=atol, max_step=max_step)
+        known = {TIME: start, END: end, WISH: first.h_abs, GROWTH: MOST, LONGEST: max_step, RTOL: rtol, ATOL: atol}
+        known |= {EXPONENT: method.exponent, EVALUATIONS: first.nfev}
+        for column, number in known.items():
+            self._clock[column] = number
+        set_out(self._clock)
+        self._look()
 
-    def _step_impl(self) -> tuple[bool, str | None]:
-        method, t, end, begun = self._method, float(self.t), float(self.t_bound), 0
-        smallest = 10 * (math.nextafter(t, math.inf) - t)
-        h, most = max(min(self.h_abs, self._max_step), smallest), _MOST
+    def _look(self) -> None:
+        """Look at the clock."""
+        self.t, self.begin, self.end = self._clock.item(TIME), self._clock.item(BEFORE), self._clock.item(END)
+
+    def step(self, watch: float) -> OnClosures | None:
+        """Make a step, or several in compiled code until one reaches the time `watch`.
+
+        Returns
+        -------
+        OnClosures or None
+            What is reached; None if it has to be put on the closures.
+
+        Raises
+        ------
+        ArithmeticError
+            If steps become too short to count.
+        """
+        clock, reached = self._clock, None
+        near = self._is_near()
+        if self._stages is not None and self._stages.makes_steps and not near:
+            reached = self._stages.steps(watch, clock, self.y, self._states, self._rates)
+        else:
+            self._step(None if near else self._stages)
+        self._look()
+        if self.t < self.end and clock[LENGTH] <= 0.0:
+            raise ArithmeticError("Required step size is less than spacing between numbers.")
+        return reached
+
+    def _step(self, stages: Stages | None) -> None:
+        """Make a step, its stages one by one."""
+        clock, method, is_step = self._clock, self._method, False
         self._states[0] = self.y
-        while h >= smallest:
-            later = min(t + h, end)
-            h = later - t
-            done = self._fill(begun, method.used, t, h)
-            error = self._error(h) if done else math.nan
-            if error < 1:
-                self.h_abs = h * (min(most, _SAFETY * error**method.exponent) if error else most)
-                self._length = h
-                self.t, self.y = later, self._states[method.end].copy()
-                return True, None
-            h *= max(_LEAST, _SAFETY * error**method.exponent) if error < math.inf else _LEAST
-            begun, most = int(done), 1.0
-        return False, self.TOO_SMALL_STEP
+        while not is_step and clock[LENGTH] > 0.0:
+            filled = self._fill(stages, int(clock[BEGUN]), method.used, float(clock[TIME]), float(clock[LENGTH]))
+            is_step = bool(judge(filled, method.end, clock, method.estimators, self._states, self._rates))
+        if is_step:
+            self.y[:] = self._states[method.end]
 
-    def _error(self, h: float) -> float:
-        """Return the error of the step beside its tolerances."""
-        return float(step_error(self._method.end, h, *self._tolerances, self._method.estimators, self._states, self._rates))
-
-    def _fill(self, first: int, last: int, t: float, h: float) -> bool:
+    def _fill(self, stages: Stages | None, first: int, last: int, t: float, h: float) -> bool:
         """Fill in stages; tell whether they are finite."""
-        self.nfev += last - first
-        stages = self._stages()
+        self._clock[EVALUATIONS] += last - first
         if stages is not None:
             return stages.fill(first, last, t, h, self._states, self._rates)
         states, rates, method = self._states, self._rates, self._method
         for s in range(first, min(last + 1, len(states))):
             states[s] = states[0] + h * (method.coefficients[s, :s] @ rates[:s])
             if s < last:
-                rates[s] = self.fun_single(t + method.nodes[s] * h, states[s].copy())
+                rates[s] = self._fun(t + method.nodes[s] * h, states[s].copy())
                 if not np.isfinite(rates[s]).all():
                     return False
         return True
 
-    def _dense_output_impl(self) -> DenseOutput:
-        method, begin, h = self._method, float(self.t_old), self._length
-        self._fill(method.used, len(method.nodes), begin, h)
-        return _Within(begin, float(self.t), method.within(self._states, self._rates, h))
+    def again(self, length: float) -> None:
+        """Go back to where the last step began, to make one of another length."""
+        clock = self._clock
+        self.y[:] = self._states[0]
+        clock[TIME], clock[WISH], clock[LENGTH], clock[BEGUN] = clock[BEFORE], length, length, 0.0
+        clock[STEPS] -= 1.0
+        self._look()
 
+    def move(self, y: Array) -> None:
+        """Go on from another state."""
+        self.y[:] = y
 
-class _Within(DenseOutput):
-    """The states within a step."""
+    def go_to(self, end: float) -> bool:
+        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
+        self._clock[END] = end
+        set_out(self._clock)
+        self._look()
+        if self._stages is not None:
+            self._stages.act()
+        return True
 
-    def __init__(self, t_old: float, t: float, within: Callable[[float], Array]) -> None:
-        super().__init__(t_old, t)
-        self._within = within
+    def dense_output(self) -> Callable[[float], Array]:
+        """Return the state within the last step as a function of time."""
+        method, begin, h = self._method, self.begin, float(self._clock[LAST])
+        self._fill(None if self._is_near() else self._stages, method.used, len(method.nodes), begin, h)
+        within = method.within(self._states, self._rates, h)
+        return lambda t: within((t - begin) / h)
 
-    def _call_impl(self, t: float) -> Array:
-        return self._within((t - self.t_old) / (self.t - self.t_old))
+    def counted(self) -> dict[str, int]:
+        """Return what was counted; see `Trajectory`."""
+        return {"steps": int(self._clock[STEPS]), "evaluations": int(self._clock[EVALUATIONS]), "jacobians": 0}

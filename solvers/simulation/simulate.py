@@ -169,16 +169,11 @@ def simulate(
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
     solution = SimpleNamespace(t=times[:1], y=y0[:, None], t_events=[[]] * len(watched), y_events=[[]] * len(watched))
     begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
-    functions, shown = tuple(watched.values()), progress and not (loop and loop.sampled)
-
-    def integrated(span: Array, state: Array) -> Any:
-        return integrate(plant, span, state, functions, scheme, tolerances, shown)
-
     try:
         if model.nv == 0:
             solution.t, solution.y = times, np.empty((0, len(times)))
         else:
-            solution = integrated(times, y0) if loop is None else loop.run(plant, times, y0, integrated, progress)
+            solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, progress)
         plant.count({"seconds": time.perf_counter() - begin})
         warn(plant.half_turns.findings())
         return _collect(plant, solution, watched)

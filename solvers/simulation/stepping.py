@@ -14,6 +14,7 @@ from scipy.integrate import BDF, LSODA, OdeSolver, Radau
 
 from titop.blocks.errors import ConvergenceError, ModelError
 from titop.blocks.spatial import Array
+from titop.solvers.arguments import all_finite
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import OnClosures
 from titop.solvers.simulation.constrained_integration import Stepper, integrate_steps
@@ -21,14 +22,12 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
-from titop.solvers.simulation.projected import Projected, Stepping
+from titop.solvers.simulation.projected import Integrator, Projected, Stepping
 from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.reached import Reached
 from titop.solvers.simulation.runge_kutta import RungeKutta
-from titop.solvers.simulation.solution_pieces import Reached
+from titop.solvers.simulation.scipy_steps import ScipySteps
 from titop.solvers.simulation.tableaus import tableau
-
-#: ``f(fun, start, y0, end, is_near, **options)``: see `Projected`.
-Integrator = Callable[..., OdeSolver]
 
 #: Explicit integrators.
 EXPLICIT = ("DOP853", "RK45", "RK23")
@@ -46,14 +45,29 @@ def integrate_stepwise(
     advance: Callable[[float, Array], None],
 ) -> Any:
     """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
-    span, reached = (float(times[0]), float(times[-1])), Reached(float(times[0]), y0, len(events))
+    begin, end = float(times[0]), float(times[-1])
+    reached, solver = Reached(begin, y0, len(events)), None
     try:
-        solver = _solver(plant, method, span, y0, tolerances)
-        integrate_steps(plant, times, events, solver, advance, reached)
+        while True:
+            t, y = reached.last
+            until = min(plant.act(t, y), end)
+            if t == end:
+                break
+            if solver is None or not solver.go_to(until):
+                _count(plant, solver)
+                solver = _solver(plant, method, (t, until), y, tolerances)
+            integrate_steps(plant, times, events, solver, advance, reached, plant.half_turns.any)
+            if reached.ended:
+                break
     except KeyboardInterrupt:
-        raise stopped(reached.last, span[1], reached.solution(times)) from None
-    plant.count(solver.statistics())
+        raise stopped(reached.last, end, reached.solution(times)) from None
+    _count(plant, solver)
     return reached.solution(times)
+
+
+def _count(plant: DrivenModel, solver: Stepper | None) -> None:
+    if solver is not None:
+        plant.count(solver.statistics())
 
 
 def _solver(
@@ -67,19 +81,19 @@ def _solver(
     )
 
 
-def _explicit(plant: DrivenModel, method: str) -> Integrator:
+def _explicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
     table = tableau(method)
     stages = plant.stages(table)
 
-    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> OdeSolver:
-        return RungeKutta(fun, start, y0, end, table, lambda: None if is_near() else stages, **options)
+    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> RungeKutta:
+        return RungeKutta(fun, start, y0, end, table, stages, is_near, **options)
 
     return integrator
 
 
-def _implicit(plant: DrivenModel, method: str) -> Integrator:
-    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> OdeSolver:
-        return _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant), **options)
+def _implicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
+    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> ScipySteps:
+        return ScipySteps(_IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant), **options))
 
     return integrator
 
@@ -88,7 +102,7 @@ class Unprojected(Stepping):
     """An integrator for a system whose states need no projection; see `Stepping` and `Projected`."""
 
     def __init__(
-        self, plant: DrivenModel, integrator: Integrator, start: float, end: float, y0: Array, **options: float
+        self, plant: DrivenModel, integrator: Callable[..., Integrator], start: float, end: float, y0: Array, **options: float
     ) -> None:
         plant.dynamics(start, *plant.split(start, y0))  # raises what is wrong with it
         self._derivative, self._arguments = plant.derivative()
@@ -107,8 +121,8 @@ class Unprojected(Stepping):
                 self._refused = error
         return dy
 
-    def step(self) -> OnClosures:
-        """Make a step.
+    def step(self, watch: float) -> OnClosures:
+        """Make a step, or several until one reaches the time `watch`.
 
         Raises
         ------
@@ -119,9 +133,9 @@ class Unprojected(Stepping):
         """
         t, y = self.t, self.y.copy()
         try:
-            reached = super().step()
-            if not np.isfinite(self.y).all() or self.t <= t:  # which LSODA takes for a solution, and a step
-                name = type(self._solver).__name__
+            reached = super().step(watch)
+            if not all_finite(self.y) or self.t <= t:  # which LSODA takes for a solution, and a step
+                name = self._solver.name
                 raise ConvergenceError(f"{name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count")
         except ConvergenceError as error:
             self._plant.dynamics(t, *self._plant.split(t, y))

@@ -30,7 +30,7 @@ class Tableau(NamedTuple):
     used : int
         How many stages the error needs.
     estimators : (1, used) or (2, used) array
-        See `step_error` of the kernels.
+        See `error_of` of the kernels' `step_control`.
     exponent : float
         Of the error in the length of the next step.
     within : callable ``f(states, rates, h)``

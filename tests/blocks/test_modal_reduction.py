@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,6 +15,7 @@ from scipy.linalg import eigh
 
 import titop as tt
 from tests.flexible import linear_frequencies, unit_beam
+from titop.blocks import element_matrices, modal_bases
 from titop.blocks.modal_reduction import METHODS
 from titop.blocks.spatial import skew
 
@@ -23,11 +26,12 @@ ELEMENTS = 60
 YOUNG, AREA, SECOND, SHEAR = 1e4, 1.0, 1e-4, 1e4 / 2.6
 
 
-@cache
-def beam_model() -> tuple[Array, Array, Array]:
-    """Return nodes, mass and stiffness of a beam along x of Euler-Bernoulli elements (Przemieniecki, chapters 5 and 11)."""
-    h, n = 1.0 / ELEMENTS, 6 * (ELEMENTS + 1)
-    M, K = np.zeros((n, n)), np.zeros((n, n))
+def beam_element(h: float, broad: float = 1.0) -> tuple[Array, Array]:
+    """Return mass and stiffness (12x12) of an Euler-Bernoulli element of length h along x (Przemieniecki, chapters 5 and 11).
+
+    It is `broad` times as stiff in the x-z plane as in the x-y plane.
+    """
+    M, K = np.zeros((12, 12)), np.zeros((12, 12))
     # deflection and slope at both ends, slopes times h
     bending_k = YOUNG * SECOND / h**3 * np.array([[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]])
     bending_m = AREA * h / 420 * np.array([[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]])
@@ -36,16 +40,42 @@ def beam_model() -> tuple[Array, Array, Array]:
     pair = np.array([[1, -1], [-1, 1]])
     consistent = np.array([[2, 1], [1, 2]]) / 6
     flip = np.diag([1, -1, 1, -1])  # slope in the x-z plane is minus the rotation about y
-    for e in range(ELEMENTS):
-        for first, stiffness, inertia in ((0, YOUNG * AREA, AREA), (3, SHEAR * 2 * SECOND, 2 * SECOND)):
-            where = np.ix_([6 * e + first, 6 * e + 6 + first], [6 * e + first, 6 * e + 6 + first])
-            K[where] += stiffness / h * pair
-            M[where] += inertia * h * consistent
-        for entries, sign in (([1, 5, 7, 11], np.eye(4)), ([2, 4, 8, 10], flip)):
-            where = np.ix_(6 * e + np.array(entries), 6 * e + np.array(entries))
-            K[where] += sign @ bending_k @ sign
-            M[where] += sign @ bending_m @ sign
+    for first, stiffness, inertia in ((0, YOUNG * AREA, AREA), (3, SHEAR * 2 * SECOND, 2 * SECOND)):
+        where = np.ix_([first, 6 + first], [first, 6 + first])
+        K[where] += stiffness / h * pair
+        M[where] += inertia * h * consistent
+    for entries, sign, factor in (([1, 5, 7, 11], np.eye(4), 1.0), ([2, 4, 8, 10], flip, broad)):
+        K[np.ix_(entries, entries)] += factor * sign @ bending_k @ sign
+        M[np.ix_(entries, entries)] += sign @ bending_m @ sign
+    return M, K
+
+
+@cache
+def beam_model() -> tuple[Array, Array, Array]:
+    """Return nodes, mass and stiffness of a beam along x."""
+    n, element = 6 * (ELEMENTS + 1), beam_element(1.0 / ELEMENTS)
+    M, K = np.zeros((n, n)), np.zeros((n, n))
+    for start in range(0, n - 6, 6):
+        for whole, part in zip((M, K), element, strict=True):
+            whole[start : start + 12, start : start + 12] += part
     return np.column_stack([np.linspace(0, 1, ELEMENTS + 1), *np.zeros((2, ELEMENTS + 1))]), M, K
+
+
+def comb_model(lengths: Array, elements: int, broad: float = 4.0) -> tuple[Array, Any, Any]:
+    """Return nodes, mass and stiffness (sparse) of beams along x of different lengths, which begin at the first node."""
+    nodes, rows, columns, values = [np.zeros((1, 3))], [], [], []
+    for k, length in enumerate(lengths):
+        nodes.append(np.linspace(0, length, elements + 1)[1:, None] * [1.0, 0.0, 0.0])
+        numbers = np.concatenate([[0], 1 + elements * k + np.arange(elements)])
+        freedoms = 6 * np.column_stack([numbers[:-1], numbers[1:]])[:, :, None] + np.arange(6)
+        freedoms = freedoms.reshape(elements, 12)
+        rows.append(np.repeat(freedoms, 12, axis=1).ravel())
+        columns.append(np.tile(freedoms, 12).ravel())
+        values.append(np.tile(np.array(beam_element(length / elements, broad)).reshape(2, 1, 144), (1, elements, 1)))
+    where = np.concatenate(rows), np.concatenate(columns)
+    both = np.concatenate(values, axis=1).reshape(2, -1)
+    n = 6 * (1 + elements * len(lengths))
+    return np.vstack(nodes), *(scipy.sparse.coo_array((part, where), (n, n)).tocsr() for part in both)
 
 
 @cache
@@ -183,6 +213,148 @@ class TestLattice:
         free = np.hstack([carried, np.eye(len(M))[:, 12:60]])
         exact = np.sqrt(eigh(free.T @ K @ free, free.T @ M @ free, eigvals_only=True))
         np.testing.assert_allclose(body.natural_frequencies, exact, rtol=1e-9)
+
+
+@pytest.fixture
+def all_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat small sparse matrices as large ones."""
+    monkeypatch.setattr(element_matrices, "DENSE", 0)
+
+
+def peak_of(function: Callable[[], Any]) -> int:
+    """Return the bytes that a function needs at most."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+class TestSparse:
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("ports", [{}, {"C": 20}, {"C": 20, "D": [35, 40]}])
+    def test_as_dense_matrices(self, all_sparse: None, method: str, ports: dict[str, Any]) -> None:
+        """Modes may differ in sign: all that a body does at its ports, and its natural frequencies, are the same."""
+        nodes, M, K = comb_model(np.array([1.0, 0.9]), 20)
+        bodies = [
+            tt.FlexibleBody.from_finite_elements("comb", nodes, *matrices, 0, ports, 6, method)
+            for matrices in ((M, K), (M.toarray(), K.toarray()))
+        ]
+        assert bodies[0].check() == ([], [])
+        assert bodies[0].coordinates == bodies[1].coordinates
+        found, expected = ([body.natural_frequencies, *at_ports(body)] for body in bodies)
+        for one, other in zip(found, expected, strict=True):
+            # rounding of 1e-16 times the stiffness of an element over that of the comb, 12 * 20^4
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+
+    def test_repeated_frequencies_are_all_found(self, all_sparse: None) -> None:
+        """Twelve equal beams of a square section: 24 equal lowest modes, which one vector alone does not reach."""
+        nodes, M, K = comb_model(np.ones(12), 8, broad=1.0)
+        body = tt.FlexibleBody.from_finite_elements("comb", nodes, M, K, 0, {}, modes=26)
+        # elements of an eighth bring 4e-6 in the first frequency and 2e-4 in the second
+        np.testing.assert_allclose(body.natural_frequencies[:24], 1.8751041**2, rtol=1e-5)
+        np.testing.assert_allclose(body.natural_frequencies[24:], 4.6940911**2, rtol=1e-3)
+
+    def test_a_mode_that_the_iteration_misses_is_found(self, all_sparse: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        nodes, M, K = comb_model(np.array([1.0, 0.9]), 20)
+        whole, calls = modal_bases._lanczos, []
+
+        def missing(product: Any, stiffness: Any, number: int, *others: Any) -> tuple[Array, Array]:
+            calls.append(number)
+            if len(calls) > 1:
+                return whole(product, stiffness, number, *others)
+            values, vectors = whole(product, stiffness, number + 1, *others)
+            return values[:-1], vectors[:, :-1]
+
+        monkeypatch.setattr(modal_bases, "_lanczos", missing)
+        body = tt.FlexibleBody.from_finite_elements("comb", nodes, M, K, 0, {}, modes=3)
+        dense = tt.FlexibleBody.from_finite_elements("comb", nodes, M.toarray(), K.toarray(), 0, {}, modes=3)
+        assert calls == [3, 1, 1, 1]
+        np.testing.assert_allclose(body.natural_frequencies, dense.natural_frequencies, rtol=1e-8)
+
+    def test_nodes_without_rotary_inertia(self, all_sparse: None) -> None:
+        nodes, _, K = beam_model()
+        share = np.full(ELEMENTS + 1, 1 / ELEMENTS)
+        share[[0, -1]] /= 2
+        M = scipy.sparse.csr_array(np.kron(np.diag(share), np.diag([1, 1, 1, 0, 0, 0])))
+        body = tt.FlexibleBody.from_finite_elements("beam", nodes, M, scipy.sparse.csr_array(K), 0, {}, modes=4)
+        assert body.natural_frequencies[0] == pytest.approx(1.8751041**2, rel=1e-3)  # lumping errs by about h^2
+        alone = scipy.sparse.csr_array(np.diag(np.where(np.arange(len(K)) // 6 == ELEMENTS, M.diagonal(), 0.0)))
+        with pytest.raises(tt.ModelError, match="fewer modes with mass"):
+            tt.FlexibleBody.from_finite_elements("beam", nodes, alone, scipy.sparse.csr_array(K), 0, {}, modes=4)
+
+    def test_thirty_thousand_degrees_of_freedom(self) -> None:
+        """Fifty beams of 1 m and less: clamped and free frequencies, and the tip's compliance, in closed form."""
+        lengths = 1.0 - 0.01 * np.arange(50)
+        nodes, M, K = comb_model(lengths, 100)
+        bodies: list[tt.FlexibleBody] = []
+
+        def reduce() -> None:
+            bodies.append(tt.FlexibleBody.from_finite_elements("comb", nodes, M, K, 0, {"C": 100}, modes=6))
+
+        assert peak_of(reduce) < 0.02 * 8 * M.shape[0] ** 2  # a hundred columns or so for each of the six modes and six ports
+        body = bodies[0]
+        # rounding of 1e-16 times the stiffness of an element over that of a beam, 12 * 100^4; the longest beam, on whose tip
+        # the port is, moves by static deformations alone
+        np.testing.assert_allclose(body.natural_frequencies[1:6], 1.8751041**2 / lengths[1:6] ** 2, rtol=1e-6)
+        assert body.mass == pytest.approx(lengths.sum(), rel=1e-9)
+        compliance = body.shapes["C"] @ np.linalg.solve(body.matrices.stiffness, body.shapes["C"].T)
+        expected = [1 / (YOUNG * AREA), 1 / 3, 1 / 12, 1 / (SHEAR * 2 * SECOND), 1 / 4, 1.0]
+        np.testing.assert_allclose(np.diag(compliance), expected, rtol=1e-6)
+
+    def test_dense_matrices_need_far_more_memory(self, all_sparse: None) -> None:
+        """The negative control of the memory above: the same comb of a fiftieth of its size, dense and sparse."""
+        nodes, M, K = comb_model(np.array([1.0]), 100)
+        dense = M.toarray(), K.toarray()
+        sizes = [
+            peak_of(lambda both=both: tt.FlexibleBody.from_finite_elements("comb", nodes, *both, 0, {"C": 100}, modes=6))
+            for both in ((M, K), dense)
+        ]
+        assert sizes[0] < 8 * M.shape[0] ** 2
+        assert sizes[1] > 4 * 8 * M.shape[0] ** 2
+
+    @pytest.mark.parametrize(
+        ("code", "change"),
+        [
+            ("wrong-shape", lambda M, K: (M[:-1, :-1], K)),
+            ("wrong-shape", lambda M, K: (M[:, :-1], K[:-6, :-6])),
+            ("wrong-type", lambda M, K: (M * 1j, K)),
+            ("not-finite", lambda M, K: (M, K * np.nan)),
+            ("not-symmetric", lambda M, K: (M, K + scipy.sparse.eye_array(K.shape[0], k=1))),
+            ("not-free", lambda M, K: (M, K + scipy.sparse.eye_array(K.shape[0]))),
+            ("negative-mass", lambda M, K: (0 * M, K)),
+            ("singular-stiffness", lambda M, K: (M, 0 * K)),
+            ("singular-stiffness", lambda M, K: (M, -K)),
+            ("singular-stiffness", lambda M, K: (M, loosened(K))),
+        ],
+    )
+    def test_errors(self, all_sparse: None, code: str, change: Any) -> None:
+        nodes, M, K = comb_model(np.array([1.0, 0.9]), 10)
+        with pytest.raises(tt.ModelError) as raised:
+            tt.FlexibleBody.from_finite_elements("comb", nodes, *change(M, K), 0, {"C": 10})
+        assert raised.value.code == code
+        assert raised.value.where.startswith("comb.")
+
+    def test_one_dense_matrix_makes_both_dense(self, all_sparse: None) -> None:
+        nodes, M, K = comb_model(np.array([1.0, 0.9]), 10)
+        mixed = tt.FlexibleBody.from_finite_elements("comb", nodes, M.toarray(), K, 0, {"C": 10})
+        dense = tt.FlexibleBody.from_finite_elements("comb", nodes, M.toarray(), K.toarray(), 0, {"C": 10})
+        np.testing.assert_array_equal(mixed.matrices.mass, dense.matrices.mass)
+
+
+def at_ports(body: tt.FlexibleBody) -> list[Array]:
+    """Return what a body shows at P and its ports: static compliances, rigid inertia, and the modes' parts of it."""
+    both = np.vstack([np.zeros((0, body.nv)), *body.shapes.values(), body.participation.T])
+    matrices = body.matrices
+    return [both @ np.linalg.solve(matrix, both.T) for matrix in (matrices.mass, matrices.stiffness)] + [body.rigid_inertia]
+
+
+def loosened(K: Any) -> Any:
+    """Return the stiffness of the comb of two beams of ten elements, without the first element of the second."""
+    where = np.r_[0:6, 66:72]
+    rows, columns = np.repeat(where, 12), np.tile(where, 12)
+    return K - scipy.sparse.coo_array((beam_element(0.09, 4.0)[1].ravel(), (rows, columns)), K.shape)
 
 
 class TestErrors:

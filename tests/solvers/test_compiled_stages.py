@@ -19,8 +19,10 @@ from titop.solvers.arguments import all_finite
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.prepared import PreparedDynamics
 from titop.solvers.simulation.closed_states import project
+from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.tableaus import tableau
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
@@ -261,3 +263,88 @@ def test_a_state_is_projected_with_its_motions_imposed() -> None:
     assert closed.y[0] == swing(0.2)[0]
     assert closed.rank == plant.held_rank
     assert 0.0 < closed.distance <= 1.0
+
+
+def swinging(system: Callable[[], tuple[tt.System, list[str]]]) -> tuple[tt.Model, Array, Array]:
+    """Return a model and a state that closes its loops."""
+    plant, y = plant_at_a_state(system()[0], [], "compiled")
+    return plant.model, *plant.split(0.0, y)
+
+
+def never(t: float, q: Array, v: Array) -> float:
+    """Return what an event that never happens looks at."""
+    return 1.0
+
+
+@pytest.mark.parametrize("system", [closed_loop, gears])
+def test_many_steps_at_once_are_those_one_by_one(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit where an event is watched for; and as far as rounding goes where Python does what is between the stages."""
+    model, q, v = swinging(system)
+    given: dict[str, Any] = {"t": np.linspace(0, 0.5, 4), "q0": q, "v0": v, "progress": False}
+    at_once = tt.simulate(model, **given)
+    watched = tt.simulate(model, **given, events=tt.Event(never))
+    assert np.array_equal(at_once.q, watched.q)
+    assert np.array_equal(at_once.v, watched.v)
+    assert at_once.statistics["steps"] == watched.statistics["steps"] > 5
+    monkeypatch.setattr(CompiledStages, "makes_steps", False)
+    in_python = tt.simulate(model, **given)
+    assert in_python.statistics["steps"] == at_once.statistics["steps"]
+    # states are put on the closures to 1e-13 by both, whose last Newton step may differ by as much
+    assert np.abs(in_python.q - at_once.q).max() < 1e-10
+
+
+def piece_by_piece(model: tt.Model, q: Array, v: Array, delay: float) -> Array:
+    """Return the configuration after three samples of the controller of the test below, each piece a simulation of its own."""
+    push, period = np.zeros(model.nv), 0.03
+    for _ in range(3):
+        later = np.eye(model.nv)[0] * -0.5 * v[0]
+        for length, effort in ((delay, push), (period - delay, later)):
+            run = tt.simulate(model, [0.0, length], q, v, effort, progress=False)
+            q, v = run.q[-1], run.v[-1]
+        push = later
+    return q
+
+
+@pytest.mark.parametrize("system", [with_interactions, closed_loop, gears])
+def test_steps_go_on_across_samples(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One integrator for all samples and delays; the motion is that of integrators that begin anew."""
+    model, q, v = swinging(system)
+    expected, other = piece_by_piece(model, q, v, 0.01), piece_by_piece(model, q, v, 0.02)
+    name, begun, begin = model.coordinate_names[0], [], RungeKutta.__init__
+
+    def counted(self: Any, *arguments: Any, **options: Any) -> None:
+        begun.append(1)
+        begin(self, *arguments, **options)
+
+    monkeypatch.setattr(RungeKutta, "__init__", counted)
+    pushes = tt.Controller(lambda t, x, y, r: (x, -0.5 * y), [], [f"{name}.v"], [name], 0.03)
+    for method in ("DOP853", "RK45", "RK23"):
+        begun.clear()
+        run = tt.simulate(model, [0.0, 0.05, 0.09], q, v, controller=pushes, delay=0.01, method=method, progress=False)
+        assert len(begun) == 1
+        assert np.abs(run.q[-1] - expected).max() < 1e-6  # 1e-8 a step, some hundred of the lowest order
+    assert np.abs(other - expected).max() > 1e-6  # the negative control
+
+
+def test_steps_between_samples_are_of_one_length() -> None:
+    """Samples that come faster than the motion changes cost a step each, none of them cut to pieces."""
+    model, t = motorised(False), np.linspace(0, 1, 3)
+    given: dict[str, Any] = {"controller": controller(), "sample_time": 1e-3, "progress": False}
+    run = tt.simulate(model, t, [0.4, 0.1], [0.0, 0.0], **given)
+    assert run.statistics["steps"] <= 1010  # and those at the beginning, which grow to a sample
+    assert run.statistics["evaluations"] < 12.2 * 1010
+
+
+@pytest.mark.parametrize("system", [rigid_tree, flexible_tree, with_interactions, closed_loop, gears])
+def test_functions_of_the_state_within_compiled_steps(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the same functions with the stages one by one in Python."""
+    model, q, v = swinging(system)
+    wrench = {model.port_names[-1]: lambda t, q, v: np.array([np.sin(t), 0, q[0], 0, v[0], 0])}
+    t = np.linspace(0, 0.2, 3)
+    given: dict[str, Any] = {"tau": lambda t, q, v: -0.1 * v * np.cos(t), "wrenches": wrench, "progress": False}
+    compiled = tt.simulate(model, t, q, v, **given)
+    monkeypatch.setattr(DrivenModel, "has_stages", False)
+    functions = tt.simulate(model, t, q, v, **given)
+    assert np.abs(compiled.q - functions.q).max() < 1e-7  # both integrate to 1e-8 a step
+    given["tau"] = lambda t, q, v: -0.101 * v * np.cos(t)  # the negative control
+    assert np.abs(tt.simulate(model, t, q, v, **given).q - functions.q).max() > 1e-7

@@ -130,7 +130,7 @@ def test_identifying_an_arm():
 def test_sensitivities_to_inertia_are_rows_of_one_matrix():
     model = tree(3).resolve()
     q, v, a, tau = random_state(model, np.random.default_rng(0))
-    names = [name for name in model.parameters() if name.split(".")[1] in ("mass", "com", "inertia")][::-1]
+    names = inertial_names(model)[::-1]
     for slopes in (
         model.inverse_dynamics_sensitivities(q, v, a, [*names, names[0]]),
         model.forward_dynamics_sensitivities(q, v, tau, iter(names)),
@@ -159,7 +159,7 @@ def test_sensitivities_are_those_of_the_reference_engine(closed, monkeypatch):
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
         a = model.forward_dynamics(q, v, tau)
-    names = [name for name in model.parameters() if name.split(".")[1] in ("mass", "com", "inertia")]
+    names = inertial_names(model)
     found = model.inverse_dynamics_sensitivities(q, v, a, names), model.forward_dynamics_sensitivities(q, v, tau, names)
     monkeypatch.setattr(type(model), "_inertial_places", {})
     chosen = names[::3]
@@ -168,3 +168,101 @@ def test_sensitivities_are_those_of_the_reference_engine(closed, monkeypatch):
         size = max(np.abs(other).max() for other in others.values())
         for name in chosen:
             np.testing.assert_allclose(some[name], others[name], rtol=0, atol=1e-10 * size, err_msg=name)
+
+
+def stacked_states(model, count, seed=0):
+    """Return random configurations, velocities, accelerations and efforts, row by row."""
+    rng = np.random.default_rng(seed)
+    return tuple(np.array(rows) for rows in zip(*(random_state(model, rng) for _ in range(count)), strict=True))
+
+
+def inertial_names(model):
+    """Return the names of the parameters that the regressor differentiates by."""
+    return [name for name in model.parameters() if name.split(".")[1] in ("mass", "com", "inertia")]
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_stacked_sensitivities_to_inertia(engine, count):
+    model = tree(3).resolve(engine)
+    q, v, a, tau = (rows[:count] for rows in stacked_states(model, 4))
+    names = inertial_names(model)[::-1]
+    for function, x in ((model.inverse_dynamics_sensitivities, a), (model.forward_dynamics_sensitivities, tau)):
+        stacked = function(q, v, x, iter(names))
+        assert list(stacked) == names
+        assert stacked.matrix.shape == (count, len(names), model.nv)
+        for row in range(count):
+            single = function(q[row], v[row], x[row], names)
+            np.testing.assert_allclose(stacked.matrix[row], single.matrix, **ROUNDING)
+        for place, name in enumerate(names):
+            assert np.array_equal(stacked[name], stacked.matrix[:, place])
+
+
+def test_stacked_sensitivities_cost_one_call_of_the_kernel(monkeypatch):
+    model = tree(3).resolve()
+    q, v, a, _ = stacked_states(model, 5)
+    kernel, calls = model._regressor, []
+    monkeypatch.setitem(vars(model), "_regressor", lambda *arguments: calls.append(1) or kernel(*arguments))
+    model.inverse_dynamics_sensitivities(q, v, a, inertial_names(model))
+    assert len(calls) == 2  # the first finds that the states are stacked
+    model.inverse_dynamics_sensitivities(q[0], v[0], a[0], inertial_names(model))
+    assert len(calls) == 3
+
+
+def loaded_pair():
+    """Return an actuated arm of two bodies on a spring: with parameters, inputs and ports of every kind."""
+    s = tt.System("arm", gravity=[0, 0, -9.81])
+    for k, parent in enumerate(("world", "link0")):
+        body = tt.RigidBody(f"link{k}", 1.0 + k, com=[0.2, 0, 0.1], inertia=0.1, ports={"tip": [0.5, 0, 0]})
+        start = parent if parent == "world" else s[parent].port("tip")
+        s.connect(start, body, tt.Revolute(f"hinge{k}", axis=[0, 1, 0.3], stiffness=2.0))
+    s.add_actuator(tt.Thruster("jet", s["link1"].port("tip"), direction=[0, 0, 1]))
+    return s
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("closed", [False, True])
+def test_stacked_sensitivities_to_anything(closed):
+    """Springs, inputs and wrenches on ports, with and without loops; wrenches and inputs one a state or one for all."""
+    model = (four_bar() if closed else loaded_pair()).resolve()
+    q, v, a, tau = stacked_states(model, 3)
+    if closed:
+        q = np.array([model.assemble([0.5 + 0.1 * row, 0.2, -2.2]) for row in range(3)])
+        v = np.array([model.assemble_velocity(*at) for at in zip(q, v, strict=True)])
+        a = model.forward_dynamics(q, v, tau)
+        port, names, u, own = "rocker.end", ["crank.mass", "gravity.y", "rocker.end"], None, [None] * 3
+    else:
+        port, names = "link1.tip", ["link0.mass", "hinge0.stiffness", "jet", "link1.tip"]
+        u = own = np.array([[1.0], [2.0], [-1.0]])
+    loads = np.random.default_rng(1).normal(size=(3, 6))
+    for function, x in ((model.inverse_dynamics_sensitivities, a), (model.forward_dynamics_sensitivities, tau)):
+        stacked = function(q, v, x, iter(names), {port: loads}, u)
+        assert list(stacked) == names
+        assert stacked[port].shape == (3, model.nv, 6)
+        for row in range(3):
+            single = function(q[row], v[row], x[row], names, {port: loads[row]}, own[row])
+            for name in names:
+                assert np.array_equal(stacked[name][row], single[name])
+        nothing = function(q[:0], v[:0], x[:0], names)
+        assert {name: (3, *each.shape[1:]) for name, each in nothing.items()} == {name: x.shape for name, x in stacked.items()}
+
+
+@pytest.mark.parametrize("names", [["link0.mass"], ["hinge0.stiffness"]])
+def test_unequal_stacks_are_refused(names):
+    model = loaded_pair().resolve()
+    q, v, a, tau = stacked_states(model, 3)
+    for function, x, last in (
+        (model.inverse_dynamics_sensitivities, a, "a"),
+        (model.forward_dynamics_sensitivities, tau, "tau"),
+    ):
+        for state in ((q, v[:2], x), (q, v, x[:1])):
+            with pytest.raises(tt.ModelError, match=f"q, v, {last}.*equally stacked"):
+                function(*state, names)
+        with pytest.raises(tt.ModelError, match="v"):
+            function(q[0], v, x[0], names)
+        with pytest.raises(tt.ModelError, match=r"q.*shape \(2,\)"):
+            function(q[:, :1], v, x, names)
+        with pytest.raises(tt.ModelError, match=r"v\[1, 0\]"):
+            function(q, np.where(np.arange(6).reshape(3, 2) == 2, np.nan, v), x, names)
+        with pytest.raises(tt.ModelError, match=r"wrenches\['link1.tip'\].*equally stacked"):
+            function(q, v, x, ["hinge0.stiffness"], {"link1.tip": np.zeros((2, 6))})

@@ -126,27 +126,47 @@ def test_control_loops_stop(sample_time: float | None) -> None:
     assert np.array_equal(run.signal("hinge.tau")[:n], whole.signal("hinge.tau")[:n])
 
 
-def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C before the integrator has begun, between samples."""
-    from titop.solvers.simulation.integration import _EveryStep
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, count: int) -> None:
+    """Let a method be interrupted when it is called so many times."""
+    method, calls = getattr(owner, name), []
 
-    calls = []
-
-    def called(self: Any, t: float, y: Any, *_: Any) -> float:
-        calls.append(t)
-        if len(calls) == 100:
+    def called(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == count:
             raise KeyboardInterrupt
-        return 1.0
+        return method(*arguments)
 
-    monkeypatch.setattr(_EveryStep, "__call__", called)
+    monkeypatch.setattr(owner, name, called)
+
+
+def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before the integrator goes on, between samples."""
+    from titop.solvers.control.control_loop import SampledLoop
+
+    interrupted_at(monkeypatch, SampledLoop, "act", 100)
     K = tt.Controller(lambda t, x, y, r: (x, -y), [], ["hinge.q"], ["hinge.tau"], 0.05)
     event = tt.Event(lambda t, q, v: q[0] - 0.9, "past", terminal=False)
     with pytest.raises(tt.SimulationInterrupt) as caught:
         tt.simulate(pendulum(), np.linspace(0, 10, 11), [1.0], [0.0], controller=K, events=event)
     monkeypatch.undo()
     run = caught.value.trajectory
+    assert run.t[-1] == pytest.approx(99 * 0.05)  # the last sample was not taken
     assert 1 < len(run.t) < 11
     assert len(run.events["past"]) > 0
+
+
+def test_the_first_moment_of_all_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before the integrator has made a step."""
+    from titop.solvers.simulation.integration import _EveryStep
+
+    interrupted_at(monkeypatch, _EveryStep, "__call__", 1)
+    event = tt.Event(lambda t, q, v: q[0] - 0.9, "past", terminal=False)
+    with pytest.raises(tt.SimulationInterrupt) as caught:
+        tt.simulate(pendulum(), np.linspace(0, 10, 11), [1.0], [0.0], events=event)
+    monkeypatch.undo()
+    run = caught.value.trajectory
+    assert run.t.tolist() == [0.0]
+    assert len(run.events["past"]) == 0
 
 
 def test_a_controller_may_be_what_takes_long() -> None:

@@ -30,7 +30,7 @@ def chain(lengths: tuple[float, ...], ground: float) -> tt.Model:
 
 
 def four_bar() -> tt.Model:
-    """Return the linkage of README."""
+    """Return the linkage of the page on loops."""
     return chain((0.3, 0.9, 0.7), 1.0)
 
 
@@ -112,7 +112,7 @@ def test_members_are_linear_models_of_one_choice(make: Callable[[], Case]) -> No
 
 
 def test_choices_of_single_points_do_not_mix() -> None:
-    """The control: README's linkage, each point in the coordinate that suits it best, between 1.25 and 1.5 rad."""
+    """The control: that linkage, each point in the coordinate that suits it best, between 1.25 and 1.5 rad."""
     case = crank_case()
     family = case.family()
     low, high = (case.member(family, value) for value in (1.25, 1.5))

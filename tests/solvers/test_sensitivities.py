@@ -25,7 +25,7 @@ _STENCIL = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 
 
 class Telescope(tt.Block):
-    """README's block, with parameters."""
+    """The telescope of the page on blocks of your own, with parameters."""
 
     coordinates, ports = ("extension",), ("C",)
     parameter_units: ClassVar = {"length": "m", "mass": "kg", "stiffness": "N/m"}

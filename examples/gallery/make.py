@@ -1,0 +1,50 @@
+"""Make the gallery anew: run every example, and keep the pictures small.
+
+Each example draws its own picture, 600 to 720 pixels wide; here its colours are cut to a palette, which takes a third of the
+bytes. `animation.png` is a still from a browser, kept as it is.
+
+Run it: ``python examples/gallery/make.py``, with the names of examples to make only theirs.
+"""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+GALLERY = Path(__file__).parent
+COLOURS = 64
+
+
+def shrink(picture: Path, name: str) -> None:
+    """Keep a picture in the gallery, with a palette."""
+    drawn = Image.open(picture).convert("RGB")
+    drawn.quantize(COLOURS, dither=Image.Dither.NONE).save(GALLERY / f"{name}.png", optimize=True)
+
+
+def draw_diagram(picture: Path) -> None:
+    """Draw the balloon's block diagram."""
+    balloon = runpy.run_path(str(GALLERY.parent / "balloon.py"))
+    balloon["build"]().draw(picture)
+
+
+def main() -> None:
+    """Run the examples one after the other."""
+    scripts = sorted(GALLERY.parent.glob("*.py"))
+    wanted = sys.argv[1:] or [*(path.stem for path in scripts), "diagram"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wanted:
+            picture = Path(folder) / f"{name}.png"
+            if name == "diagram":
+                draw_diagram(picture)
+            else:
+                subprocess.run([sys.executable, GALLERY.parent / f"{name}.py", "--output", picture], check=True)
+            shrink(picture, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""States on the closures next to those that integrators reach."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from titop.solvers.kernels.closures import constraints
+from titop.solvers.kernels.constrained import choose_rows, clear_where, longest_free_row
+from titop.solvers.kernels.following import fold_rows, leaders_lengths, remaining
+from titop.solvers.kernels.layout import CONSTRAINT, ELEMENTS, FOLLOWERS, KIND, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.moving import integrate_group, turns
+from titop.solvers.kernels.observe import world_poses
+from titop.solvers.kernels.sharing import add_least, split_rows, to_nearest
+from titop.solvers.kernels.whole import outward_whole, status_of
+from titop.solvers.native.kernel import AllocatingHelper, helper
+
+#: Newton's steps from the end of an integrator's step; where these are not enough others look closer.
+_STEPS = 10
+
+
+@helper
+def last_of(folded, lengths, largest, rest, squares, before):
+    """Return what is left of the row that follows those `before` it, over the largest (`independence`); `before` is room."""
+    first = 0.0
+    for i in range(folded.shape[0]):
+        square = 0.0
+        for j in range(folded.shape[1]):
+            square += (folded[i, j] / lengths[j]) ** 2
+        first = max(first, square)
+    choose_rows(folded, lengths, largest, rest, squares, before)
+    left = 0.0
+    for i in range(folded.shape[0]):
+        left = max(left, squares[i])
+    return math.sqrt(left / max(largest, first))
+
+
+@AllocatingHelper
+def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told):
+    """Write the step (nv) that closes the loops at q to first order, and the velocity `closed` next to v that keeps them so.
+
+    Coordinates that are `imposed` are held; distances are over the coordinates' `sizes`. As many constraints act as `loops`
+    say. `told` receives the largest error, what is left of the last constraint that acts beside the others, over the largest,
+    and how many are independent. Return a status.
+    """
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status != OK:
+        return status
+    n, k, followers = v.size, loops[0, ROWS], loops[0, FOLLOWERS]
+    m, more = k - followers, max(0, min(loops[0, RANK], k, n) - followers)
+    jacobian, room, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((3, k))
+    lengths, chosen, which = np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
+    error, folded = sides[0], room[:m]
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, sides[1])
+    told[0] = 0.0
+    for c in range(k):
+        told[0] = max(told[0], abs(error[c]))
+    fold_rows(loops, floats, jacobian, folded)
+    leaders_lengths(loops, floats, lengths)
+    for c in range(m):
+        clear_where(imposed, folded[c])
+    largest = longest_free_row(jacobian, imposed)
+    independent = followers + choose_rows(folded, lengths, largest, room[m:], sides[2], chosen)
+    count = min(independent, followers + more)
+    for c in range(count):
+        which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+    told[1], told[2] = 1.0, float(independent)
+    if count < followers + more:
+        told[1] = 0.0
+    elif more > 0:
+        told[1] = last_of(folded, lengths, largest, room[m:], sides[2], chosen[: more - 1])
+    split, taken, _ = split_rows(jacobian, which[:count], sizes, imposed)
+    if taken < 0:
+        return SINGULAR
+    right, least = np.empty((count, 1)), np.zeros((n, 1))
+    for c in range(count):
+        right[c, 0] = -error[which[c]]
+    add_least(split, 0, taken, right, least)
+    for j in range(n):
+        step[j] = 0.0 if imposed[j] else sizes[j] * least[j, 0]
+        closed[j] = v[j]
+    status = to_nearest(split, taken, jacobian, error, False, sizes, imposed, v, closed)
+    return status if status != OK else min(status_of(step), status_of(closed))
+
+
+@helper
+def move(ints, plain, q, step):
+    """Move a configuration along a step; `plain` (2 x n) lists where coordinates are numbers, in q and in v."""
+    for p in range(plain.shape[1]):
+        q[plain[0, p]] += step[plain[1, p]]
+    for i in range(1, ints[0, ELEMENTS]):
+        if turns(ints[i, KIND]):
+            integrate_group(ints, i, q, step, q)
+
+
+@AllocatingHelper
+def close(precision, sizes, plain, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told):
+    """Put q on the closures by Newton's steps, and write the velocity next to v; tell whether that succeeds at once.
+
+    Errors below the first `precision` are left, and those below the second that grow no less.
+    """
+    least = math.inf
+    for _ in range(_STEPS):
+        status = closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)
+        if status != OK:
+            return False
+        if told[0] < precision[0] or (told[0] < precision[1] and told[0] > 0.5 * least):
+            return True
+        if told[0] > 0.9 * least:
+            return False
+        least = told[0]
+        move(ints, plain, q, step)
+    return False

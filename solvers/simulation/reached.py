@@ -1,0 +1,56 @@
+"""Solutions in the making, step by step."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from titop.blocks.spatial import Array
+
+
+class Found:
+    """Times and states of an event."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.states: list[Array] = []
+
+
+class Reached:
+    """What an integration has reached, step by step.
+
+    Parameters
+    ----------
+    t : float, s
+    y0 : array
+        State at the beginning.
+    events : int
+        How many are watched for.
+
+    Attributes
+    ----------
+    outputs : list of array
+        States at the output times.
+    found : list of Found
+    last : (float, array)
+        Time and state at the end of the last step.
+    ended : bool
+        Whether an event ended it.
+    """
+
+    def __init__(self, t: float, y0: Array, events: int) -> None:
+        self.outputs = [y0]
+        self.found = [Found() for _ in range(events)]
+        self.last = (t, y0)
+        self.ended = False
+
+    def solution(self, times: Array) -> SimpleNamespace:
+        """Return it as CyRK returns solutions."""
+        return SimpleNamespace(
+            t=times[: len(self.outputs)],
+            y=np.array(self.outputs).T,
+            t_events=[event.times for event in self.found],
+            y_events=[np.array(event.states).T for event in self.found],
+            event_terminated=self.ended,
+        )

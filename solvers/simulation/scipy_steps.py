@@ -1,0 +1,79 @@
+"""Scipy's integrators, as titop steps with its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scipy.integrate import OdeSolver
+
+from titop.blocks.spatial import Array
+
+
+class ScipySteps:
+    """An integrator of scipy's; see `Integrator` of `projected`.
+
+    Parameters
+    ----------
+    solver : scipy.integrate.OdeSolver
+    """
+
+    def __init__(self, solver: OdeSolver) -> None:
+        self._solver, self._steps, self.name = solver, 0, type(solver).__name__
+        self._begin = vars(solver).copy()
+
+    @property
+    def t(self) -> float:
+        """Time (s) that is reached."""
+        return float(self._solver.t)
+
+    @property
+    def y(self) -> Array:
+        """State that is reached."""
+        return self._solver.y
+
+    @property
+    def end(self) -> float:
+        """Time (s) to which it goes."""
+        return float(self._solver.t_bound)
+
+    @property
+    def begin(self) -> float:
+        """Where the last step began (s)."""
+        return float(self._solver.t_old)
+
+    def step(self, watch: float) -> None:
+        """Make one step, whatever the time to `watch` for.
+
+        Raises
+        ------
+        ArithmeticError
+            If the integrator gives up.
+        """
+        self._begin = vars(self._solver).copy()
+        message = self._solver.step()
+        if self._solver.status == "failed":
+            raise ArithmeticError(message)
+        self._steps += 1
+
+    def again(self, length: float) -> None:
+        """Go back to where the last step began, to make one of another length."""
+        counted = {name: getattr(self._solver, name) for name in ("nfev", "njev", "nlu")}
+        vars(self._solver).update(self._begin | counted | {"h_abs": length})
+        self._steps -= 1
+
+    def move(self, y: Array) -> None:
+        """Go on from another state."""
+        self._solver.y = y
+        self._solver.f = self._solver.fun(self.t, y)  # implicit integrators keep it for the next step
+
+    def go_to(self, end: float) -> bool:
+        """Tell that it goes to no other end than the one it knows."""
+        return False
+
+    def dense_output(self) -> Callable[[float], Array]:
+        """Return the state within the last step as a function of time."""
+        return self._solver.dense_output()
+
+    def counted(self) -> dict[str, int]:
+        """Return what was counted; see `Trajectory`."""
+        return {"steps": self._steps, "evaluations": int(self._solver.nfev), "jacobians": int(self._solver.njev)}
