@@ -49,9 +49,9 @@ def function_slopes(
 ) -> Array:
     """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
     actuators = np.zeros((at.model.nu, len(inputs.channels)))
-    for column, drive in enumerate(inputs.channels):
-        if drive.kind == Kind.INPUT:
-            actuators[drive.entry, column] = 1.0
+    for column, channel in enumerate(inputs.channels):
+        if channel.kind == Kind.INPUT:
+            actuators[channel.entry, column] = 1.0
     q_change = at.model.configuration_slopes(at.q) @ change.q
     changes = (q_change, change.v, change.a, actuators @ change.inputs)
     state = (at.q, at.v, at.a, at.inputs)

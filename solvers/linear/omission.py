@@ -49,7 +49,7 @@ def kept_states(
     matrices: tuple[Array, Array],
     signals: Sequence[Signal],
     omitted: Array,
-    readings: Sequence[SystemOutputs],
+    system_outputs: Sequence[SystemOutputs],
     nearby: Callable[[Array], Sequence[tuple[Array, Array]]],
 ) -> Array:
     """Return the positions of the states that remain, at all of stacked points.
@@ -64,7 +64,7 @@ def kept_states(
         Of all entries.
     omitted : int array
         Entries to leave out.
-    readings : sequence of SystemOutputs
+    system_outputs : sequence of SystemOutputs
     nearby : callable
         From the numbers (m) of points to the same matrices (m, ...) at points next to them, several times.
 
@@ -80,7 +80,7 @@ def kept_states(
     out = np.isin(states, omitted)
     kept = np.flatnonzero(~out)
     names = [signals[k].path for k in states[kept]]
-    outputs = [signal.path for reading in readings for signal in reading.signals]
+    outputs = [signal.path for group in system_outputs for signal in group.signals]
     rows = matrices[0][:, kept], matrices[1]
     depends, open_ = (list(parts) for parts in zip(*(_judged(part, out) for part in rows), strict=True))
     again = np.flatnonzero(open_[0].any(axis=(1, 2)) | open_[1].any(axis=(1, 2)))

@@ -49,9 +49,9 @@ def _acting(at: Snapshot, inputs: SystemInputs, steps: Array) -> tuple[Array | N
     """Return actuators' inputs and wrenches with the changes of the system's inputs."""
     u = at.inputs.astype(complex)
     wrenches = {port: np.asarray(wrench, dtype=complex).copy() for port, wrench in (at.wrenches or {}).items()}
-    for drive, step in zip(inputs.channels, steps, strict=True):
-        if drive.kind == Kind.INPUT:
-            u[drive.entry] += step
-        elif drive.kind == Kind.WRENCH:
-            wrenches.setdefault(drive.port, np.zeros(6, dtype=complex))[drive.entry] += step
+    for channel, step in zip(inputs.channels, steps, strict=True):
+        if channel.kind == Kind.INPUT:
+            u[channel.entry] += step
+        elif channel.kind == Kind.WRENCH:
+            wrenches.setdefault(channel.port, np.zeros(6, dtype=complex))[channel.entry] += step
     return (u if u.size else None), wrenches

@@ -64,14 +64,14 @@ class SystemInputs:
     """
 
     def __init__(self, model: Model, names: Any, hold: Any = ()) -> None:
-        self.channels = tuple(drive for name in read_names("inputs", names) for drive in _read(model, name))
-        refuse_twice("input", (drive.signal for drive in self.channels))
+        self.channels = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
+        refuse_twice("input", (channel.signal for channel in self.channels))
         self.held = np.zeros(model.nv, dtype=bool)
         self.held[read_entries(model, "hold", hold, "a joint or coordinate to hold")] = True
         self.prescribed = self.held.copy()
-        for drive in self.channels:
-            if drive.kind == Kind.ACCELERATION:
-                self.prescribed[drive.entry] = True
+        for channel in self.channels:
+            if channel.kind == Kind.ACCELERATION:
+                self.prescribed[channel.entry] = True
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
         self._opened: dict[str, tuple[Model, Model, SystemInputs]] = {}
@@ -79,42 +79,42 @@ class SystemInputs:
     @property
     def signals(self) -> tuple[Signal, ...]:
         """Paths and units."""
-        return tuple(drive.signal for drive in self.channels)
+        return tuple(channel.signal for channel in self.channels)
 
     @property
     def depend_on_attitude(self) -> bool:
         """Whether the efforts a unit of the inputs change with the configuration."""
-        return any(drive.kind in (Kind.WRENCH, Kind.INPUT) for drive in self.channels)
+        return any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
 
     def efforts(self, model: Model, q: Array) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
         result = np.zeros((model.nv, len(self.channels)))
-        actuation = model.actuation_matrix(q) if any(drive.kind == Kind.INPUT for drive in self.channels) else None
-        ports = {drive.port for drive in self.channels if drive.kind == Kind.WRENCH}
+        actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None
+        ports = {channel.port for channel in self.channels if channel.kind == Kind.WRENCH}
         jacobians = {port: model.jacobian(port, q) for port in ports}
-        for column, drive in enumerate(self.channels):
-            if drive.kind == Kind.EFFORT:
-                result[drive.entry, column] = 1.0
-            elif drive.kind == Kind.INPUT and actuation is not None:
-                result[:, column] = actuation[:, drive.entry]
-            elif drive.kind == Kind.WRENCH:
-                result[:, column] = jacobians[drive.port][drive.entry]
+        for column, channel in enumerate(self.channels):
+            if channel.kind == Kind.EFFORT:
+                result[channel.entry, column] = 1.0
+            elif channel.kind == Kind.INPUT and actuation is not None:
+                result[:, column] = actuation[:, channel.entry]
+            elif channel.kind == Kind.WRENCH:
+                result[:, column] = jacobians[channel.port][channel.entry]
         return result
 
     def motions(self, nv: int) -> Array:
         """Return the accelerations imposed a unit of each input (nv, inputs)."""
         result = np.zeros((nv, len(self.channels)))
-        for column, drive in enumerate(self.channels):
-            if drive.kind == Kind.ACCELERATION:
-                result[drive.entry, column] = 1.0
+        for column, channel in enumerate(self.channels):
+            if channel.kind == Kind.ACCELERATION:
+                result[channel.entry, column] = 1.0
         return result
 
     def applied(self, nv: int) -> Array:
         """Return the efforts that are inputs themselves (nv, inputs)."""
         result = np.zeros((nv, len(self.channels)))
-        for column, drive in enumerate(self.channels):
-            if drive.kind == Kind.EFFORT:
-                result[drive.entry, column] = 1.0
+        for column, channel in enumerate(self.channels):
+            if channel.kind == Kind.EFFORT:
+                result[channel.entry, column] = 1.0
         return result
 
     def opened(self, model: Model, joint: str) -> tuple[Model, SystemInputs]:
@@ -126,8 +126,10 @@ class SystemInputs:
         return kept[1:]
 
     def _refuse_conflicts(self, model: Model) -> None:
-        imposed_twice = [drive for drive in self.channels if drive.kind == Kind.EFFORT and self.prescribed[drive.entry]]
-        imposed_twice += [drive for drive in self.channels if drive.kind == Kind.ACCELERATION and self.held[drive.entry]]
+        imposed_twice = [channel for channel in self.channels if channel.kind == Kind.EFFORT and self.prescribed[channel.entry]]
+        imposed_twice += [
+            channel for channel in self.channels if channel.kind == Kind.ACCELERATION and self.held[channel.entry]
+        ]
         if imposed_twice:
             name = model.coordinate_names[imposed_twice[0].entry]
             advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
