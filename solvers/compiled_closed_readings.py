@@ -105,7 +105,7 @@ class CompiledClosedReadings(CompiledEfforts):
     @property
     def _constraints_to_read(self) -> tuple[Array, Array]:
         """The table of the constraints, and their weights."""
-        return self._loops(self._expected_rank), np.ascontiguousarray(self.closure_weights)
+        return self._loops(self.generic_rank), np.ascontiguousarray(self.closure_weights)
 
     def _read_closed(
         self, found: Readings, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any

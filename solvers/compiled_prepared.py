@@ -164,7 +164,9 @@ class CompiledDynamics(PreparedDynamics):
     def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
         if self.rank not in self._hybrids:
-            self._hybrids[self.rank] = HybridKernels(self.model, self.imposed, self.rank).dynamics_on(self._tables)
+            self._hybrids[self.rank] = HybridKernels(self.model, self.imposed, self.model.generic_rank, self.rank).dynamics_on(
+                self._tables
+            )
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
             return accelerations, efforts
