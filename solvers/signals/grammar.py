@@ -97,7 +97,8 @@ class Ports:
 
     def _part(self, port: str, ending: str) -> Quantity:
         kind, entries = self.endings[ending]
-        return Quantity(kind, port, tuple(entries), tuple(f"{port}.{ending}[{k}]" for k in range(len(entries))))
+        paths = [f"{port}.{ending}[{k}]" for k in range(len(entries))] if len(entries) > 1 else [f"{port}.{ending}"]
+        return Quantity(kind, port, tuple(entries), tuple(paths))
 
     def _has(self, model: Model, port: str) -> bool:
         return port in model.ports and (self.world or port != "world")
