@@ -50,7 +50,7 @@ class CompiledReadings(CompiledClosedReadings):
         result = self._read_closed(found, *given, tau) if found.closed else self._read_under(found, *given)
         for port, sequence, place in found.angles:
             warn_of_gimbal_lock(port, result[..., place : place + 3], sequence)
-        return result if len(picked) == found.size else result[..., picked]
+        return result if picked is None else result[..., picked]
 
     def reaction(
         self,
@@ -105,7 +105,7 @@ class CompiledReadings(CompiledClosedReadings):
         return self.neutral()
 
     @cached_property
-    def _sensors(self) -> tuple[Readings, list[int]] | None:
+    def _sensors(self) -> tuple[Readings, list[int] | None] | None:
         return self._readings_of(self._sensed)
 
     @cached_property
@@ -155,8 +155,11 @@ class CompiledReadings(CompiledClosedReadings):
         """The readings of accelerometers by port."""
         return {}
 
-    def _readings_of(self, sensed: Sequence[Quantity]) -> tuple[Readings, list[int]] | None:
-        """Return what reads the sensors, and where their outputs stand in it; None where the kernels do not know one's kind."""
+    def _readings_of(self, sensed: Sequence[Quantity]) -> tuple[Readings, list[int] | None] | None:
+        """Return what reads the sensors, and where their outputs stand in it if it is not them all in order.
+
+        None where the kernels do not know the kind of one of them.
+        """
         rows, angles, picked, size = [], [], [], 0
         for of in sensed:
             found = self._rows_of(of)
@@ -168,7 +171,7 @@ class CompiledReadings(CompiledClosedReadings):
             picked += [size + start + k for k in (range(len(own)) if of.kind in _OF_COORDINATES else of.entries)]
             rows += own
             size += sum(SIZES[row.what] for row in own)
-        return self._bind_readings(rows, angles), picked
+        return self._bind_readings(rows, angles), None if picked == [*range(size)] else picked
 
     def _rows_of(self, of: Quantity) -> tuple[list[Row], int] | None:
         """Return rows that read a quantity, and where its vector begins in what they give; None where there are none."""
