@@ -14,7 +14,7 @@ import robot_arm
 import satellite
 
 import titop as tt
-from titop.blocks.spatial import Array, quaternion_log
+from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.solvers.simulation.plotting import plot_over_time
 
 

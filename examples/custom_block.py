@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import titop as tt
-from titop.blocks.spatial import twist_transport
+from titop.blocks.basics.spatial import twist_transport
 
 #: Gauss-Legendre points and weights on [0, 1]; ten points integrate bends up to a half circle to rounding.
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(10)

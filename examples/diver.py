@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time
 
 WATER, GRAVITY = 1000.0, 9.81

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 MASS, LENGTH, WIDTH, OFFSET = 30.0, 6.0, 2.0, 0.9  # kg, m, m, m: of a panel; of its drive from the hub's centre
 HZ = 2 * np.pi

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.blocks.spatial import Array, quaternion_log
+from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.solvers.simulation.plotting import plot_over_time
 
 ANGLE = np.deg2rad(60)  # of the slew, about the hub's x axis

@@ -18,7 +18,7 @@ from four_bar import MODEL, resolve
 from matplotlib.figure import Figure
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 HANGING = -1.5  # rad, guess of the crank's angle
 PUSHES = (0.01, 0.3, 1.0)  # rad, how far the crank is turned before it is let go

@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time
 
 #: Pinion radius (m), jaw mass (kg), the foam's stiffness and damping at each jaw (N/m, N s/m).

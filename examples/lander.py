@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time
 
 #: Acceleration of the Moon's gravity (m/s^2); descent and drift at touchdown (m/s).

@@ -17,7 +17,7 @@ import satellite
 from matplotlib.figure import Figure
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 DURATION = 60.0  # s
 SAMPLE_TIME = 0.25  # s

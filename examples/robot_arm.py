@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time
 
 URDF = Path(__file__).parent / "models" / "arm.urdf"

@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 import titop as tt
-from titop.blocks.spatial import Array, quaternion_conjugate, quaternion_exp, quaternion_log, quaternion_product
+from titop.blocks.basics.spatial import Array, quaternion_conjugate, quaternion_exp, quaternion_log, quaternion_product
 from titop.solvers.simulation.plotting import plot_over_time
 
 WHEEL_INERTIA = 0.02  # kg m^2

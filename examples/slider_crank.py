@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import titop as tt
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.plotting import plot_over_time
 
 #: Crank radius and rod length (m), and the crank's speed (rad/s): 1500 turns a minute.

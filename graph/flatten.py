@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from titop.blocks.applied import is_acted_on
-from titop.blocks.block import Block, PortRef
-from titop.blocks.interaction import Interaction
-from titop.blocks.joint import CHILD_PORT, Link, is_elementary
-from titop.blocks.rigid_body import is_rigid
-from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
-from titop.graph.connections import Connection
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import is_rigid
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.contract.applied import is_acted_on
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Connection
 
 Ints = NDArray[np.int64]
 WORLD = 0

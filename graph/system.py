@@ -1,32 +1,15 @@
-"""Systems: blocks connected port to port, kept as a networkx graph."""
+"""Systems: networks of blocks, with all that is done with them; each method loads what it needs when it is first called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-import networkx as nx
-
-from titop.blocks.actuators import Actuator, Motor, PortActuator
-from titop.blocks.block import Block, PortRef
-from titop.blocks.checks import FieldReader
-from titop.blocks.closure import Closure
-from titop.blocks.coordinate_limits import CoordinateLimits
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.gear import Gear
-from titop.blocks.interaction import Interaction
-from titop.blocks.joint import CHILD_PORT, Joint
-from titop.blocks.loads import Load
-from titop.blocks.paths import owner_of
-from titop.blocks.pose import Pose, read_pose
-from titop.blocks.reaction_wheel import ReactionWheel
-from titop.blocks.rigid_body import World
-from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.sensors import KINDS, Sensor
-from titop.blocks.spatial import Array
-from titop.graph.connections import Connection, Loop
-from titop.graph.include import Included, include
+from titop.blocks.basics.errors import Finding
+from titop.blocks.contract.block import Block, PortRef
+from titop.graph.network.include import Included, include
+from titop.graph.network.network import Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +17,7 @@ if TYPE_CHECKING:
     from titop.solvers.model import Model
 
 
-class System:
+class System(Network):
     """A multibody system under construction: a graph of port blocks.
 
     Parameters
@@ -64,240 +47,6 @@ class System:
     9.406329
     """
 
-    #: The attributes that hold blocks attached to others, with the methods that add them.
-    ATTACHMENTS: ClassVar = {
-        "gears": "add_gear",
-        "limits": "add_limits",
-        "loads": "add_load",
-        "actuators": "add_actuator",
-        "sensors": "add_sensor",
-    }
-
-    def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
-        self.name = name
-        self.reader = FieldReader(name)
-        self.gravity: Array = self.reader.array("gravity", gravity, (3,))
-        self.world = World()
-        self.connections: list[Connection] = []
-        self.loops: list[Loop] = []
-        self.gears: list[Gear] = []
-        self.limits: list[CoordinateLimits] = []
-        self.loads: list[Load] = []
-        self.actuators: list[Actuator] = []
-        self.sensors: list[Sensor] = []
-        self.graph = nx.DiGraph(name=name)
-        self.graph.add_node("world", block=self.world)
-
-    def connect(
-        self, parent: Block | PortRef | str, child: Block | PortRef, joint: Block, placement: Pose | Any = None
-    ) -> None:
-        """Hang a child on a parent through a joint.
-
-        Parameters
-        ----------
-        parent : Block, PortRef or "world"
-            The joint stands at this port; a block stands for its reference frame.
-        child : Block or PortRef
-            Its port frame coincides with the joint frame when the joint's coordinates are zero.
-        joint : Joint
-            Or any block with own coordinates and one child port named ``C``.
-        placement : Pose or array_like (3,), optional
-            Of the joint frame in the parent's port frame; identity by default.
-
-        Notes
-        -----
-        What is wrong with a connection is reported by `resolve`, together with everything else.
-        """
-        label = getattr(joint, "name", "connect")
-        reader = FieldReader(str(label))
-        pose = Pose() if placement is None else read_pose(reader, "placement", placement)
-        parent_ref, child_ref = self._port_ref(parent, reader, "parent"), self._port_ref(child, reader, "child")
-        if not isinstance(joint, Block):
-            reader.report("not-a-joint", "joint", joint, "a joint block", "use tt.Revolute, tt.Free, ...")
-        elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
-            reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
-        for role, ref in (("parent", parent_ref), ("child", child_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
-                reader.report("not-a-body", role, ref.block, "a body", "connect the body that the joint carries")
-        self.reader.findings += reader.findings
-        if reader.findings or parent_ref is None or child_ref is None:
-            return
-        connection = Connection(parent_ref, child_ref, joint, pose)
-        for block in (parent_ref.block, joint, child_ref.block):
-            self._add_block(block, new=block is joint)
-        if child_ref.block is parent_ref.block:
-            self._report(
-                "self-connection", joint.name, f"{parent_ref} -> {child_ref}", "two different blocks", "connect another block"
-            )
-            return
-        self.connections.append(connection)
-        self.graph.add_edge(parent_ref.block.name, joint.name, parent_port=parent_ref.name, child_port=None, placement=pose)
-        self.graph.add_edge(
-            joint.name, child_ref.block.name, parent_port=CHILD_PORT, child_port=child_ref.name, placement=Pose()
-        )
-
-    def close_loop(self, first: Block | PortRef | str, second: Block | PortRef | str, closure: Closure) -> None:
-        """Close a loop: join two ports that the tree of joints already connects, rigidly or by what acts between them.
-
-        Parameters
-        ----------
-        first, second : Block, PortRef or "world"
-            A block stands for its reference frame. A closure's reaction is the wrench on the second port.
-        closure : RigidClosure, or CompliantClosure, SpringDamper, Contact or another Interaction
-
-        Notes
-        -----
-        What is wrong with a loop is reported by `resolve`, together with everything else.
-        """
-        reader = FieldReader(str(getattr(closure, "name", "close_loop")))
-        ports = [self._body_port(target, reader, role) for role, target in (("first", first), ("second", second))]
-        if not isinstance(closure, RigidClosure | Interaction):
-            advice = "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact"
-            reader.report("not-a-closure", "closure", closure, "a rigid closure or an interaction", advice)
-        self._add_loop(closure, ports, [], reader)
-
-    def add_interaction(self, interaction: Interaction, *targets: Block | PortRef | str) -> None:
-        """Let an interaction act on several ports and coordinates at once; its inputs join the model's.
-
-        Parameters
-        ----------
-        interaction : Cable or another Interaction
-        *targets : Block, PortRef, "world" or str
-            Ports of bodies, of which a block stands for its reference frame, and coordinates: a joint, or a name such as
-            ``"hinge"``, ``"wrist.angle1"`` or ``"boom.mode1"``. The interaction is told of ports, and of coordinates, in their
-            order here.
-
-        Notes
-        -----
-        Whether these are targets of such an interaction is reported by `resolve`, together with everything else.
-        """
-        reader = FieldReader(str(getattr(interaction, "name", "add_interaction")))
-        if not isinstance(interaction, Interaction):
-            advice = "use tt.Cable, or a class of your own; tt.RigidClosure closes loops by s.close_loop"
-            reader.report("not-an-interaction", "interaction", interaction, "a tt.Interaction", advice)
-        ports, coordinates = [], []
-        for k, target in enumerate(targets):
-            if isinstance(target, Joint):
-                coordinates.append(target.name)
-            elif isinstance(target, str) and target != "world":
-                coordinates.append(target)
-            else:
-                ports.append(self._body_port(target, reader, f"targets[{k}]"))
-        self._add_loop(interaction, ports, coordinates, reader)
-
-    def _body_port(self, target: Any, reader: FieldReader, role: str) -> PortRef | None:
-        """Return the port of a body; None, with a finding, if it is something else."""
-        ref = self._port_ref(target, reader, role)
-        if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
-            reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
-        return ref
-
-    def _add_loop(self, closure: Any, ports: list[PortRef | None], coordinates: list[str], reader: FieldReader) -> None:
-        """Keep a closure, if nothing is wrong with what it acts on."""
-        self.reader.findings += reader.findings
-        found = tuple(ref for ref in ports if ref is not None)
-        if reader.findings or len(found) < len(ports):
-            return
-        self._add_block(closure, new=True)
-        self.loops.append(Loop(found, closure, tuple(coordinates)))
-        for ref in found:
-            if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
-                self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
-        for name in {owner_of(coordinate) for coordinate in coordinates}:
-            if name in self.graph and not self.graph.has_edge(closure.name, name):
-                self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
-
-    def add_gear(self, gear: Gear) -> None:
-        """Let two joint coordinates move together.
-
-        Parameters
-        ----------
-        gear : Gear
-        """
-        if not isinstance(gear, Gear):
-            advice = 'write s.add_gear(tt.Gear("pair", driver="left", driven="right", ratio=-1.0))'
-            self._report("not-a-gear", "add_gear", gear, "a tt.Gear", advice)
-        else:
-            self._attach(gear, self.gears)
-
-    def add_limits(self, limits: CoordinateLimits) -> None:
-        """Limit an own coordinate of a body.
-
-        Parameters
-        ----------
-        limits : CoordinateLimits
-        """
-        if not isinstance(limits, CoordinateLimits):
-            advice = 'write s.add_limits(tt.CoordinateLimits("bumper", "boom.mode1", tt.Limits(upper=0.1, stiffness=1e5)))'
-            self._report("not-limits", "add_limits", limits, "a tt.CoordinateLimits", advice)
-        else:
-            self._attach(limits, self.limits)
-
-    def add_load(self, load: Load) -> None:
-        """Let a `load` act on its target port.
-
-        Parameters
-        ----------
-        load : Load
-        """
-        if not isinstance(load, Load):
-            self._report(
-                "not-a-load", "add_load", load, "a tt.Load", 'write s.add_load(tt.Load("push", body.port("C"), force=...))'
-            )
-            return
-        if isinstance(load.target.block, Joint):
-            self._report(
-                "not-a-body", f"{load.name}.target", load.target.block, "a body", "load the body that the joint carries"
-            )
-            return
-        self._attach(load, self.loads)
-
-    def add_actuator(self, actuator: Actuator | ReactionWheel) -> None:
-        """Add an actuator; its inputs join the model's, in the order of these calls.
-
-        Parameters
-        ----------
-        actuator : Motor, Thruster, Force, Torque or ReactionWheel
-            A reaction wheel also brings a joint, a body and a sensor.
-        """
-        if isinstance(actuator, ReactionWheel):
-            self.connect(actuator.target, actuator.rotor, actuator.bearing)
-            self.add_actuator(actuator.motor)
-            self.add_sensor(actuator.momentum)
-        elif not isinstance(actuator, Motor | PortActuator):
-            expected = "an actuator of a joint or a port"
-            self._report("not-an-actuator", "add_actuator", actuator, expected, "use tt.Motor, tt.Thruster, tt.Force, ...")
-        else:
-            self._attach(actuator, self.actuators)
-
-    def add_sensor(self, sensor: Sensor) -> None:
-        """Add a sensor; its outputs join the model's, in the order of these calls.
-
-        Parameters
-        ----------
-        sensor : Sensor
-        """
-        if not isinstance(sensor, KINDS):
-            expected = "a sensor that models can read"
-            self._report("not-a-sensor", "add_sensor", sensor, expected, "use tt.Gyro, tt.Accelerometer, tt.Encoder, ...")
-        else:
-            self._attach(sensor, self.sensors)
-
-    def _attach(self, block: Any, blocks: list[Any]) -> None:
-        """Add a block that acts on, or reads, a port or a joint of another."""
-        self._add_block(block, new=True)
-        blocks.append(block)
-        if hasattr(block, "target"):
-            self._add_edge_to_target(block)
-        for joint in {owner_of(getattr(block, field)) for field in block.joint_fields}:
-            if joint in self.graph:
-                self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
-
-    def _add_edge_to_target(self, block: Any) -> None:
-        target = block.target
-        if self.graph.nodes.get(target.block.name, {}).get("block") is target.block:
-            self.graph.add_edge(block.name, target.block.name, parent_port=None, child_port=target.name, placement=Pose())
-
     def include(self, other: System, prefix: str, at: Block | PortRef | str = "world") -> Included:
         """Use another system as a block: copy it in, its names prefixed, its world replaced by a port of this one.
 
@@ -322,17 +71,6 @@ class System:
             return Included(prefix, {})
         return include(self, other, prefix, at)
 
-    def __getitem__(self, name: str) -> Any:
-        """Return a block by name."""
-        if name not in self.graph:
-            raise ModelError(Finding("unknown-block", self.name, name, "a block of the system", did_you_mean(name, self.graph)))
-        return self.graph.nodes[name]["block"]
-
-    @property
-    def attachments(self) -> tuple[Any, ...]:
-        """All blocks that are attached to joints and ports of others: gears, limits, loads, actuators and sensors."""
-        return tuple(block for section in self.ATTACHMENTS for block in getattr(self, section))
-
     def check(self) -> list[Finding]:
         """Return what is suspicious in the system.
 
@@ -341,12 +79,9 @@ class System:
         ModelError
             With everything that is wrong.
         """
-        from titop.graph.check import check_system
+        from titop.graph.checking.system_check import checked
 
-        errors, warnings = check_system(self)
-        if errors:
-            raise ModelError(errors)
-        return warnings
+        return checked(self)
 
     def resolve(self, engine: str = "compiled") -> Model:
         """Turn the system into a frozen model.
@@ -377,7 +112,7 @@ class System:
         ModelError
             For blocks of a kind that model files do not know, and paths that do not end in ``.toml``.
         """
-        from titop.graph.files import save
+        from titop.graph.files.saving import save
 
         save(self, path)
 
@@ -396,63 +131,31 @@ class System:
         -------
         matplotlib.figure.Figure
         """
-        from titop.graph.draw import draw_system
+        from titop.graph.drawing.draw import draw_system
 
         return draw_system(self, path, collapse)
 
     def to_mermaid(self) -> str:
         """Return the diagram as Mermaid text."""
-        from titop.graph.mermaid import to_mermaid
+        from titop.graph.drawing.mermaid import to_mermaid
 
         return to_mermaid(self)
 
     def to_dot(self) -> str:
         """Return the diagram as DOT text."""
-        from titop.graph.dot import to_dot
+        from titop.graph.drawing.dot import to_dot
 
         return to_dot(self)
 
     def _repr_html_(self) -> str:
-        from titop.graph.notebook import system_html
+        from titop.graph.drawing.notebook import system_html
 
         return system_html(self)
 
     def __str__(self) -> str:
-        from titop.graph.text import diagram
+        from titop.graph.drawing.text import diagram
 
         return diagram(self)
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, {len(self.connections)} connections)"
-
-    def _port_ref(self, value: Any, reader: FieldReader, role: str) -> PortRef | None:
-        if isinstance(value, PortRef):
-            return value
-        if isinstance(value, Block):
-            return PortRef(value, None)
-        if isinstance(value, str) and value == "world":
-            return PortRef(self.world, None)
-        reader.report(
-            "not-a-port",
-            role,
-            value,
-            'a block, a port such as body.port("C"), or "world"',
-            "pass the block itself, not its name",
-        )
-        return None
-
-    def _add_block(self, block: Block, new: bool) -> None:
-        known = self.graph.nodes.get(block.name)
-        if known is None:
-            self.graph.add_node(block.name, block=block)
-        elif known["block"] is not block or (new and block is not self.world):
-            self._report(
-                "duplicate-name",
-                block.name,
-                block,
-                "unique block names, each joint, closure and load used once",
-                "rename one of the two",
-            )
-
-    def _report(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
-        self.reader.findings.append(Finding(code, where, value, expected, advice))

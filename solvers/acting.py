@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import is_ready
 from titop.solvers.inputs import Place
 from titop.solvers.kernels import entries, layout

@@ -14,10 +14,10 @@ from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from titop.blocks.checks import check_suffix
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.local_files import open_file, replaced_file
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.local_files import open_file, replaced_file
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import check_suffix
 
 #: Most bytes of all arrays of a file, unless a caller allows more, and of the file's own list of them.
 MAX_BYTES = 400_000_000

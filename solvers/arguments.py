@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.paths import owner_of
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import Assembly
 
 #: How far a quaternion's norm may be from 1 before it is refused.
 QUATERNION_TOLERANCE = 1e-6

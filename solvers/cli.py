@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from titop.blocks.checks import check_suffix
-from titop.blocks.errors import ConvergenceError, Finding, ModelError, ModelWarning
-from titop.blocks.paths import owner_of
-from titop.graph.files import load
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.user_input import check_suffix
+from titop.graph.drawing.text import constraint_count
+from titop.graph.load import load
 from titop.graph.system import System
-from titop.graph.text import constraint_count
-from titop.graph.urdf import from_urdf
+from titop.graph.urdf.robot_system import from_urdf
 from titop.solvers.compile_ahead import compile_ahead
 from titop.solvers.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate

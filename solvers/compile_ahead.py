@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.kernels import (
     acting_entries,
     closed_derivative_entries,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.acting import Variants
 from titop.solvers.arguments import check_stacks, store
 from titop.solvers.compiled_closed_slopes import driven_by, names_key

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.compiled_closed_slopes import driven_by
 from titop.solvers.compiled_efforts import CompiledEfforts
 from titop.solvers.compiled_observations import IDENTITY

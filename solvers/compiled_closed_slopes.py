@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.joint import Joint
-from titop.blocks.quaternion_joints import Free, Spherical
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.acting import Variants
 from titop.solvers.compiled_configurations import CompiledConfigurations
 from titop.solvers.inputs import PortPush, Push, own_effort_slopes, own_efforts, own_pushes

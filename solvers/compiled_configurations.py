@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.acting import ActedOnModel
 from titop.solvers.kernels import layout, moving_entries
 from titop.solvers.native.kernel import Kernel

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.applied import is_acted_on
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.applied import is_acted_on
 from titop.graph.flatten import GeneralBlock
 from titop.solvers.compiled_observations import IDENTITY, CompiledObservations
 from titop.solvers.kernels import acting_entries, layout, observation_entries

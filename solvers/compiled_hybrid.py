@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.acting import Variants
 from titop.solvers.compiled_closed_slopes import driven_by, names_key
 from titop.solvers.compiled_readings import CompiledReadings

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.applied import gravity_energy, has_weight, is_acted_on, weight_energy
-from titop.blocks.block import overrides_method
-from titop.blocks.inertial_parameters import NAMES
-from titop.blocks.spatial import Array
-from titop.blocks.surroundings import mass_and_moment
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.inertial_parameters import NAMES
+from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, weight_energy
+from titop.blocks.contract.block import overrides_method
+from titop.blocks.contract.surroundings import mass_and_moment
 from titop.graph.flatten import GeneralBlock
 from titop.solvers.arguments import check_stacks, is_world
 from titop.solvers.compiled_slopes import CompiledSlopes

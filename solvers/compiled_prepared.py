@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.compiled_hybrid import HybridKernels
 from titop.solvers.constraint_tables import constraint_tables
 from titop.solvers.inputs import Place, PortPush

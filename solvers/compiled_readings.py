@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import sequence_findings
-from titop.blocks.errors import ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import sequence_findings
 from titop.solvers.arguments import check_stacks
 from titop.solvers.compiled_closed_readings import SIZES, CompiledClosedReadings, Readings, Row
 from titop.solvers.inputs import Push

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array, twist_transport
 from titop.solvers.compiled_closed_slopes import CompiledClosedSlopes, driven_by
 from titop.solvers.inputs import Push, own_effort_slopes, own_efforts, own_pushes
 from titop.solvers.kernels import derivative_entries, directional_entries, layout

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
 
 #: A pivot below this part of what it is computed from is rounding: the coordinate moves no inertia.
 NO_INERTIA = 1e-14

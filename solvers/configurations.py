@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import Block, overrides_method
-from titop.blocks.checks import FieldReader
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.joint import Joint
-from titop.blocks.quaternion_joints import Free, Spherical
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments import check_quaternions, check_stacks, read_mapping, read_state
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels import layout
 from titop.solvers.loops.following import GROUND, Following, following, leading_tree
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
+from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import Assembly
 
 
 def coordinate_sizes(assembly: Assembly, inertia: Array, length: float) -> Array:

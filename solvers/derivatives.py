@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 
 class HybridDerivatives(NamedTuple):

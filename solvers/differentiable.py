@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array, skew
+from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.arguments import store
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.identification import Identification

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
-from titop.graph.connections import Loop
+from titop.blocks.basics.spatial import Array
+from titop.graph.network.connections import Loop
 from titop.solvers.arguments import coordinate_mask, read_wrenches
 from titop.solvers.conditioning import Conditioning, Pivots, conditioning
 from titop.solvers.coordinate_sizes import coordinate_sizes

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from titop.blocks.block import PortRef
-from titop.blocks.rigid_body import RigidBody
-from titop.blocks.spatial import Array, rigid_inertia, twist_transport
+from titop.blocks.basics.spatial import Array, rigid_inertia, twist_transport
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.contract.block import PortRef
 from titop.solvers.conditioning import Part
 from titop.solvers.kernels import layout
 

@@ -8,15 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.inertial_parameters import (
-    NAMES,
-    OWN_NAMES,
-    inertial_numbers,
-    inertial_slopes,
-    wrenches_of_numbers,
-)
-from titop.blocks.rigid_body import RigidBody, is_rigid
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_numbers, inertial_slopes, wrenches_of_numbers
+from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.solvers.arguments import check_stacks
 from titop.solvers.dynamics import Dynamics
 

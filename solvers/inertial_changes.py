@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from titop.blocks.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, is_positive
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, is_positive
+from titop.graph.network.assembly import Assembly
 
 #: The factor k.
 NEAR = 10.0

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.actuators import Motor, PortActuator
-from titop.blocks.block import Block, complex_step, trusted_step
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array
-from titop.blocks.units import effort_unit, known_units
-from titop.graph.assembly import Assembly
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import effort_unit, known_units
+from titop.blocks.contract.block import Block
+from titop.blocks.devices.actuators import Motor, PortActuator
+from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments import read_state
 
 if TYPE_CHECKING:

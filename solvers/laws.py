@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.applied import has_weight, is_acted_on
-from titop.blocks.block import Block, overrides_method
-from titop.blocks.cable import Cable
-from titop.blocks.compliant_closure import CompliantClosure
-from titop.blocks.contact import Contact
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.flexible_body import FlexibleBody
-from titop.blocks.interaction import Interaction
-from titop.blocks.overrides import overrides
-from titop.blocks.paths import owner_of
-from titop.blocks.spatial import Array
-from titop.blocks.spring_damper import SpringDamper
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.contract.applied import has_weight, is_acted_on
+from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.overrides import overrides
+from titop.blocks.interactions.cable import Cable
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.graph.flatten import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels import interaction_kinds, layout, modal_stages
 from titop.solvers.kernels.applied_laws import CompiledSurroundings

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from titop.blocks.checks import sequence_findings
-from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
-from titop.blocks.inertial_parameters import NAMES, OWN_NAMES, own_numbers
-from titop.blocks.spatial import Array, cross
-from titop.graph.connections import Loop
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.user_input import sequence_findings
+from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, own_numbers
+from titop.graph.network.connections import Loop
 from titop.solvers.arguments import read_state
 from titop.solvers.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.differentiable import Differentiable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 
 class NamedRows(Mapping[str, Array]):

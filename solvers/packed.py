@@ -8,15 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.applied import is_acted_on
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.joint import Joint
-from titop.blocks.overrides import built_in, overrides
-from titop.blocks.paths import parts_of
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
-from titop.graph.check import massless_joint
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.applied import is_acted_on
+from titop.blocks.contract.overrides import built_in, overrides
+from titop.blocks.joints.joint import Joint
+from titop.graph.checking.massless import massless_joint
 from titop.graph.flatten import GeneralBlock, flatten
+from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments import overflow, read_mapping
 from titop.solvers.conditioning import NO_INERTIA, Pivots, find_pivots
 from titop.solvers.constraint_tables import constraint_coefficients, constraint_tables

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.actuators import Motor
-from titop.blocks.block import Block, overrides_method
-from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
-from titop.blocks.joint import Joint
-from titop.blocks.paths import entry_of, owner_of, parts_of
-from titop.blocks.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
-from titop.graph.assembly import Assembly, loop_among, reflect_rotors
-from titop.graph.connections import Connection
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.paths import entry_of, owner_of, parts_of
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
+from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.devices.actuators import Motor
+from titop.blocks.joints.joint import Joint
+from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors
+from titop.graph.network.connections import Connection
 from titop.solvers.arguments import read_mapping
 
 #: First parts of the names of parameters at which bodies and joints do not look for what is suspicious.

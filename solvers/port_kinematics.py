@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array, cross
+from titop.blocks.basics.spatial import Array, cross
 from titop.solvers.arguments import is_world
 from titop.solvers.loops.closed_loops import ClosedLoops
 from titop.solvers.rowwise import rowwise

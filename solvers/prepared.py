@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.inputs import ActingPush, Place, PortPush, Push
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.assembling import project_configuration, project_velocity

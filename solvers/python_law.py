@@ -6,11 +6,12 @@ import ctypes
 
 import numpy as np
 
-from titop.blocks.applied import Place, efforts_at, slopes_at
-from titop.blocks.block import Block, complex_step, trusted_step
-from titop.blocks.interaction import Interaction, TargetMotion, load_slopes
-from titop.blocks.overrides import is_titops_own
-from titop.blocks.spatial import Array, twist_cross, twist_transport
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
+from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
+from titop.blocks.contract.applied import Place, efforts_at, slopes_at
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_slopes
 from titop.solvers.kernels import layout, records, term_stages
 from titop.solvers.kernels.stages import Call
 from titop.solvers.native.callbacks import Callback

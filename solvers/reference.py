@@ -22,16 +22,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.applied import Place, efforts_at, is_acted_on, weight_energy
-from titop.blocks.block import Block, port_terms
-from titop.blocks.closure import relative_pose
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.interaction import TargetMotion, motion_among
-from titop.blocks.spatial import Array, twist_transport
-from titop.blocks.surroundings import mass_and_moment
-from titop.graph.assembly import Assembly
-from titop.graph.check import massless_joint
-from titop.graph.connections import Connection, Loop
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.constraints.closure import relative_pose
+from titop.blocks.contract.applied import Place, efforts_at, is_acted_on, weight_energy
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import port_terms
+from titop.blocks.contract.surroundings import mass_and_moment
+from titop.blocks.interactions.interaction import TargetMotion, motion_among
+from titop.graph.checking.massless import massless_joint
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments import check_stacks, is_world, overflow, store
 from titop.solvers.conditioning import NO_INERTIA, Part, Pivots, find_pivots
 from titop.solvers.inputs import Push, acting_inputs, own_efforts, port_pushes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from titop.blocks.errors import Finding, ModelError, warn
-from titop.blocks.garbage import collection_paused
-from titop.graph.assembly import assemble
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.garbage import collection_paused
+from titop.graph.network.assembly import assemble
 from titop.graph.system import System
 from titop.solvers.model import Model
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.block_findings import is_parameter_complex_safe
-from titop.blocks.differences import derivative, settled_step
-from titop.blocks.overrides import overrides
-from titop.blocks.paths import entry_of, owner_of
-from titop.blocks.spatial import Array
+from titop.blocks.basics.differences import derivative, settled_step
+from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.spatial import Array
+from titop.blocks.checking.complex_safety import is_parameter_complex_safe
+from titop.blocks.contract.overrides import overrides
 from titop.solvers.loops import closed_dynamics
 from titop.solvers.loops.branch import rank_near
 from titop.solvers.loops.multipliers import share_efforts

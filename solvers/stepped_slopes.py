@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.block import complex_step
-from titop.blocks.spatial import Array
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.spatial import Array
 from titop.solvers.derivatives import HybridDerivatives
 from titop.solvers.inputs import Push
 from titop.solvers.loops import closed_dynamics

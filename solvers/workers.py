@@ -14,7 +14,7 @@ from contextlib import suppress
 from multiprocessing import connection
 from typing import Any
 
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError
 
 #: Batches that each process gets, so that none waits long for the last.
 _BATCHES = 8

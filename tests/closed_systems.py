@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.systems import KINDS, Array, random_rotation, random_tree
-from titop.blocks.rigid_closure import KINDS as CLOSURE_KINDS
+from titop.blocks.constraints.rigid_closure import KINDS as CLOSURE_KINDS
 
 #: Lengths (m) and masses (kg) of a four-bar linkage: ground, crank, coupler, rocker. The shortest and the longest together are
 #: shorter than the other two (Grashof), so that the crank turns fully; gravity acts in the plane.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +62,11 @@ def test_every_public_name_is_found() -> None:
 def test_other_names_are_not() -> None:
     with pytest.raises(AttributeError, match="Sytem"):
         _ = tt.Sytem
+
+
+def test_every_folder_of_modules_is_installed() -> None:
+    root = Path(__file__).parents[1]
+    listed = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf8"))["tool"]["setuptools"]["packages"]
+    folders = {path.parent for layer in ("blocks", "graph", "solvers") for path in (root / layer).rglob("*.py")}
+    assert set(listed) == {"titop", *(".".join(("titop", *folder.relative_to(root).parts)) for folder in folders)}
+    assert all((folder / "__init__.py").exists() for folder in folders)

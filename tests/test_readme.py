@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.spatial import twist_transport
+from titop.blocks.basics.spatial import twist_transport
 
 ROOT = Path(__file__).parent.parent
 README, PAGES, GALLERY = ROOT / "README.md", ROOT / "examples" / "pages", ROOT / "examples" / "gallery"

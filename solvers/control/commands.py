@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.model import Model
 from titop.solvers.signals.grammar import COMMANDED, read_name
 from titop.solvers.signals.quantities import Kind

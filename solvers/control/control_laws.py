@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.controller import Controller
 from titop.solvers.control.linear_controller import LinearWiring, sampled
 from titop.solvers.control.scheduled_controller import ScheduledController

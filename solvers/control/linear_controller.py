@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
 from titop.solvers.control.loop_signals import SignalTable, check_names
 
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError, warn
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop, SampledLoop
 from titop.solvers.control.controller import Controller, read_duration

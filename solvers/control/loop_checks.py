@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from titop.blocks.errors import Finding
+from titop.blocks.basics.errors import Finding
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.operating_values import OperatingValues
 

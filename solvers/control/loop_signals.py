@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.exported import exported
 from titop.solvers.signals.grammar import COMMANDED, MEASURED, Role, read_name
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model import Model
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.quantities import DYNAMIC, Kind, Quantity

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import read_state, read_wrenches
 from titop.solvers.control.commands import Command
 from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals

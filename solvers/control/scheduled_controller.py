@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.arguments import read_mapping
 from titop.solvers.control.controller import read_duration
 from titop.solvers.control.linear_controller import is_state_space, sampled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import acceleration_slopes
 from titop.solvers.inputs import own_efforts, port_pushes

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.equations import equation_slopes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, search

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknowns import Unknowns

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import check_quaternions, read_state, read_wrenches
 from titop.solvers.linear.reduction import reduction
 from titop.solvers.model import Model

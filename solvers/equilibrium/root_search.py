@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 #: Singular values below this part of the largest one count as zero: their directions stay as they are.
 _RANK = 1e-10

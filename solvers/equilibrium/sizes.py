@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 

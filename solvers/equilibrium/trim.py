@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments import read_mapping
 from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along

@@ -21,8 +21,8 @@ class CompiledSurroundings:
     name : str
         Of the kind.
     write : helper
-        ``write(numbers, q, v, twist, rotation, position, efforts)``, as `titop.blocks.law.Law` says; all but the numbers may be
-        complex.
+        ``write(numbers, q, v, twist, rotation, position, efforts)``, as `titop.blocks.contract.law.Law` says; all but the
+        numbers may be complex.
     """
 
     def __init__(self, name: str, write: Any) -> None:

@@ -1,7 +1,7 @@
 """The constraints of rigid closures and gears.
 
-Symbols as in `titop.blocks.closure`: 1 and 2 are the ports, ``(R, r)`` the pose of port 2 in port 1, phi its rotation vector,
-w the relative angular velocity in the frame of port 2.
+Symbols as in `titop.blocks.constraints.closure`: 1 and 2 are the ports, ``(R, r)`` the pose of port 2 in port 1, phi its
+rotation vector, w the relative angular velocity in the frame of port 2.
 """
 
 from __future__ import annotations

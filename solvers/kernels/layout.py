@@ -143,7 +143,7 @@ FORCE = 12  # of a load (3); its port's pose stands as an element's tree transfo
 TORQUE = 15  # (3)
 
 # -- floats: rows of closures, beside the ports' poses
-ALONG = 12  # coefficients of r in a constraint (3); see `titop.blocks.rigid_closure.Rows`
+ALONG = 12  # coefficients of r in a constraint (3); see `titop.blocks.constraints.rigid_closure.Rows`
 ABOUT = 15  # of log R (3)
 ALIGNED1 = 18  # c (3)
 ALIGNED2 = 21  # and n (3) of c . R n

@@ -1,4 +1,4 @@
-"""The law of flexible bodies: compiled twin of `titop.blocks.flexible_body`.
+"""The law of flexible bodies: compiled twin of `titop.blocks.bodies.flexible_body`.
 
 The numbers of a body with n modes stand in one row, ``modes[0]``: rigid inertia, then participation P (6 x n), mass, stiffness
 and damping (n x n each); then of each port twelve and the shape Phi (6 x n), see `modal_ports`.

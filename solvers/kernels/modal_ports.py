@@ -128,7 +128,7 @@ def write_subspace(modes, o, n, at, law, s):
 
 @helper
 def _jacobian_rate(phi, rate):
-    """Return ``(dJ/dt) rate`` of SO(3)'s right Jacobian; see `titop.blocks.spatial.right_jacobian_rate`."""
+    """Return ``(dJ/dt) rate`` of SO(3)'s right Jacobian; see `titop.blocks.basics.spatial.right_jacobian_rate`."""
     s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     _, b, c = rotation_coefficients(s)
     db, dc = coefficient_slopes(s, b, c)

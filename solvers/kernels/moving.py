@@ -1,6 +1,6 @@
 """Moving between configurations: exponentials and logarithms of free and spherical joints, and their derivatives.
 
-Twins of the methods of `titop.blocks.quaternion_joints`.
+Twins of the methods of `titop.blocks.joints.quaternion_joints`.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _own_energy(ints, law, i, v, twist):
 
 @helper
 def mass_and_moment(ints, floats, law, i):
-    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.surroundings`."""
+    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.contract.surroundings`."""
     if law is not None:
         if ints[i, LAW] >= 0:
             o, n = ints[i, LAW], 6 + ints[i, OWN]

@@ -1,6 +1,6 @@
 """Functions of the angle that rotation vectors ask for, from its square: series where closed forms lose digits.
 
-Of real and complex numbers; twins of those in `titop.blocks.spatial`.
+Of real and complex numbers; twins of those in `titop.blocks.basics.spatial`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.solvers.native.kernel import helper
 
-#: As in `titop.blocks.spatial`: below this squared angle series are used.
+#: As in `titop.blocks.basics.spatial`: below this squared angle series are used.
 SMALL = 0.1
 
 

@@ -1,4 +1,4 @@
-"""Rotation vectors: logarithms of rotations, and their rates (see `titop.blocks.spatial`), of real and complex numbers."""
+"""Rotation vectors: logarithms of rotations and their rates, real and complex, as in `titop.blocks.basics.spatial`."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def right_jacobian_times(phi, x):
 
 @helper
 def coupling_times(rho, phi, e):
-    """Return the off-diagonal block of SE(3)'s right Jacobian, as in `titop.blocks.spatial`, times e."""
+    """Return the off-diagonal block of SE(3)'s right Jacobian, as in `titop.blocks.basics.spatial`, times e."""
     s = dot3(phi, phi)
     _, _, c1 = rotation_coefficients(s)
     c2, c3 = coupling_coefficients(s)

@@ -146,7 +146,7 @@ def _add_springs(ints, floats, q, v, tau):
 
 @helper
 def _friction(floats, row, rate):
-    """Return the dry friction against a rate (see `titop.blocks.friction`)."""
+    """Return the dry friction against a rate (see `titop.blocks.joints.friction`)."""
     coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
     if coulomb == 0.0 and breakaway == 0.0:
         return 0.0
@@ -244,7 +244,7 @@ def _pull_back_pose(delta, f):
 
 @helper
 def _coupling_transposed(rho, phi, f):
-    """Return ``c^T f`` for the coupling c of `titop.blocks.spatial`: words in the cross products with phi and rho."""
+    """Return ``c^T f`` for the coupling c of `titop.blocks.basics.spatial`: words in the cross products with phi and rho."""
     s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     _, _, c1 = rotation_coefficients(s)
     c2, c3 = coupling_coefficients(s)

@@ -1,4 +1,4 @@
-"""Stops of coordinates, and the push that they share with contacts (see `titop.blocks.limits`, `titop.blocks.impact`)."""
+"""Stops of coordinates, and the push that they share with contacts: `limits` and `impact` of `titop.blocks.joints`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that users wrote (see `titop.blocks.law`) as compiled stages."""
+"""Laws that users wrote (see `titop.blocks.contract.law`) as compiled stages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.interaction import TargetLoads, TargetMotion
-from titop.blocks.law import Law, LawTerms
+from titop.blocks.contract.law import Law, LawTerms
+from titop.blocks.interactions.interaction import TargetLoads, TargetMotion
 from titop.solvers.kernels.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.compiled_laws import CompiledLaw
@@ -89,7 +89,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _writing(function: Any) -> Any:
-    """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.law.Law`."""
+    """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.contract.law.Law`."""
 
     def write(n, ports, used, numbers, q, v, twist, passive, law):
         size, h = 6 + n, bias_at(n)
@@ -127,7 +127,7 @@ def _writing(function: Any) -> Any:
 
 
 def _storing(function: Any) -> Any:
-    """Return the ``energy`` of a `CompiledLaw` from that of a `titop.blocks.law.Law`."""
+    """Return the ``energy`` of a `CompiledLaw` from that of a `titop.blocks.contract.law.Law`."""
 
     def energy(n, numbers, q):
         return function(numbers[0], q)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.applied import Place, is_acted_on, slopes_at
-from titop.blocks.block import PARENT_PORT, Block, complex_step
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array, skew, twist_cross, twist_transport
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
+from titop.blocks.contract.applied import Place, is_acted_on, slopes_at
+from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.linear.linearize import named_system

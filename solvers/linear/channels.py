@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.exported import Signal, exported, stems
 from titop.solvers.signals.grammar import read_names
 

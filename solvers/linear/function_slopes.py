@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.differences import derivative, settled_step
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.differences import derivative, settled_step
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import reaches
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes

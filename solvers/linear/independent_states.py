@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.reduction import independent_columns, reduction
 from titop.solvers.loops.assembling import open_loops

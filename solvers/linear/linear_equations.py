@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
 from titop.solvers.linear.system_outputs import SystemOutputs

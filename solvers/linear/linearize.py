@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, warn
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, warn
+from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
 from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.extras import import_xarray
 from titop.solvers.linear.linearize import named_system

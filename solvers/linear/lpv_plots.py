@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

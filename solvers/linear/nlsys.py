@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import complex_step
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import read_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.inputs import Place

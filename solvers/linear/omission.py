@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.signals.exported import Signal
 from titop.solvers.signals.grammar import STATE, read_name, read_names

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.function_slopes import function_slopes, function_value
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of

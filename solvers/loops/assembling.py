@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError
-from titop.blocks.paths import owner_of
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array
 from titop.solvers.loops.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 
 if TYPE_CHECKING:

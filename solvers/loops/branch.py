@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.paths import owner_of
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array
 from titop.solvers.loops.assembling import closed_configuration
 from titop.solvers.loops.multipliers import allowed_part, independent_rows
 

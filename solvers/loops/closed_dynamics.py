@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
-from titop.graph.check import massless_joint
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.graph.checking.massless import massless_joint
 from titop.solvers.conditioning import NO_INERTIA
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.branch import is_open, rank_near, weighted_jacobian

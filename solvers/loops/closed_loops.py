@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.interaction import Interaction
-from titop.blocks.paths import entry_of, owner_of
-from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.spatial import Array
-from titop.graph.connections import Loop
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.interactions.interaction import Interaction
+from titop.graph.network.connections import Loop
 from titop.solvers.arguments import coordinate_mask, overflow
 from titop.solvers.configurations import Configurations
 from titop.solvers.loops.assembling import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 
 class Coupled(NamedTuple):

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 Ints = NDArray[np.intp]
 #: The leader of coordinates that stand still.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from titop.blocks.gear import Gear
-from titop.blocks.spatial import Array
-from titop.graph.assembly import Assembly
+from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.gear import Gear
+from titop.graph.network.assembly import Assembly
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.interaction import TargetMotion, motion_among
-from titop.blocks.spatial import Array
-from titop.graph.connections import Loop
+from titop.blocks.basics.spatial import Array
+from titop.blocks.interactions.interaction import TargetMotion, motion_among
+from titop.graph.network.connections import Loop
 from titop.solvers.inputs import PortPush, Push, acting_inputs
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import complex_step
-from titop.blocks.closure import displacement_jacobians, relative_pose
-from titop.blocks.compliant_closure import CompliantClosure
-from titop.blocks.rigid_closure import RigidClosure
-from titop.blocks.spatial import Array, rotation_exp, twist_transport
-from titop.graph.connections import Loop
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
+from titop.blocks.constraints.closure import displacement_jacobians, relative_pose
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.graph.network.connections import Loop
 from titop.solvers.derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.inputs import PortPush, Push
 from titop.solvers.loops.multipliers import dependent_columns, independent_rows

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.garbage import collection_paused
+from titop.blocks.basics.garbage import collection_paused
 from titop.solvers.native import cache, calling
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stage_function

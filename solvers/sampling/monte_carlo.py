@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError, did_you_mean, warn
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments import read_mapping
 from titop.solvers.model import Model
 from titop.solvers.parameters import warn_of_samples

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError, did_you_mean
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
 from titop.solvers.extras import import_xarray
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.port_derivatives import (
     acceleration_derivative,
     angles_derivative,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.units import units_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from titop.blocks.block import PortRef
-from titop.blocks.pose import Pose
-from titop.blocks.quaternion_joints import Free
-from titop.blocks.rigid_body import RigidBody
-from titop.graph.assembly import Assembly
-from titop.graph.connections import Connection
+from titop.blocks.basics.pose import Pose
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.contract.block import PortRef
+from titop.blocks.joints.quaternion_joints import Free
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Connection
 
 if TYPE_CHECKING:
     from titop.solvers.model import Model

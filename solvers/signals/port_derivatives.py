@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array, rotation_exp, skew
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.solvers.model import euler_angles, warn_of_gimbal_lock
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
 

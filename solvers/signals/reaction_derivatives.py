@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.block import complex_step
-from titop.blocks.spatial import Array
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.spatial import Array
 from titop.solvers.reference import ReferenceModel
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes

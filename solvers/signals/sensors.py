@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from titop.blocks.sensors import Accelerometer, Encoder, Gyro, PoseSensor, ReactionSensor, Sensor, Tachometer, WheelMomentum
-from titop.graph.assembly import Assembly
+from titop.blocks.devices.sensors import (
+    Accelerometer,
+    Encoder,
+    Gyro,
+    PoseSensor,
+    ReactionSensor,
+    Sensor,
+    Tachometer,
+    WheelMomentum,
+)
+from titop.graph.network.assembly import Assembly
 from titop.solvers.signals.quantities import Kind, Quantity
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
 from titop.solvers.signals.joint_opening import opened

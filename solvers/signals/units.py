@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from titop.blocks.units import acceleration_unit, effort_unit, rate_unit
+from titop.blocks.basics.units import acceleration_unit, effort_unit, rate_unit
 from titop.solvers.signals.quantities import Kind, Quantity
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.joint import Joint
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.joint import Joint
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer
 from titop.solvers.loops.loop_derivatives import compliant_forces

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from titop.blocks.joint import Joint
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.joint import Joint
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer, TrapezoidalStep

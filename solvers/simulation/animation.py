@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.checks import check_suffix, real_array
-from titop.blocks.errors import Finding, ModelError, warn
-from titop.blocks.joint import unit_vector
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import check_suffix, real_array
+from titop.blocks.joints.joint import unit_vector
 from titop.solvers.simulation.scene import Scene, read_visuals
 
 if TYPE_CHECKING:

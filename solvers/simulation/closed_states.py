@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.loops.assembling import open_loops, refuse_flipped
 from titop.solvers.loops.closed_dynamics import rank_of_free
 from titop.solvers.model import Model

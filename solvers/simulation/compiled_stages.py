@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.compiled_prepared import CompiledDynamics, no_control
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.kernels import layout

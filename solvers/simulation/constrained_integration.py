@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import brentq
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.reached import Found, Reached

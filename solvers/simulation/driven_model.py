@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import all_finite, read_state, read_wrenches
 from titop.solvers.compiled import CompiledModel
 from titop.solvers.compiled_prepared import CompiledDynamics

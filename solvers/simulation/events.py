@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.functions import check_function
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.simulation.driven_model import DrivenModel
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.coordinate_sizes import coordinate_sizes
 from titop.solvers.simulation.plant import Plant
 

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.user_input import real_array
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from titop.blocks.compliant_closure import CompliantClosure
-from titop.blocks.errors import Finding
-from titop.blocks.joint import Joint
-from titop.blocks.quaternion_joints import Free, Spherical
-from titop.blocks.spatial import Array, rotation_log
-from titop.graph.connections import Loop
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, rotation_log
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.network.connections import Loop
 from titop.solvers.model import Model
 
 #: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.

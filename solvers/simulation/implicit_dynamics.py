@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.loops.loop_derivatives import inverse_derivatives
 from titop.solvers.loops.multipliers import independent_rows
 from titop.solvers.simulation.feedback_slopes import feedback_slopes

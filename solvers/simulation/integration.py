@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.measurements import Measurements

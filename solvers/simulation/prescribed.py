@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.functions import check_function
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import check_function
 from titop.solvers.arguments import coordinate_mask
 from titop.solvers.model import Model
 

@@ -12,8 +12,8 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from titop.blocks.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.closed_states import NEAR, OnClosures, project
 from titop.solvers.simulation.plant import Plant
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.block import Block
-from titop.blocks.errors import ConvergenceError, ModelError
-from titop.blocks.quaternion_joints import Free, Spherical
-from titop.blocks.spatial import Array, quaternion_matrix, skew
+from titop.blocks.basics.errors import ConvergenceError, ModelError
+from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
+from titop.blocks.contract.block import Block
+from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.simulation.closed_states import project
 from titop.solvers.simulation.driven_model import DrivenModel

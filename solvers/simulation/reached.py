@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 
 class Found:

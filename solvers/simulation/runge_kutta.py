@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.step_control import (
     ATOL,
     BEFORE,

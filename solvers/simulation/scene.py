@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.block import PARENT_PORT, Block
-from titop.blocks.checks import FieldReader
-from titop.blocks.errors import ModelError, did_you_mean
-from titop.blocks.flexible_body import FlexibleBody
-from titop.blocks.joint import Joint, unit_vector
-from titop.blocks.rigid_body import PortedBlock, RigidBody
-from titop.blocks.spatial import Array, matrix_quaternion, quaternion_matrix
-from titop.graph.connections import Connection
+from titop.blocks.basics.errors import ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
+from titop.blocks.contract.block import PARENT_PORT, Block
+from titop.blocks.joints.joint import Joint, unit_vector
+from titop.graph.network.connections import Connection
 from titop.solvers.model import Model
 
 if TYPE_CHECKING:

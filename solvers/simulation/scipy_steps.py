@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from scipy.integrate import OdeSolver
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 
 class ScipySteps:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.checks import real_array
-from titop.blocks.errors import Finding, ModelError, warn
-from titop.blocks.functions import check_switch
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import check_switch
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments import read_mapping, read_state
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.loops import closed_dynamics

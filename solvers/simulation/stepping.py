@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.integrate import BDF, LSODA, OdeSolver, Radau
 
-from titop.blocks.errors import ConvergenceError, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import ConvergenceError, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments import all_finite
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import OnClosures

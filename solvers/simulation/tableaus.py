@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 #: A state as a function of the part of a step that has passed, 0 to 1.
 Within = Callable[[float], Array]

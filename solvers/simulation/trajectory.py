@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.errors import Finding, ModelError
-from titop.blocks.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.extras import import_xarray

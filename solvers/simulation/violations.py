@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titop.blocks.errors import Finding
-from titop.blocks.joint import Joint
-from titop.blocks.limits import Limits
-from titop.blocks.spatial import Array
-from titop.blocks.units import effort_unit, rate_unit
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import effort_unit, rate_unit
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.limits import Limits
 
 if TYPE_CHECKING:
     from titop.solvers.simulation.trajectory import Trajectory

@@ -1,12 +1,14 @@
-"""Dependencies point one way: ``blocks <- graph <- solvers``; only graph knows networkx."""
+"""Dependencies point one way: ``blocks <- graph <- solvers``, without circles; only graph knows networkx."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import titop
@@ -14,8 +16,23 @@ import titop
 ROOT = Path(titop.__file__).parent
 LAYERS = ("blocks", "graph", "solvers")
 
-#: The one arrow against the layers, so that users can write ``s.resolve()``; what is imported for types alone is no arrow.
+#: Layers in which neither files nor folders import each other in circles.
+WITHOUT_CIRCLES = ("blocks", "graph")
+
+#: The one arrow against the layers, so that users can write ``s.resolve()``, by file, scope and module.
 ALLOWED = {("graph/system.py", "System.resolve", "titop.solvers.resolve")}
+#: The type of what that returns.
+ALLOWED_TYPES = {("graph/system.py", "", "titop.solvers.model")}
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of a file's module."""
+    parts = ("titop", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+#: Files of all layers, by module.
+MODULES = {module_of(path): path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))}
 
 
 @dataclass(frozen=True)
@@ -38,7 +55,8 @@ def imports_of(source: str, file: str) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}:{node.lineno}: imports across folders are absolute"
             for alias in node.names:
-                module = f"{node.module}.{alias.name}" if node.module in ("titop", *_packages()) else str(node.module)
+                member = f"{node.module}.{alias.name}"
+                module = member if member in MODULES or node.module in ("titop", *_packages()) else str(node.module)
                 yield Import(module, file, ".".join(scope), types_only)
         for child in ast.iter_child_nodes(node):
             inner = scope
@@ -54,9 +72,10 @@ def _packages() -> tuple[str, ...]:
     return tuple(f"titop.{layer}" for layer in LAYERS)
 
 
+@cache
 def imports(layer: str) -> list[Import]:
     """Return all imports of a layer."""
-    files = sorted((ROOT / layer).rglob("*.py"))
+    files = [path for module, path in MODULES.items() if layer_of(module) == layer]
     assert files
     return [found for path in files for found in imports_of(path.read_text(encoding="utf8"), path.relative_to(ROOT).as_posix())]
 
@@ -83,12 +102,46 @@ def test_dependencies_point_one_way(layer: str, forbidden: set[str]) -> None:
 def test_types_may_be_imported_against_the_layers_by_system_alone() -> None:
     order = {layer: k for k, layer in enumerate(LAYERS)}
     against = {
-        entry.file
+        (entry.file, entry.scope, entry.module)
         for layer in LAYERS
         for entry in imports(layer)
         if entry.types_only and order.get(layer_of(entry.module), -1) > order[layer]
     }
-    assert against <= {"graph/system.py"}
+    assert against == ALLOWED_TYPES
+
+
+def arrows(layers: tuple[str, ...], folders: bool) -> set[tuple[str, str]]:
+    """Return who imports whom among files or folders of some layers, in functions and for types too; allowed ones apart."""
+    found = set()
+    for entry in (entry for layer in layers for entry in imports(layer)):
+        if (entry.file, entry.scope, entry.module) not in ALLOWED | ALLOWED_TYPES and layer_of(entry.module) in layers:
+            source = module_of(ROOT / entry.file)
+            found.add((folder_of(source), folder_of(entry.module)) if folders else (source, entry.module))
+    return {(source, target) for source, target in found if source != target}
+
+
+def folder_of(module: str) -> str:
+    """Return the package in which a module stands; a package stands for itself."""
+    return module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+
+
+def circles(found: set[tuple[str, str]]) -> list[list[str]]:
+    """Return the groups whose members all import each other by way of others."""
+    return [sorted(group) for group in nx.strongly_connected_components(nx.DiGraph(found)) if len(group) > 1]
+
+
+@pytest.mark.parametrize("folders", [False, True], ids=["files", "folders"])
+def test_nothing_imports_itself_by_way_of_others(folders: bool) -> None:
+    found = arrows(WITHOUT_CIRCLES, folders)
+    assert len(found) > len(WITHOUT_CIRCLES)
+    assert circles(found) == []
+
+
+@pytest.mark.parametrize("folders", [False, True], ids=["files", "folders"])
+def test_circles_are_found(folders: bool) -> None:
+    """The negative control: whatever arrow is turned round as well closes a circle."""
+    found = arrows(WITHOUT_CIRCLES, folders)
+    assert all(circles(found | {(target, source)}) for source, target in found)
 
 
 def test_only_graph_knows_networkx() -> None:
@@ -109,6 +162,7 @@ import networkx as nx
 from titop.solvers import model
 if TYPE_CHECKING:
     from titop.graph.system import System
+    from titop.blocks.contract import law
 class A:
     def method(self):
         from titop.solvers.resolve import resolve
@@ -119,5 +173,6 @@ class A:
         ("networkx", "", False),
         ("titop.solvers.model", "", False),
         ("titop.graph.system", "", True),
+        ("titop.blocks.contract.law", "", True),
         ("titop.solvers.resolve", "A.method", False),
     }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.systems import KINDS, random_body, random_state, random_tree
-from titop.blocks.spatial import rotation_exp
+from titop.blocks.basics.spatial import rotation_exp
 from titop.solvers.parameters import perturbed_assembly
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from tests.closed_systems import closed_four_bar
 from tests.flexible import random_system
 from tests.solvers.test_inputs import satellite
 from tests.systems import random_state, random_tree
-from titop.blocks.block import Block
+from titop.blocks.contract.block import Block
 
 #: Both take sums of some hundred terms through the inverse mass matrix, in another order.
 ACCURACY = 1e-11

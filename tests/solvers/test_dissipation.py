@@ -10,7 +10,7 @@ from scipy.integrate import simpson
 
 import titop as tt
 from tests.flexible import unit_beam
-from titop.blocks.differences import derivative
+from titop.blocks.basics.differences import derivative
 
 ENGINES = ("compiled", "reference")
 

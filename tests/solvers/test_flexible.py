@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.flexible import random_body, random_system, unit_beam
-from titop.blocks.spatial import rigid_inertia
+from titop.blocks.basics.spatial import rigid_inertia
 from titop.solvers.kernels import modal, records
 
 Array = NDArray[np.float64]

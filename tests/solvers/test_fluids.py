@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.flexible import UNIT
-from titop.blocks.spatial import Array, rigid_inertia, twist_transport
+from titop.blocks.basics.spatial import Array, rigid_inertia, twist_transport
 
 GRAVITY = 9.81
 

@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.closed_systems import OFFSET, RACK, RATIO, accelerating, geared_hand, random_closed_tree
 from tests.refusals import ENGINES, assert_says, refused
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 
 def without_gears() -> tt.System:

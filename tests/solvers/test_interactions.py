@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.flexible import unit_beam
-from titop.blocks.interaction import Interaction
+from titop.blocks.interactions.interaction import Interaction
 
 STEP = 1e-6
 
@@ -118,7 +118,7 @@ def test_derivatives_are_those_of_differences(interaction: Interaction) -> None:
 
 def test_imaginary_parts_that_get_lost_are_noticed() -> None:
     """The control of the test above: complex steps alone are wrong for such a function."""
-    from titop.blocks.block import complex_step, trusted_step
+    from titop.blocks.basics.complex_steps import complex_step, trusted_step
 
     real, x = RealMagnet("real", 3.0), np.array([0.3, 0.2, 0.4])
     right = complex_step(lambda r: Magnet("magnet", 3.0).wrenches(np.eye(3), r, x, x)[0], x)

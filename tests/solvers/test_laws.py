@@ -13,7 +13,7 @@ from numba import njit
 
 import titop as tt
 from examples.compiled_block import Telescope, telescope_energy, telescope_law
-from titop.blocks.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array, twist_transport
 from titop.solvers.kernels.user_laws import stages_of
 
 #: Results of order 1 to 1000 of two engines that add up the same terms in another order.

@@ -12,7 +12,7 @@ import pytest
 import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
 from tests.refusals import ENGINES, assert_says, refused
-from titop.blocks.spatial import Array
+from titop.blocks.basics.spatial import Array
 
 #: Sums of a few tens of terms of the size of the accelerations, in another order.
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}

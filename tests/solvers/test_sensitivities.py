@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.systems import random_pose
-from titop.blocks.block import Block
-from titop.blocks.spatial import rotation_exp, twist_transport
+from titop.blocks.basics.spatial import rotation_exp, twist_transport
+from titop.blocks.contract.block import Block
 
 Array = NDArray[np.float64]
 Segment = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]

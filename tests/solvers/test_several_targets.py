@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.flexible import unit_beam
-from titop.blocks.interaction import TargetMotion
+from titop.blocks.interactions.interaction import TargetMotion
 
 STEP = 1e-6
 

@@ -14,7 +14,7 @@ import pytest
 import titop as tt
 from examples.compiled_block import Telescope
 from examples.custom_block import ConstantCurvatureSegment
-from titop.blocks import sensors
+from titop.blocks.devices import sensors
 from titop.solvers.equilibrium.continuation import unit_of
 from titop.solvers.signals import grammar
 from titop.solvers.signals.derivatives import DERIVATIVES

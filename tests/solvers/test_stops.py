@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import titop as tt
 from tests.systems import Array
-from titop.blocks.joint import Joint
+from titop.blocks.joints.joint import Joint
 
 #: Numbers of the stops of `rig` that act at `pressed`.
 STOPS = [

@@ -11,8 +11,8 @@ import titop as tt
 from examples.compiled_block import Telescope, telescope_energy, telescope_law
 from tests.flexible import UNIT
 from tests.solvers.test_laws import Slider, differences, functions, state, stepped
-from titop.blocks.applied import slopes_at
-from titop.blocks.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.contract.applied import slopes_at
 from titop.solvers.laws import compiled_law, compiled_surroundings
 
 #: The slender beam turns with little inertia about its axis.

@@ -1,0 +1,68 @@
+"""Derivatives by complex steps, and by differences where imaginary parts get lost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.differences import derivative, settled_step
+from titop.blocks.basics.spatial import Array
+
+#: Differences and right complex steps agree to this part.
+_TRUST = 1e-5
+COMPLEX_STEP = 1e-30
+#: Real steps over the coordinates' scales.
+REAL_STEP = 1e-2
+
+
+def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the derivatives of ``function(x)`` by the entries of x, stacked along the last axis: exact to rounding."""
+    steps = 1j * COMPLEX_STEP * np.eye(len(x))
+    return stacked([np.imag(np.asarray(function(x + step))) / COMPLEX_STEP for step in steps], function, x)
+
+
+def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the derivatives of ``function(x)`` as `complex_step` does, or by differences if imaginary parts get lost.
+
+    Both are compared along one direction.
+    """
+    direction = np.linspace(0.6, 1.0, len(x))
+    start = REAL_STEP * (float(np.abs(x).max(initial=0.0)) or 1.0)
+
+    def moved(s: float) -> Any:
+        return function(x + s * direction)
+
+    expected = derivative(moved, settled_step(lambda s: (moved(s),), start) or start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        try:
+            found = complex_step(function, x)
+        except TypeError:
+            return by_differences(function, x)
+    size = np.abs(found) @ np.abs(direction) + np.abs(expected)
+    return (
+        found if np.all(np.abs(found @ direction - expected) <= _TRUST * size.max(initial=0.0)) else by_differences(function, x)
+    )
+
+
+def by_differences(function: Callable[[Array], Any], x: Array) -> Array:
+    """Return differences of ``function(x)`` by the entries of x, stacked along the last axis."""
+    start, columns = REAL_STEP * (float(np.abs(x).max(initial=0.0)) or 1.0), []
+    for direction in np.eye(len(x)):
+
+        def at(s: float, direction: Array = direction) -> Any:
+            return function(x + s * direction)
+
+        def alone(s: float, at: Callable[[float], Any] = at) -> tuple[Any]:
+            return (at(s),)
+
+        columns.append(derivative(at, settled_step(alone, start) or start))
+    return stacked(columns, function, x)
+
+
+def stacked(columns: list[Array], function: Callable[[Array], Any], x: Array) -> Array:
+    """Return the columns stacked along the last axis; none have the shape of ``function(x)`` all the same."""
+    return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(x)), 0))

@@ -1,0 +1,188 @@
+"""Reading what users type into numbers, and collecting everything that is wrong with it.
+
+A block reads its fields through a `FieldReader`: a value that cannot be used becomes a `Finding` and is replaced by
+NaN of the right shape, so that construction goes on and one report shows all that is wrong in a whole system.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+
+#: How far a rotation matrix may be from orthogonal: entries typed with seven digits pass.
+ORTHOGONALITY = 1e-6
+
+#: Python looks at so many numbers in the time in which NumPy begins.
+_FEW = 16
+
+#: A quaternion this close to unit is left as it is, bit by bit.
+_UNIT = 1e-15
+
+
+def check_suffix(path: Any, known: Collection[str]) -> None:
+    """Refuse a file's name whose suffix is none of the known ones (without dots).
+
+    Raises
+    ------
+    ModelError
+        That lists them.
+    """
+    suffix = PurePath(path).suffix
+    if suffix.lower().lstrip(".") not in known:
+        listed = ", ".join(f".{entry}" for entry in sorted(known))
+        advice = f"let the name end in .{next(iter(known))}"
+        raise ModelError(Finding("unknown-format", str(path), suffix or "no suffix", f"one of {listed}", advice))
+
+
+def is_name(value: Any) -> bool:
+    """Tell whether a value may name a block: a text of letters, digits and ``_-/``."""
+    return isinstance(value, str) and value.replace("_", "").replace("-", "").replace("/", "").isalnum()
+
+
+def sequence_findings(where: str, sequence: Any) -> list[Finding]:
+    """Return what is wrong with a sequence of axes of Euler angles, if anything."""
+    wrong = not isinstance(sequence, str) or len(sequence) != 3 or set(sequence) - set("XYZ")
+    if not wrong and sequence[0] != sequence[1] != sequence[2]:
+        return []
+    expected, advice = "three axes such as 'XYZ' or 'ZXZ'", "use capital letters, neighbours different"
+    return [Finding("bad-sequence", where, sequence, expected, advice)]
+
+
+def real_array(value: Any) -> Array | None:
+    """Return a new array of floats, or None if the value is not real numbers, or some are masked."""
+    try:
+        if type(value) is np.ndarray and value.dtype == float:
+            return value.copy()
+        if type(value) in (list, tuple) and all(type(x) is float for x in value):
+            return np.array(value, dtype=float)
+        if np.ma.is_masked(value):
+            return None
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiubO":
+            return None
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def is_finite(array: Array) -> bool:
+    """Tell whether all numbers of an array of floats are finite; of few numbers faster than NumPy does."""
+    return all(map(math.isfinite, array.ravel().tolist())) if array.size <= _FEW else bool(np.isfinite(array).all())
+
+
+class FieldReader:
+    """Reads the fields of one block.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the block, the head of every finding's dotted path.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.findings: list[Finding] = []
+        self.warnings: list[Finding] = []
+
+    def report(self, code: str, field: str, value: Any, expected: str, advice: str) -> None:
+        """Record an error."""
+        self.findings.append(Finding(code, f"{self.owner}.{field}", value, expected, advice))
+
+    def suspect(self, code: str, field: str, value: Any, expected: str, advice: str) -> None:
+        """Record a warning."""
+        self.warnings.append(Finding(code, f"{self.owner}.{field}", value, expected, advice))
+
+    def array(self, field: str, value: Any, shape: tuple[int, ...], advice: str = "give finite numbers") -> Array:
+        """Read a finite real array of the given shape."""
+        result = real_array(value)
+        if result is None:
+            wanted = f"numbers of shape {shape}" if shape else "a number"
+            self.report("wrong-type", field, value, wanted, advice)
+            return np.full(shape, np.nan)
+        if result.shape != shape:
+            self.report("wrong-shape", field, value, f"shape {shape}, not {result.shape}", advice)
+            return np.full(shape, np.nan)
+        if not is_finite(result):
+            self.report("not-finite", field, value, "finite numbers", advice)
+        return result
+
+    def scalar(self, field: str, value: Any) -> float:
+        """Read a finite number."""
+        if isinstance(value, float) and math.isfinite(value):
+            return float(value)
+        return float(self.array(field, value, ()))
+
+    def numbers(self, field: str, value: Any, n: int, advice: str = "give finite numbers") -> Array:
+        """Read n finite numbers; a number alone stands for one."""
+        given = real_array(value)
+        return self.array(field, value if given is None or given.ndim else given[None], (n,), advice)
+
+    def bound(self, field: str, value: Any) -> float:
+        """Read a number that must not be negative, and may be infinite."""
+        number = real_array(value)
+        if number is None or number.shape or not number >= 0:
+            self.report("bad-limits", field, value, "a number >= 0, or infinity", "check the value and its sign")
+            return math.inf
+        return float(number)
+
+    def non_negative(self, field: str, value: Any, code: str) -> float:
+        """Read a number that must not be negative."""
+        number = self.scalar(field, value)
+        if number < 0:
+            self.report(code, field, number, "a value >= 0", "check the sign and the unit")
+        return number
+
+    def axis(self, field: str, value: Any) -> Array:
+        """Read a direction (3); its length is kept as given."""
+        return self.array(field, value, (3,), "give three numbers such as [0, 0, 1]")
+
+    def rotation(self, field: str, value: Any) -> Array:
+        """Read a rotation matrix (3x3) or anything with ``as_matrix()`` such as a scipy `Rotation`."""
+        matrix = value.as_matrix() if hasattr(value, "as_matrix") else value
+        matrix = self.array(field, matrix, (3, 3), "give a 3x3 matrix or a scipy Rotation")
+        if not np.isfinite(matrix).all():
+            return matrix
+        error = np.abs(matrix.T @ matrix - np.eye(3)).max()
+        if error > ORTHOGONALITY:
+            self.report("not-orthogonal", field, value, f"an orthogonal matrix (R^T R - 1 is {error:.1e})", "orthonormalise it")
+        elif np.linalg.det(matrix) < 0:
+            self.report("left-handed", field, value, "determinant +1, not -1", "swap or negate one axis")
+        return matrix
+
+    def symmetric(self, field: str, value: Any, n: int) -> Array:
+        """Read a symmetric n x n matrix; a number stands for a multiple of 1, n numbers for a diagonal."""
+        if isinstance(value, float) and math.isfinite(value):
+            return value * np.eye(n) if value else np.zeros((n, n))
+        given = real_array(value)
+        if given is None:
+            self.report("wrong-type", field, value, f"a number, {n} numbers or a {n}x{n} matrix", "give numbers")
+            return np.full((n, n), np.nan)
+        if given.shape == ():
+            given = given * np.eye(n)
+        elif given.shape == (n,):
+            given = np.diag(given)
+        matrix = self.array(field, given, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
+        asymmetry = np.abs(matrix - matrix.T)
+        if not asymmetry.any():
+            return matrix
+        size = np.abs(matrix)
+        if (asymmetry > 1e-9 * size + 1e-12 * size.max(initial=0.0)).any():  # False where it is not a number
+            self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
+        return matrix / 2 + matrix.T / 2
+
+    def unit_quaternion(self, field: str, value: Any) -> Array:
+        """Read a unit quaternion (x, y, z, w), a 3x3 matrix or a scipy `Rotation`."""
+        if hasattr(value, "as_quat"):
+            value = value.as_quat()
+        quaternion = self.array(field, value, (4,), "give (x, y, z, w), scalar last, or a scipy Rotation")
+        norm = float(np.linalg.norm(quaternion))
+        if np.isfinite(norm) and abs(norm - 1) > ORTHOGONALITY:
+            self.report("not-unit", field, value, f"a unit quaternion (norm is {norm:.9g})", "divide it by its norm")
+        return quaternion / norm if norm > 0 and abs(norm - 1) > _UNIT else quaternion

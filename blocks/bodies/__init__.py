@@ -1,0 +1,9 @@
+"""Bodies: blocks that carry inertia.
+
+- `rigid_body`: rigid bodies and the world; `inertial_parameters`: the ten numbers in which their dynamics are linear;
+- `modal_body`: flexible bodies by modes, as data, with `modal_fields`, `modal_analysis` and `modal_findings`: reading them,
+  what they say, and what is wrong with them; `modal_reduction`: such data from finite elements, whose matrices
+  `element_matrices` reads and for which `modal_bases` finds static deformations and modes;
+- `flexible_body`: the law of these;
+- `beam`: uniform beams; `beam_matrices`: their mass and stiffness.
+"""

@@ -1,0 +1,237 @@
+"""Flexible bodies by modal coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, right_jacobian, right_jacobian_rate, rotation_exp, skew
+from titop.blocks.bodies.modal_analysis import (
+    natural_modes,
+)
+from titop.blocks.bodies.modal_body import ModalBody
+from titop.blocks.bodies.modal_findings import findings
+from titop.blocks.bodies.modal_reduction import reduce_finite_elements
+
+#: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
+_RANDOM_DEFORMATION = 0.05
+
+
+class FlexibleBody(ModalBody):
+    """A flexible body that deforms in modes, with one parent port ``P`` (its reference frame) and any number of others.
+
+    Give either `frequencies` (mass-normalised modes) or `modal_mass` and `modal_stiffness` (any coordinates, such as those of
+    a Craig-Bampton reduction). The modes are those of the body clamped at P; a hinge, a free flight or another body at P
+    follow from the connections. A few clamped-free modes are not enough for a body that is held at another port as well: take
+    modes from `from_finite_elements`, which adds the static deformations.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    mass : float, kg
+        Of the whole body, flexible parts included.
+    com : array_like (3,), m
+        Centre of mass of the undeformed body, from P.
+    inertia : array_like (3, 3), kg m^2
+        Of the undeformed body about its centre of mass, in body axes; a number or three numbers stand for a diagonal.
+    frequencies : array_like (n,), rad/s
+        Natural frequencies of the body clamped at P; the modal mass of each mode is 1.
+    participation : array_like (n, 6)
+        Participation ``L = Phi^T M tau`` of the modes in the motion of P, linear first, in body axes.
+    ports : mapping of name to position (3, m) or Pose
+        Child ports of the undeformed body in the reference frame.
+    shapes : mapping of name to array_like (6, n)
+        Displacement (m) and rotation (rad) of each port a unit of each modal coordinate, in body axes at P.
+    damping_ratios : float or (n,)
+        Of the natural modes, ascending frequencies (whatever the order of `frequencies`).
+    modal_mass, modal_stiffness, modal_damping : array_like (n, n), optional
+        Instead of frequencies; no modal mass stands for the identity. The damping adds to that of the ratios.
+    coordinate_names : sequence of str, optional
+        Names of the modal coordinates; ``mode1``, ``mode2``, ... by default.
+
+    Notes
+    -----
+    Coordinates ``eta`` (n). A port stands at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``; the centre of mass at
+    ``c + d``, ``d = L_lin^T eta / m``. The kinetic energy is that of the mass at the moving centre of mass, and of rotation and
+    deformation about it as in the undeformed body: the undeformed body's, with ``v + w x d`` in place of v::
+
+        T = y^T M_0 y / 2    y = [v + w x d; w; eta']    M_0 = [[D_P, L^T], [L, M_qq]]    [f; t; .] = M_0 y
+        M_PP = [[m 1, -s~], [s~, J_P - s~ d~ - m d~ c~]]        M_qP = L - [0, L_lin d~]    s = m (c + d)
+        h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t + d x f]    h_q,j = L_lin,j . (w x (f / m + d'))
+        passive = -K eta - D eta'
+
+    Without deformation, at rest, this is the linear TITOP model of key A with residual mass ``D_P - L^T M_qq^-1 L``. Since
+    the centre of mass follows the deformation, linear momentum is exact, deformations do not depend on the velocity of the
+    observer, gravity has a potential and energy is conserved; and the inertia stays positive definite whatever the deformation.
+    Neglected: other changes of the inertia and of the angular participation with the deformation, geometric (centrifugal)
+    stiffening, shortening of bent parts. Centrifugal loads of a spinning body therefore act on its moving centre of mass only:
+    the stretch of a radial beam comes out as ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
+    small against the lowest frequency.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> shape, participation = np.zeros((6, 1)), np.zeros((1, 6))
+    >>> shape[[1, 5], 0], participation[0, [1, 5]] = [2.0, 2.75], [0.783, 0.569]
+    >>> panel = tt.FlexibleBody("panel", mass=1.0, com=[0.5, 0, 0], inertia=[0.001, 1 / 12, 1 / 12], frequencies=[3.0],
+    ...                         participation=participation, ports={"C": [1, 0, 0]}, shapes={"C": shape}, damping_ratios=0.005)
+    >>> panel.effective_mass.fraction[0, 1].round(3).item()
+    0.613
+    """
+
+    @classmethod
+    def from_finite_elements(
+        cls,
+        name: str,
+        positions: Any,
+        mass: Any,
+        stiffness: Any,
+        parent: int | Sequence[int],
+        ports: Mapping[str, int | Sequence[int]],
+        modes: int = 6,
+        method: str = "craig-bampton",
+        damping_ratios: Any = 0.0,
+    ) -> FlexibleBody:
+        """Return the body that finite-element matrices describe, reduced to few coordinates.
+
+        Parameters
+        ----------
+        name : str
+            Unique name in the system.
+        positions : array_like (N, 3), m
+            Of the nodes, in body axes.
+        mass, stiffness : array_like or sparse (6N, 6N) or (3N, 3N)
+            Of the free body; degrees of freedom node by node: displacements along x, y, z, then (of 6) rotations about x, y, z.
+            Where both are sparse none is made dense, so that a hundred thousand degrees of freedom fit into memory.
+        parent : int or sequence of int
+            Node at which P stands; or several that move rigidly together, with P at the mean of their positions.
+        ports : mapping of name to int or sequence of int
+            Nodes of the child ports, likewise. With three degrees of freedom a node, a port needs three nodes or more.
+        modes : int
+            Number of fixed-interface modes (or of clamped modes), the lowest.
+        method : {"craig-bampton", "attachment"}
+            Craig-Bampton: the coordinates are the six displacements of each child port relative to P, then the amplitudes of
+            modes with all ports held. Attachment: natural modes of the space of clamped modes and of the static deformations
+            under forces and moments at the child ports.
+        damping_ratios : float or (n,)
+            Of the natural modes of the reduced body clamped at P.
+
+        Raises
+        ------
+        ModelError
+            If shapes do not fit, nodes are unknown, or the matrices are not those of one free body.
+        ConvergenceError
+            If the modes of sparse matrices are not found.
+        """
+        reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method)
+        return cls(name, **reduced.fields(), damping_ratios=damping_ratios)
+
+    def in_natural_modes(self) -> FlexibleBody:
+        """Return the same body by its natural modes: frequencies instead of matrices, which must be damped by ratios alone."""
+        frequencies, modes = natural_modes(self.matrices.mass, self.matrices.stiffness)
+        damping = None if self.modal_damping is None else modes.T @ self.modal_damping @ modes
+        return FlexibleBody(
+            self.name,
+            self.mass,
+            self.com,
+            self.inertia,
+            frequencies=frequencies,
+            participation=modes.T @ self.participation,
+            ports=self.port_poses,
+            shapes={port: shape @ modes for port, shape in self.shapes.items()},
+            damping_ratios=self.damping_ratios,
+            modal_damping=damping,
+        )
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the body and what is suspicious."""
+        errors, warnings = super().check()
+        found, suspicious = findings(self)
+        return errors + found, warnings + suspicious
+
+    # -- the law -------------------------------------------------------------------------------------------------------
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return rotation and position of a child port of the deformed body."""
+        pose, moved = self.port_poses[port], self.shapes[port] @ q
+        return rotation_exp(moved[3:]) @ pose.rotation, pose.position + moved[:3]
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the inertia; it depends on the deformation through the centre of mass alone."""
+        shift = skew(self.shift(q))
+        onto = np.eye(6 + self.nv, dtype=shift.dtype)
+        onto[:3, 3:6] = -shift
+        undeformed = np.block([[self.rigid_inertia, self.participation.T], [self.participation, self.matrices.mass]])
+        return onto.T @ undeformed @ onto
+
+    def shift(self, q: Array) -> Array:
+        """Return how far the centre of mass has moved (3, m) from its place in the undeformed body."""
+        return self.participation[:, :3].T @ q / self.mass if self.mass else np.zeros(3)
+
+    def elastic_energy(self, q: Array) -> Any:
+        """Return the elastic energy ``eta^T K eta / 2`` (J)."""
+        return 0.5 * q @ self.matrices.stiffness @ q
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        """Return ``-D eta'``."""
+        return -self.matrices.damping @ v
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return ``-K eta - D eta'``."""
+        return self.damping_efforts(q, v) - self.matrices.stiffness @ q
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return S (6 x n) of a child port."""
+        shape, own = self.shapes[port], self.port_poses[port].rotation
+        phi = shape[3:] @ q
+        rotation = rotation_exp(phi) @ own
+        return np.vstack([rotation.T @ shape[:3], own.T @ right_jacobian(phi) @ shape[3:]])
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6) of a child port."""
+        shape, own = self.shapes[port], self.port_poses[port].rotation
+        moving = self.motion_subspace(port, q) @ v
+        turning = own.T @ right_jacobian_rate(shape[3:] @ q, shape[3:] @ v)
+        return np.concatenate([-skew(moving[3:]) @ moving[:3], turning])
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the gyroscopic terms h (6 + n)."""
+        shift, rate = self.shift(q), self.shift(v)
+        undeformed, v_p, w = self.mass * self.com, twist[:3], skew(twist[3:])
+        at_shift = np.concatenate([v_p + w @ shift, twist[3:]])
+        force, torque = np.split(self.rigid_inertia @ at_shift + self.participation.T @ v, 2)
+        torque = torque + skew(shift) @ force
+        turned = w @ rate
+        changing = skew(undeformed + self.mass * shift) @ turned + skew(rate) @ force
+        h_p = np.concatenate([self.mass * turned + w @ force, changing + w @ torque + skew(v_p) @ force])
+        velocity = force / self.mass if self.mass else np.zeros(3)
+        return np.concatenate([h_p, self.participation[:, :3] @ (w @ (velocity + rate))])
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Return a random small deformation: each mode moves the body by 5 % of its size or less, root mean square."""
+        return rng.uniform(-1.0, 1.0, self.nv) * _RANDOM_DEFORMATION * self.coordinate_scales
+
+    @property
+    def coordinate_scales(self) -> Array:  # type: ignore[override]
+        """How far each coordinate (n) moves ports or mass by the body's size, or turns a port by a radian."""
+        places = (pose.position for pose in self.port_poses.values())
+        size = float(np.max([np.linalg.norm(np.real(place)) for place in (self.com, *places)])) or 1.0
+        shares = [np.zeros(self.nv)]
+        if self.mass:
+            shares.append(np.sqrt(np.maximum(np.diag(self.matrices.mass) / np.real(self.mass), 0.0)) / size)
+        for shape in self.shapes.values():
+            shares += [np.linalg.norm(shape[:3], axis=0) / size, np.linalg.norm(shape[3:], axis=0)]
+        most = np.max(shares, axis=0)
+        return 1.0 / np.where(most > 0, most, 1.0)
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.modal`."""
+        D = self.rigid_inertia
+        parts = [D[[0, 5, 3, 4], [0, 1, 2, 0]], D[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], self.participation.T, *self.matrices]
+        for port, pose in self.port_poses.items():
+            parts += [pose.rotation, pose.position, self.shapes[port]]
+        return np.concatenate([np.ravel(part) for part in parts])

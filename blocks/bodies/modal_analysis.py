@@ -1,0 +1,124 @@
+"""What a body's modal matrices say: natural modes, damping by ratios, effective and residual mass.
+
+Symbols: ``M``, ``K`` modal mass and stiffness (n x n); ``L`` participation (n x 6, at P, linear first); ``D_P`` the
+rigid inertia at P (6x6). Everything holds for any modal coordinates, whether or not they are natural modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+
+#: How far the modal mass of mass-normalised coordinates may be from 1: what eigenvectors leave.
+_NORMALISED = 1e-6
+
+#: The six motions at a port, in their order.
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+class ModalMatrices(NamedTuple):
+    """Mass, stiffness and damping (n x n each) of a body's modal coordinates."""
+
+    mass: Array
+    stiffness: Array
+    damping: Array
+
+
+class EffectiveMass(NamedTuple):
+    """Effective masses of a body's natural modes, ascending frequencies, each (n, 6).
+
+    Attributes
+    ----------
+    mass : array
+        Along and about the axes at P (kg, kg m^2).
+    fraction : array
+        Of the rigid body's; zero where that has none.
+    """
+
+    mass: Array
+    fraction: Array
+
+
+def coordinate_units(shapes: Iterable[Array], mass: Array) -> tuple[str, ...]:
+    """Return the units of modal coordinates: of a port's displacement m or rad, of mass-normalised ones ``m sqrt(kg)``.
+
+    Parameters
+    ----------
+    shapes : iterable of (6, n) array
+        Displacements of the ports a unit of each coordinate.
+    mass : (n, n) array
+        Of the coordinates; those of another modal mass than 1, whose unit is their owner's choice, have unit ``1``.
+    """
+    units = []
+    moved = np.real(np.vstack([np.zeros((0, len(mass))), *shapes]))
+    for k, column in enumerate(moved.T):
+        own = np.flatnonzero(column)
+        if len(own) == 1 and column[own[0]] == 1.0:
+            units.append("m" if own[0] % 6 < 3 else "rad")
+        else:
+            units.append("m sqrt(kg)" if abs(mass[k, k] - 1.0) < _NORMALISED else "1")
+    return tuple(units)
+
+
+def natural_modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
+    """Return frequencies (n, rad/s, ascending) and mass-normalised modes (n x n, columns) of a body clamped at P."""
+    from scipy import linalg
+
+    squares, modes = linalg.eigh(stiffness, mass)
+    return np.sqrt(np.maximum(squares, 0.0)), modes
+
+
+def ratio_damping(mass: Array, stiffness: Array, ratios: Array) -> Array:
+    """Return the damping matrix that gives each natural mode a damping ratio (n)."""
+    frequencies, modes = natural_modes(mass, stiffness)
+    at_modes = mass @ modes
+    return (at_modes * (2 * ratios * frequencies)) @ at_modes.T
+
+
+def effective_mass(mass: Array, stiffness: Array, participation: Array, rigid: Array) -> EffectiveMass:
+    """Return the effective masses ``(phi_i^T L)^2`` of the natural modes."""
+    _, modes = natural_modes(mass, stiffness)
+    masses = (modes.T @ participation) ** 2
+    total = np.diag(rigid)
+    return EffectiveMass(masses, np.divide(masses, total, out=np.zeros_like(masses), where=total > 0))
+
+
+def residual_mass(mass: Array, participation: Array, rigid: Array) -> Array:
+    """Return ``D_P - L^T M^-1 L`` (6x6): what moves rigidly with P at frequencies above all modes."""
+    return rigid - participation.T @ np.linalg.solve(mass, participation)
+
+
+def excess_participation(mass: Array, participation: Array, rigid: Array) -> tuple[float, str]:
+    """Return by which fraction the modes' effective mass exceeds the rigid body's at worst, and along which directions.
+
+    Each direction is scaled by its own inertia, so that kg and kg m^2 compare; negative where there is no excess, infinite
+    where the numbers are out of range.
+    """
+    with np.errstate(all="ignore"):
+        residual = residual_mass(mass, participation, rigid)
+        scale = np.sqrt(np.maximum(np.diag(rigid), np.diag(rigid - residual)))
+        scale[scale == 0] = 1.0
+        scaled = residual / scale[:, None] / scale
+    if not np.isfinite(scaled).all():
+        return np.inf, ""
+    values, vectors = np.linalg.eigh(scaled)
+    direction = np.abs(vectors[:, 0])
+    named = [name for name, share in zip(DIRECTIONS, direction, strict=True) if share > 0.3]
+    return float(-values[0]), ", ".join(named)
+
+
+def are_matrices_usable(mass: Array, stiffness: Array) -> bool:
+    """Tell whether a generalised eigenvalue problem with these matrices has an answer."""
+    finite = bool(np.isfinite(mass).all() and np.isfinite(stiffness).all())
+    return finite and lowest_eigenvalue(mass) > 0
+
+
+def lowest_eigenvalue(matrix: Array) -> float:
+    """Return the lowest eigenvalue of a matrix scaled to a diagonal of ones (where it is not zero)."""
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    scale[scale == 0] = scale.max(initial=0.0) or 1.0
+    return float(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min(initial=np.inf))

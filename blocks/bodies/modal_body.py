@@ -1,0 +1,148 @@
+"""The data of a flexible body, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array, replaced, rigid_inertia
+from titop.blocks.bodies import modal_fields
+from titop.blocks.bodies.modal_analysis import (
+    EffectiveMass,
+    ModalMatrices,
+    are_matrices_usable,
+    coordinate_units,
+    effective_mass,
+    natural_modes,
+    ratio_damping,
+    residual_mass,
+)
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
+from titop.blocks.contract.block import Block
+
+
+class ModalBody(Block):
+    """The part of `FlexibleBody` that is data: its fields, its modes, its parameters; all but the law."""
+
+    def __init__(
+        self,
+        name: str,
+        mass: float,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia: Any = 0.0,
+        frequencies: Any = None,
+        participation: Any = None,
+        ports: Mapping[str, Any] | None = None,
+        shapes: Mapping[str, Any] | None = None,
+        damping_ratios: Any = 0.0,
+        *,
+        modal_mass: Any = None,
+        modal_stiffness: Any = None,
+        modal_damping: Any = None,
+        coordinate_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name)
+        reader = self.reader
+        self.mass = reader.scalar("mass", mass)
+        self.com = reader.array("com", com, (3,))
+        self.inertia = reader.symmetric("inertia", inertia, 3)
+        n = modal_fields.number_of_modes(reader, frequencies, modal_stiffness, participation)
+        self.coordinate_names = None if coordinate_names is None else tuple(str(entry) for entry in coordinate_names)
+        self.coordinates = modal_fields.read_names(reader, self.coordinate_names, n)
+        self.participation = modal_fields.read_participation(reader, participation, n)
+        self.frequencies = None if frequencies is None else reader.numbers("frequencies", frequencies, n)
+        self.modal_mass = None if modal_mass is None else reader.symmetric("modal_mass", modal_mass, n)
+        self.modal_stiffness = None if modal_stiffness is None else reader.symmetric("modal_stiffness", modal_stiffness, n)
+        self.modal_damping = None if modal_damping is None else reader.symmetric("modal_damping", modal_damping, n)
+        self.damping_ratios = modal_fields.read_ratios(reader, damping_ratios, n)
+        self.port_poses: dict[str, Pose] = modal_fields.read_ports(reader, ports)
+        self.shapes: dict[str, Array] = modal_fields.read_shapes(reader, shapes, self.port_poses, n)
+        self._update()
+
+    def _update(self) -> None:
+        """Bring what is computed from the fields up to date."""
+        n = self.nv
+        if self.frequencies is not None:
+            squares = self.frequencies**2
+            places = np.argsort(np.argsort(self.frequencies, kind="stable"))  # of each among the ascending ones
+            own = np.eye(n), np.diag(squares), np.diag(2 * self.damping_ratios[places] * self.frequencies)
+        else:
+            mass = np.eye(n) if self.modal_mass is None else self.modal_mass
+            stiffness = np.zeros((n, n)) if self.modal_stiffness is None else self.modal_stiffness
+            damping = np.zeros((n, n))
+            if self.damping_ratios.any() and are_matrices_usable(mass, stiffness):
+                damping = ratio_damping(mass, stiffness, self.damping_ratios)
+            own = mass, stiffness, damping
+        if self.modal_damping is not None:
+            own = own[0], own[1], own[2] + self.modal_damping
+        #: Mass, stiffness and damping (n x n) of the modal coordinates.
+        self.matrices = ModalMatrices(*own)
+        #: The rigid inertia D_P (6x6) of the undeformed body at P.
+        self.rigid_inertia = rigid_inertia(self.mass, self.com, self.inertia)
+
+    @property
+    def ports(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the child ports."""
+        return tuple(self.port_poses)
+
+    # -- reports -------------------------------------------------------------------------------------------------------
+
+    @property
+    def units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Units of the coordinates: m or rad of a port's displacement, ``m sqrt(kg)`` of mass-normalised modes."""
+        return coordinate_units(self.shapes.values(), self.matrices.mass)
+
+    @property
+    def natural_frequencies(self) -> Array:
+        """Natural frequencies (n, rad/s) of the body clamped at P, ascending."""
+        return natural_modes(self.matrices.mass, self.matrices.stiffness)[0]
+
+    @property
+    def effective_mass(self) -> EffectiveMass:
+        """Effective masses of the natural modes, absolute and as fractions of the rigid body's."""
+        return effective_mass(self.matrices.mass, self.matrices.stiffness, self.participation, self.rigid_inertia)
+
+    @property
+    def residual_mass(self) -> Array:
+        """The 6x6 residual mass ``D_P - L^T M_qq^-1 L``."""
+        return residual_mass(self.matrices.mass, self.participation, self.rigid_inertia)
+
+    # -- parameters ------------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return mass, centre of mass, inertia, frequencies (if given) and damping ratios of the natural modes, and ports."""
+        own = {"mass": (self.mass, "kg")}
+        own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
+        own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
+        for k in range(self.nv):
+            if self.frequencies is not None:
+                own[f"mode{k + 1}.frequency"] = (float(self.frequencies[k]), "rad/s")
+            own[f"mode{k + 1}.damping"] = (float(self.damping_ratios[k]), "1")
+        for port, pose in self.port_poses.items():
+            own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
+        return own
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = self.snapshot()
+        assert isinstance(changed, ModalBody)
+        for name, value in values.items():
+            head, entry = owner_of(name), entry_of(name)
+            if name == "mass":
+                changed.mass = value + 0.0
+            elif head == "com" and entry in "xyz":
+                changed.com = replaced(changed.com, "xyz".index(entry), value)
+            elif head == "inertia" and entry in INERTIA_ENTRIES:
+                i, j = INERTIA_ENTRIES[entry]
+                changed.inertia = replaced(replaced(changed.inertia, (i, j), value), (j, i), value)
+            elif entry in ("frequency", "damping"):
+                field = "frequencies" if entry == "frequency" else "damping_ratios"
+                setattr(changed, field, replaced(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
+            else:
+                changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
+        changed._update()
+        return changed

@@ -1,0 +1,102 @@
+"""Reading the data of flexible bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import did_you_mean
+from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.contract.block import PARENT_PORT
+
+
+def number_of_modes(reader: FieldReader, frequencies: Any, modal_stiffness: Any, participation: Any) -> int:
+    """Return how many modes the fields describe; there must be frequencies or a stiffness, not both."""
+    if (frequencies is None) == (modal_stiffness is None):
+        given = "neither" if frequencies is None else "both"
+        advice = "give frequencies for mass-normalised modes, modal_mass and modal_stiffness for other coordinates"
+        reader.report("frequencies-or-stiffness", "frequencies", given, "frequencies or modal_stiffness", advice)
+    numbers = (real_array(value) for value in (frequencies, modal_stiffness, participation) if value is not None)
+    given_numbers = next(numbers, None)
+    return 1 if given_numbers is None else len(np.atleast_1d(given_numbers))
+
+
+def read_names(reader: FieldReader, names: tuple[str, ...] | None, n: int) -> tuple[str, ...]:
+    """Read the names of n coordinates."""
+    default = tuple(f"mode{k + 1}" for k in range(n))
+    if names is None:
+        return default
+    if len(names) != n or len(set(names)) < n or any(not name or "." in name or not name.isprintable() for name in names):
+        expected = f"{n} names that differ, without dots or control characters"
+        reader.report("bad-name", "coordinate_names", names, expected, "one name for each modal coordinate")
+        return default
+    return names
+
+
+def read_participation(reader: FieldReader, value: Any, n: int) -> Array:
+    """Read the participation (n, 6); six numbers stand for that of a single mode."""
+    if value is None:
+        advice = "L = Phi^T M tau, linear first, at P"
+        reader.report("missing-participation", "participation", "nothing", f"an array of shape ({n}, 6)", advice)
+        return np.full((n, 6), np.nan)
+    given = real_array(value)
+    if given is not None and n == 1 and given.shape == (6,):
+        value = given[None]
+    return reader.array("participation", value, (n, 6), "one row a mode: its participation in x, y, z, rx, ry, rz at P")
+
+
+def read_ratios(reader: FieldReader, value: Any, n: int) -> Array:
+    """Read damping ratios (n); a number stands for all."""
+    given = real_array(value)
+    if given is not None and given.shape == ():
+        return np.array(np.broadcast_to(reader.array("damping_ratios", given, ()), n))
+    return reader.array("damping_ratios", value, (n,), f"give a number or {n} numbers")
+
+
+def read_ports(reader: FieldReader, ports: Any) -> dict[str, Pose]:
+    """Read the child ports of the undeformed body."""
+    if ports is not None and not isinstance(ports, Mapping):
+        reader.report("wrong-type", "ports", ports, "a mapping of names to positions", 'write {"C": [x, y, z]}')
+        ports = {}
+    for port in ports or {}:
+        if not isinstance(port, str) or not port or "." in port or not port.isprintable() or port == PARENT_PORT:
+            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
+            reader.report("bad-name", str(port), port, expected, "rename the port")
+    return {str(port): read_pose(reader, str(port), value) for port, value in (ports or {}).items()}
+
+
+def read_shapes(reader: FieldReader, shapes: Any, ports: Mapping[str, Pose], n: int) -> dict[str, Array]:
+    """Read the shapes (6, n), one for each port; six numbers stand for that of a single mode."""
+    if shapes is not None and not isinstance(shapes, Mapping):
+        reader.report("wrong-type", "shapes", shapes, "a mapping of port names to arrays", 'write {"C": array of shape (6, n)}')
+        shapes = {}
+    result = {}
+    for port, value in (shapes or {}).items():
+        if port not in ports:
+            reader.report("unknown-port", f"shapes.{port}", port, "a port of the body", did_you_mean(port, ports))
+            continue
+        given = real_array(value)
+        if given is not None and n == 1 and given.shape == (6,):
+            value = given[:, None]
+        advice = "rows x, y, z, rx, ry, rz: motion of the port a unit of each modal coordinate"
+        result[port] = reader.array(f"shapes.{port}", value, (6, n), advice)
+    for port in ports:
+        if port not in result:
+            if not (shapes and port in shapes):
+                advice = "give the port's displacement and rotation in each mode, or zeros"
+                reader.report("missing-shape", f"shapes.{port}", "nothing", f"an array of shape (6, {n})", advice)
+            result[port] = np.full((6, n), np.nan)
+    return {port: result[port] for port in ports}
+
+
+def integer(reader: FieldReader, field: str, value: Any, least: int, most: int) -> int:
+    """Read a whole number from `least` to `most`."""
+    number = reader.scalar(field, value)
+    if np.isfinite(number) and not (number == int(number) and least <= number <= most):
+        reader.report("not-a-count", field, value, f"a whole number from {least} to {most}", "check the value")
+        return least
+    return int(number) if np.isfinite(number) else least

@@ -1,0 +1,168 @@
+"""From finite-element matrices to the few coordinates of a flexible body.
+
+A body's degrees of freedom are those of P (6), of each child port (6), and interior ones. P's motion carries the body rigidly
+(`rigid`); what remains, relative to P, is reduced to a basis ``Psi``::
+
+    M_qq = Psi^T M Psi    K_qq = Psi^T K Psi    L = Psi^T M Phi_r    D_P = Phi_r^T M Phi_r
+
+with the rigid-body vectors ``Phi_r`` about P. Craig-Bampton (Craig and Bampton, AIAA Journal 6(7), 1968): ``Psi`` holds the
+static deformations under unit displacements of the child ports and the lowest modes with all ports held. They make any static
+load at the ports exact, whatever hangs on them or holds them. Large sparse matrices stay sparse: what is dense has as many
+columns as the reduced body has coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, ModelError
+from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.element_matrices import entries_of, read_matrices, read_nodes, rigid_motion
+from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
+
+METHODS = ("craig-bampton", "attachment")
+
+#: How far the rigid-body vectors may be from causing no elastic force, relative to the stiffness.
+_RIGID = 1e-8
+
+
+@dataclass(frozen=True)
+class ReducedBody:
+    """A body in reduced coordinates: what `FlexibleBody` takes.
+
+    Attributes
+    ----------
+    rigid_inertia : (6, 6) array
+        D_P of the undeformed body at P.
+    mass, stiffness : (n, n) arrays
+    participation : (n, 6) array
+    ports : dict of name to (3,) array, m
+    shapes : dict of name to (6, n) array
+    names : tuple of str
+        Of the coordinates.
+    """
+
+    rigid_inertia: Array
+    mass: Array
+    stiffness: Array
+    participation: Array
+    ports: dict[str, Array]
+    shapes: dict[str, Array]
+    names: tuple[str, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a `FlexibleBody`."""
+        mass, com, inertia = rigid_data(self.rigid_inertia)
+        return {
+            "mass": mass,
+            "com": com,
+            "inertia": inertia,
+            "participation": self.participation,
+            "ports": self.ports,
+            "shapes": self.shapes,
+            "modal_mass": self.mass,
+            "modal_stiffness": self.stiffness,
+            "coordinate_names": self.names,
+        }
+
+
+def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
+    """Return mass (kg), centre of mass (3, m) and inertia about it (3x3, kg m^2) of a 6x6 inertia."""
+    mass = float(np.trace(rigid_inertia[:3, :3]) / 3)
+    coupling = (rigid_inertia[3:, :3] - rigid_inertia[:3, 3:]) / 2
+    com = np.array([coupling[2, 1], coupling[0, 2], coupling[1, 0]]) / mass
+    inertia = rigid_inertia[3:, 3:] + mass * skew(com) @ skew(com)
+    return mass, com, (inertia + inertia.T) / 2
+
+
+def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Array]:
+    """Return the matrices of the body with the given basis (N, n) and rigid-body vectors (N, 6)."""
+    at_modes = mass @ basis
+    return {
+        "rigid_inertia": rigid.T @ mass @ rigid,
+        "mass": _symmetric(basis.T @ at_modes),
+        "stiffness": _symmetric(basis.T @ stiffness @ basis),
+        "participation": at_modes.T @ rigid,
+    }
+
+
+def reduce_finite_elements(
+    name: str, positions: Any, mass: Any, stiffness: Any, parent: Any, ports: Mapping[str, Any], modes: int, method: str
+) -> ReducedBody:
+    """Return the reduced body; see `FlexibleBody.from_finite_elements`."""
+    reader = FieldReader(name)
+    nodes, freedoms, M, K = read_matrices(reader, positions, mass, stiffness)
+    if method not in METHODS:
+        reader.report("bad-method", "method", method, " or ".join(map(repr, METHODS)), "choose one of the two")
+    if not isinstance(modes, int) or modes < 0:
+        reader.report("not-a-count", "modes", modes, "a whole number >= 0", "check the value")
+    if reader.findings:
+        raise ModelError(reader.findings)
+    held = read_nodes(reader, "parent", parent, nodes, freedoms)
+    sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
+    if reader.findings:
+        raise ModelError(reader.findings)
+    origin = nodes[held].mean(axis=0)
+    rigid = rigid_motion(nodes - origin, freedoms)
+    forces, scale = K @ rigid, abs(K) @ abs(rigid)
+    if (abs(forces) > _RIGID * scale.max()).any():
+        advice = "give the matrices of the free body, degrees of freedom node by node, in the axes of the positions"
+        value = f"elastic forces of {abs(forces).max():.3g} under rigid motion"
+        reader.report("not-free", "stiffness", value, "a stiffness that rigid motion does not strain", advice)
+        raise ModelError(reader.findings)
+    total = float(np.trace(rigid[:, :3].T @ M @ rigid[:, :3])) / 3
+    if not total > 0:
+        reader.report("negative-mass", "mass", f"a total mass of {total:.3g} kg", "a mass > 0", "check the mass matrix")
+        raise ModelError(reader.findings)
+    own = np.ones(len(rigid), dtype=bool)
+    own[entries_of(held, freedoms)] = False
+    columns, places = [], {}
+    for port, members in sets.items():
+        places[port] = nodes[members].mean(axis=0) - origin
+        entries = entries_of(members, freedoms)
+        carried = np.zeros((len(rigid), 6))
+        carried[entries] = rigid_motion(nodes[members] - nodes[members].mean(axis=0), freedoms)
+        columns.append(carried)
+        own[entries] = False
+    boundary = 6 * len(sets)
+    if modes > own.sum():
+        reader.report("too-many-modes", "modes", modes, f"at most {own.sum()} modes", "ask for fewer")
+        raise ModelError(reader.findings)
+    relative = _relative(columns, own, is_sparse(K))
+    M_r, K_r = relative.T @ M @ relative, relative.T @ K @ relative
+    static = boundary_names(sets) if method == "craig-bampton" else ()
+    try:
+        basis = (craig_bampton if static else attachment_modes)(M_r, K_r, boundary, modes)
+    except np.linalg.LinAlgError:
+        value = "a singular or indefinite stiffness, or fewer modes with mass than asked for"
+        expected, advice = "one connected body, held by its parent", "look for loose parts, or ask for fewer modes"
+        reader.report("singular-stiffness", "stiffness", value, expected, advice)
+        raise ModelError(reader.findings) from None
+    except ConvergenceError as error:
+        raise ConvergenceError(f"{name}: {error}") from None
+    names = *static, *(f"mode{k + 1}" for k in range(basis.shape[1] - len(static)))
+    shapes = {port: basis[6 * k : 6 * k + 6] for k, port in enumerate(sets)}
+    return ReducedBody(**reduced(M, K, rigid, relative @ basis), ports=places, shapes=shapes, names=names)
+
+
+def _relative(ports: Sequence[Array], own: Array, sparse: bool) -> Any:
+    """Return the matrix from the coordinates relative to P to the degrees of freedom: motions with ports, then their `own`."""
+    if not sparse:
+        return np.hstack([*ports, np.eye(len(own))[:, own]])
+    from scipy.sparse import csc_array, eye_array, hstack
+
+    return hstack([*map(csc_array, ports), eye_array(len(own), format="csc")[:, own]], format="csc")
+
+
+def boundary_names(ports: Sequence[str] | Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the ports' displacements as coordinates: ``C_x`` to ``C_rz``."""
+    return tuple(f"{port}_{direction}" for port in ports for direction in ("x", "y", "z", "rx", "ry", "rz"))
+
+
+def _symmetric(matrix: Array) -> Array:
+    return (matrix + matrix.T) / 2

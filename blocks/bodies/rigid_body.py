@@ -1,0 +1,269 @@
+"""Rigid bodies and the world."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of, parts_of
+from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
+from titop.blocks.basics.spatial import Array, replaced, rigid_inertia, twist_cross
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.overrides import overrides
+
+#: The six independent entries of an inertia tensor, in the order in which parameters list them.
+INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+
+
+_OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
+
+
+class PortedBlock(Block):
+    """A block whose ports are poses fixed in its reference frame."""
+
+    def __init__(self, name: str, ports: Mapping[str, Any] | None = None) -> None:
+        super().__init__(name)
+        self.port_poses: dict[str, Pose] = {}
+        if ports is not None and not isinstance(ports, Mapping):
+            self.reader.report("wrong-type", "ports", ports, "a mapping of names to positions", 'write {"C": [x, y, z]}')
+            ports = {}
+        for port, value in (ports or {}).items():
+            self.port_poses[port] = read_pose(self.reader, str(port), value)
+
+    @property
+    def ports(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the ports."""
+        return tuple(self.port_poses)
+
+    def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
+        """Add a port.
+
+        Parameters
+        ----------
+        name : str
+            Unique in the block, without dots.
+        position : array_like (3,), m, or Pose
+            In the reference frame.
+        rotation : 3x3 matrix or scipy Rotation, optional
+            Orientation in the reference frame, beside a position.
+
+        Raises
+        ------
+        ModelError
+            If position or rotation cannot be used.
+        """
+        if name in self.port_poses:
+            self.reader.report("duplicate-port", name, name, "port names to be unique in a block", "choose another name")
+        if isinstance(position, Pose) and rotation is not None:
+            advice = "give a position and a rotation, or a tt.Pose"
+            raise ModelError(Finding("wrong-type", f"{self.name}.{name}", "a Pose and a rotation", "one orientation", advice))
+        self.port_poses[name] = position if isinstance(position, Pose) else Pose(position, rotation)
+
+    def pose(self, port: str | None, q: Array | None = None) -> tuple[Array, Array]:
+        """Return rotation and position of a port (None: the reference frame itself)."""
+        if port is None:
+            return np.eye(3), np.zeros(3)
+        pose = self.port_poses[port]
+        return pose.rotation, pose.position
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the block and what is suspicious."""
+        errors, warnings = super().check()
+        for port in self.ports:
+            if not isinstance(port, str) or not port or "." in port or not port.isprintable():
+                expected = "a port name without dots or control characters"
+                errors.append(Finding("bad-name", f"{self.name}.{port}", port, expected, "rename it"))
+            warnings += pose_suspicions(f"{self.name}.{port}", self.port_poses[port])
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the ports' positions and rotation vectors."""
+        return {
+            f"{port}.{entry}": value for port, pose in self.port_poses.items() for entry, value in pose_parameters(pose).items()
+        }
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some ports moved."""
+        changed = copy.copy(self)
+        changed.port_poses = dict(self.port_poses)
+        for name, value in values.items():
+            port, entry = owner_of(name), entry_of(name)
+            changed.port_poses[port] = moved_pose(changed.port_poses[port], entry, value)
+        return changed
+
+
+def is_rigid(block: Block) -> bool:
+    """Tell whether a block is a rigid body of titop's or the world, or does as it."""
+    return isinstance(block, RigidBody | World) and not overrides(block)
+
+
+def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
+    """Return a pose's six numbers by name, with units."""
+    position = {f"position.{axis}": (float(x), "m") for axis, x in zip("xyz", pose.position, strict=True)}
+    rotation = {f"rotation.{axis}": (float(x), "rad") for axis, x in zip("xyz", pose.rotation_vector, strict=True)}
+    return position | rotation
+
+
+def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
+    """Return a pose with one of its six numbers changed."""
+    kind, axis = parts_of(entry)
+    moved = copy.copy(pose)
+    field = "position" if kind == "position" else "rotation_vector"
+    setattr(moved, field, replaced(getattr(pose, field), "xyz".index(axis), value))
+    return moved
+
+
+class World(PortedBlock):
+    """The inertial frame, as the block at the root of every system."""
+
+    def __init__(self) -> None:
+        super().__init__("world")
+
+
+class RigidBody(PortedBlock):
+    """A rigid body with any number of ports.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    mass : float, kg
+    com : array_like (3,), m
+        Centre of mass in the reference frame.
+    inertia : array_like (3, 3), kg m^2
+        About the centre of mass, in body axes; a number or three numbers stand for a diagonal. Zero (the default)
+        makes a point mass.
+    ports : mapping of name to position (3, m) or Pose
+        Ports in the reference frame. Any port, or the reference frame, can be the one through which the body hangs
+        on its parent.
+
+    Notes
+    -----
+    No own coordinates. Law (key A, eqs. 11, 25 and 29): ``W = D (A - G) + h``, ``h = -ad(V)^T D V``.
+
+    What is wrong with the values is reported together with everything else when the system is resolved.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> hub = tt.RigidBody("hub", mass=10.0, inertia=[5, 10, 10], ports={"C": [0, -2, 0]})
+    >>> hub.mass_matrix()[0, 0].item()
+    10.0
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mass: float,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia: Any = 0.0,
+        ports: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, ports)
+        self.mass = self.reader.scalar("mass", mass)
+        self.com = self.reader.array("com", com, (3,))
+        self.inertia = self.reader.symmetric("inertia", inertia, 3)
+
+    def mass_matrix(self, q: Array | None = None) -> Array:
+        """Return the 6x6 inertia D at the reference frame (key A, eq. 11)."""
+        return rigid_inertia(self.mass, self.com, self.inertia)
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
+        return -twist_cross(twist).T @ (self.mass_matrix(q) @ twist)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the body and what is suspicious."""
+        errors, warnings = super().check()
+        if self.mass < 0:
+            errors.append(
+                Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
+            )
+        if np.isfinite(self.inertia).all():
+            check_inertia(f"{self.name}.inertia", self.inertia, self.mass * float(self.com @ self.com), errors, warnings)
+            if self.mass == 0 and self.inertia.any():
+                warnings.append(
+                    Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
+                )
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return mass, centre of mass, inertia and ports."""
+        own = {"mass": (self.mass, "kg")}
+        own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
+        own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
+        return own | super().parameters()
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        own = {name for name in values if name in _OWN_PARAMETERS}
+        changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
+        assert isinstance(changed, RigidBody)
+        for name in own:
+            field, entry = owner_of(name), entry_of(name)
+            if field == "mass":
+                changed.mass = values[name] + 0.0
+            elif field == "com":
+                changed.com = replaced(changed.com, "xyz".index(entry), values[name])
+            else:
+                i, j = INERTIA_ENTRIES[entry]
+                changed.inertia = replaced(replaced(changed.inertia, (i, j), values[name]), (j, i), values[name])
+        return changed
+
+
+def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
+    """Tell whether a body can have an inertia of these entries, without computing its principal moments.
+
+    Half the trace less the inertia is the integral of ``r r^T`` over the mass. That none of its principal values is negative
+    says all: principal moments are sums of two of them. Pivots tell, after 1e-10 of the trace is added for rounding; that
+    changes the principal moments by less than the rounding that `check_inertia` allows.
+    """
+    half = (0.5 + 1e-10) * (xx + yy + zz)
+    return is_positive(half - xx, half - yy, half - zz, -xy, -xz, -yz) or not (xx or yy or zz or xy or xz or yz)
+
+
+def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
+    """Tell whether a symmetric 3x3 matrix of these entries is positive definite: whether all pivots are."""
+    if not xx > 0.0:
+        return False
+    across = xy / xx
+    second = yy - xy * across
+    if not second > 0.0:
+        return False
+    both = yz - xz * across
+    return zz - xz * xz / xx - both * both / second > 0.0
+
+
+def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:
+    """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings.
+
+    `moved` (kg m^2) is what the inertia at the body's reference frame has more: where that was given, its rounding is left.
+    """
+    if is_plainly_sound(*(float(inertia[ij]) for ij in INERTIA_ENTRIES.values())):
+        return
+    moments = np.linalg.eigvalsh(inertia)
+    tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(moved)
+    if moments[0] < -tolerance:
+        errors.append(
+            Finding(
+                "negative-inertia",
+                where,
+                moments,
+                "principal moments >= 0",
+                "check signs and that it is about the centre of mass",
+            )
+        )
+    elif moments[2] > moments[0] + moments[1] + tolerance:
+        warnings.append(
+            Finding(
+                "triangle-inequality",
+                where,
+                moments,
+                "no principal moment above the sum of the others",
+                "check units and products of inertia",
+            )
+        )

@@ -1,0 +1,182 @@
+"""What is wrong, or suspicious, with the functions of a block that titop does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import REAL_STEP
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import ORTHOGONALITY, is_name, real_array
+from titop.blocks.checking.surroundings_check import surroundings_findings
+from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.law import Law
+
+#: Relative error of a matrix's symmetry or definiteness that rounding explains.
+_ROUNDING = 1e-9
+#: Relative disagreement of complex steps and differences; the latter are good to about 1e-10 of what they are taken of.
+_TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
+
+
+def law_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a block's functions, each called once at a random configuration."""
+    if not hasattr(block, "reader"):
+        advice = "call super().__init__(name) first in __init__"
+        yield Finding("no-name", type(block).__name__, block, "a block that Block.__init__ has named", advice)
+        return
+    scales = block.coordinate_scales
+    if scales is not None and not (np.shape(scales) == (block.nv,) and (np.asarray(scales) > 0).all()):
+        expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
+        yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
+        return
+    if len(block.units) not in (0, block.nv):
+        yield Finding("bad-units", f"{block.name}.units", block.units, f"{block.nv} units, or none", "one each")
+        return
+    if block.compiled_law is not None and (wrong := list(own_law_findings(block))):
+        yield from wrong
+        return
+    size, n = 6 + block.nv, block.nv
+    q: Array = np.zeros(0)
+    try:
+        q = block.random_configuration(np.random.default_rng(0))
+    except Exception as error:
+        yield _failure(f"{block.name}.mass_matrix", error, f"numbers of shape {(size, size)}")
+        return
+    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+        ("mass_matrix", lambda: block.mass_matrix(q), (size, size)),
+        ("elastic_energy", lambda: block.elastic_energy(q), ()),
+        ("damping_efforts", lambda: block.damping_efforts(q, block.steps / REAL_STEP), (n,)),
+    ]
+    for port in block.ports:
+        calls.append((f"pose({port!r})[0]", partial(_part_of_pose, block, port, q, 0), (3, 3)))
+        calls.append((f"pose({port!r})[1]", partial(_part_of_pose, block, port, q, 1), (3,)))
+    for name, call, shape in calls:
+        where = f"{block.name}.{name}"
+        try:
+            value = np.asarray(call(), dtype=float)
+        except Exception as error:
+            yield _failure(where, error, f"numbers of shape {shape}")
+            continue
+        if value.shape != shape:
+            advice = "see help(titop.Block)"
+            yield Finding("wrong-shape", where, f"shape {value.shape}", f"shape {shape}", advice)
+        elif not np.isfinite(value).all():
+            yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")
+        elif name == "mass_matrix":
+            yield from _inertia_findings(where, value)
+        elif shape == (3, 3):
+            yield from _rotation_findings(where, value)
+    yield from input_findings(block)
+    yield from surroundings_findings(block)
+
+
+#: What stands after a block's name for something else than an input.
+_SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
+
+
+def input_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with the inputs of a block's own: their names, units, and what they do."""
+    inputs, where = tuple(block.inputs), f"{block.name}.inputs"
+    if not inputs and not overrides_method(block, "input_matrix"):
+        return
+    if not block.nv:
+        advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"
+        yield Finding("idle-inputs", where, inputs, "own coordinates that they act on", advice)
+        return
+    taken = _SIGNALS | {*block.coordinates, *block.ports, *(owner_of(name) for name in block.parameters())}
+    for k, name in enumerate(inputs):
+        if not is_name(name):
+            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")
+        elif name in taken or name in inputs[:k]:
+            expected = "a name that is no coordinate's, port's, parameter's, signal's or other input's"
+            yield Finding("duplicate-name", where, name, expected, "rename the input")
+    if len(block.input_units) not in (0, len(inputs)):
+        yield Finding("bad-units", f"{block.name}.input_units", block.input_units, f"{len(inputs)} units, or none", "one each")
+    yield from _range_findings(block)
+    where, shape = f"{block.name}.input_matrix", (block.nv, len(inputs))
+    try:
+        matrix = np.asarray(block.input_matrix(block.random_configuration(np.random.default_rng(0))), dtype=float)
+    except Exception as error:
+        yield _failure(where, error, f"numbers of shape {shape}")
+        return
+    if matrix.shape != shape:
+        advice = "a row for each coordinate, a column for each name in inputs"
+        yield Finding("wrong-shape", where, f"shape {matrix.shape}", f"shape {shape}", advice)
+    elif not np.isfinite(matrix).all():
+        yield Finding("not-finite", where, matrix, "finite numbers", "check the block's parameters and function")
+
+
+def _range_findings(block: Block) -> Iterator[Finding]:
+    where, ranges = f"{block.name}.input_ranges", real_array(block.input_ranges)
+    if ranges is None or ranges.shape not in ((0,), (len(block.inputs), 2)):
+        expected, advice = f"{len(block.inputs)} pairs of numbers, or none", "write input_ranges = ((lower, upper),)"
+        yield Finding("bad-range", where, block.input_ranges, expected, advice)
+    elif ranges.size and not (ranges[:, 0] <= ranges[:, 1]).all():
+        yield Finding(
+            "bad-range", where, block.input_ranges, "lower <= upper", "check the order; -math.inf where there is none"
+        )
+
+
+def own_law_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a compiled law of one's own before it is called."""
+    if not isinstance(block.compiled_law, Law):
+        advice = "write compiled_law = tt.Law(function)"
+        yield Finding("wrong-type", f"{block.name}.compiled_law", block.compiled_law, "a tt.Law", advice)
+        return
+    where, expected = f"{block.name}.law_numbers", "finite numbers, one after the other"
+    try:
+        numbers = np.asarray(block.law_numbers(), dtype=float)
+    except Exception as error:
+        yield _failure(where, error, expected)
+        return
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        yield Finding("bad-numbers", where, numbers, expected, "return an array of the numbers that the law reads")
+
+
+def _failure(where: str, error: Exception, expected: str) -> Finding:
+    return Finding("block-fails", where, f"{type(error).__name__}: {error}", expected, "see the block's function")
+
+
+def _part_of_pose(block: Block, port: str, q: Array, part: int) -> Array:
+    return block.pose(port, q)[part]
+
+
+def _inertia_findings(where: str, inertia: Array) -> Iterator[Finding]:
+    """Yield what is wrong with an inertia, its rows and columns scaled to a diagonal of ones: units do not compare."""
+    scale = np.sqrt(np.abs(np.diag(inertia)))
+    scale[scale == 0] = scale.max() or 1.0
+    scaled = inertia / np.outer(scale, scale)
+    if np.abs(scaled - scaled.T).max() > _ROUNDING * np.abs(scaled).max():
+        yield Finding("not-symmetric", where, inertia, "a symmetric matrix", "build it as a sum of J^T D J")
+    elif (lowest := np.linalg.eigvalsh(scaled)[0]) < -_ROUNDING * np.abs(scaled).max():
+        found, expected = f"lowest eigenvalue {lowest:.3g}, scaled to a diagonal of ones", "no negative kinetic energy"
+        yield Finding("indefinite-inertia", where, found, expected, "build it as a sum of J^T D J, with masses D >= 0")
+
+
+def _rotation_findings(where: str, rotation: Array) -> Iterator[Finding]:
+    error, determinant = np.abs(rotation.T @ rotation - np.eye(3)).max(), np.linalg.det(rotation)
+    if error > ORTHOGONALITY or determinant < 0:
+        found = f"R^T R differs from the identity by {error:.3g}, determinant {determinant:.3g}"
+        advice = "build it from rotations, such as titop.blocks.basics.spatial.rotation_exp of a rotation vector"
+        yield Finding("not-a-rotation", where, found, "a rotation matrix", advice)
+
+
+def damping_findings(block: Block) -> Iterator[Finding]:
+    """Yield a finding if the damping feeds energy at one of a few random motions."""
+    rng = np.random.default_rng(0)
+    for _ in range(3 if block.nv else 0):
+        q, v = block.random_configuration(rng), rng.normal(size=block.nv) * block.steps
+        powers = v * np.asarray(block.damping_efforts(q, v), dtype=float)
+        if powers.sum() > _ROUNDING * np.abs(powers).sum():
+            where, expected = f"{block.name}.damping_efforts", "efforts opposed to the motion"
+            advice = "check the sign: the block feeds energy"
+            yield Finding("negative-damping", where, f"power {powers.sum():.3g} W at v = {v}", expected, advice)
+            return
+
+
+# -- are complex steps right? ----------------------------------------------------------------------------------------------

@@ -1,0 +1,157 @@
+"""What is wrong, or suspicious, with the functions of an interaction that titop does not know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.differences import derivative
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.user_input import is_name
+from titop.blocks.checking.block_findings import own_law_findings
+from titop.blocks.checking.complex_safety import law_takes_complex
+from titop.blocks.interactions.interaction import Interaction, TargetMotion, displaced, random_motion
+
+#: Of the sizes of what is compared: rounding, and differences of sixth order.
+_ROUNDING, _DIFFERENCES = 1e-9, 1e-6
+#: Step (s) of differences along a motion of about 1 m/s.
+_STEP = 1e-3
+
+
+def interaction_findings(
+    interaction: Interaction, ports: int, coordinates: int, inertial: bool, seed: int = 0
+) -> Iterator[tuple[bool, Finding]]:
+    """Yield what is wrong (True) and suspicious (False) with an interaction's functions, at a random motion.
+
+    Nothing is said of functions that fail there: they may be defined elsewhere.
+
+    Parameters
+    ----------
+    interaction : Interaction
+    ports, coordinates : int
+        Number of its targets.
+    inertial : bool
+        Whether the world is among the ports.
+    seed : int
+        Of the motion.
+    """
+    name, p, n = interaction.name, ports, coordinates
+    wrong = [*_input_findings(interaction), *(own_law_findings(interaction) if interaction.compiled_law is not None else ())]
+    yield from ((True, finding) for finding in wrong)
+    motion = random_motion(interaction, np.random.default_rng(seed), p, n)
+    if wrong or not (loads := _loads(interaction, motion)):
+        return
+    for what, part, shape in zip(("wrenches", "efforts"), loads, ((p, 6), (n,)), strict=True):
+        if np.shape(part) != shape:
+            where, advice = f"{name}.act", "see help(tt.Interaction)"
+            yield True, Finding("wrong-shape", where, f"{what} of shape {np.shape(part)}", f"shape {shape}", advice)
+            return
+    wrenches, _ = loads
+    sum_of = resultant(motion, wrenches)
+    if not (inertial or interaction.external) and np.abs(sum_of).max() > _ROUNDING * np.abs(wrenches).max(initial=0.0):
+        expected = "wrenches that add up to nothing about any point"
+        advice = "let action be reaction, put the world among the ports, or set external = True"
+        yield False, Finding("unbalanced-wrenches", name, f"a resultant of {sum_of.round(9).tolist()}", expected, advice)
+    yield from ((False, finding) for finding in _nonlinear_inputs(interaction, motion))
+    interaction.complex_safe = interaction.compiled_law is None or law_takes_complex(interaction, motion)
+    if not interaction.complex_safe:
+        where, expected = f"{name}.compiled_law", "a law that accepts complex motions"
+        advice = "derivatives call it in Python, and use differences instead of complex steps (errors near 1e-10)"
+        yield False, Finding("not-complex-safe", where, type(interaction).__name__, expected, advice)
+
+
+def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if wrenches at rest are not what the stored energy says, or if rates feed energy, at a random motion."""
+    motion = random_motion(interaction, np.random.default_rng(seed))
+    resting = motion._replace(V=0.0 * motion.V, v=0.0 * motion.v)
+    power, at_rest = _power(interaction, motion, motion), _power(interaction, resting, motion)
+    lost = derivative(lambda t: np.array([-interaction.stored(moved(motion, t))]), _STEP)[0]
+    size = abs(power) + abs(at_rest) + abs(lost)
+    if not abs(at_rest - lost) <= _DIFFERENCES * size:
+        found, expected = f"a power of {at_rest:.6g} W at rest", f"the {lost:.6g} W that the stored energy loses"
+        advice = "correct the energy, or what acts without rates: m.dissipated_power counts what rates change"
+        yield Finding("inconsistent-energy", f"{interaction.name}.stored", found, expected, advice)
+    if power - at_rest > _ROUNDING * size:
+        found, expected = f"{power - at_rest:.3g} W by rates", "what opposes the motion"
+        yield Finding("negative-damping", interaction.name, found, expected, "check the sign: the interaction feeds energy")
+
+
+def twin_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if a compiled law and ``act`` beside it say different things at a random motion."""
+    motion = random_motion(interaction, np.random.default_rng(seed))
+    motion = motion._replace(u=motion.u + 1.0)
+    twins = () if interaction.compiled_law is None else (Interaction.act(interaction, motion), interaction.act(motion))
+    parts = [np.concatenate([np.ravel(part) for part in twin]) for twin in twins]
+    if parts and not (error := np.abs(parts[0] - parts[1]).max()) <= _ROUNDING * np.abs(parts[1]).max():
+        found, expected = f"a difference of {error:.3g}", "what act says"
+        yield Finding("inconsistent-law", f"{interaction.name}.compiled_law", found, expected, "correct the law")
+
+
+def resultant(motion: TargetMotion, wrenches: Array) -> Array:
+    """Return the sum (6) of the ports' wrenches about the origin of the first, in its frame."""
+    total = np.zeros(6)
+    for R, r, wrench in zip(motion.R, motion.r, wrenches, strict=True):
+        force = R @ wrench[:3]
+        total += np.concatenate([force, R @ wrench[3:] + np.cross(r, force)])
+    return total
+
+
+def moved(motion: TargetMotion, t: float) -> TargetMotion:
+    """Return where a motion leads in a short time, to first order."""
+    steps = [V - twist_transport(R, r) @ motion.V[0] for R, r, V in zip(motion.R[1:], motion.r[1:], motion.V[1:], strict=True)]
+    return displaced(motion, t * np.ravel(steps))._replace(q=motion.q + t * motion.v)
+
+
+def _power(interaction: Interaction, acting: TargetMotion, motion: TargetMotion) -> float:
+    """Return the power along `motion` of what acts at another one."""
+    wrenches, efforts = interaction.act(acting)
+    return float(np.sum(np.asarray(wrenches) * motion.V) + np.dot(efforts, motion.v))
+
+
+def _loads(interaction: Interaction, motion: TargetMotion) -> tuple[Array, Array] | None:
+    """Return wrenches and efforts; None where the functions fail."""
+    try:
+        wrenches, efforts = (np.asarray(part, dtype=float) for part in interaction.act(motion))
+    except Exception:
+        return None
+    return (wrenches, efforts) if np.isfinite(wrenches).all() and np.isfinite(efforts).all() else None
+
+
+def _input_findings(interaction: Interaction) -> Iterator[Finding]:
+    where, names = f"{interaction.name}.inputs", tuple(interaction.inputs)
+    for k, name in enumerate(names):
+        if name and not is_name(name):
+            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")
+        elif name in names[:k] or name in {owner_of(entry) for entry in interaction.parameters()}:
+            yield Finding("duplicate-name", where, name, "a name that is no parameter's or other input's", "rename the input")
+    if len(interaction.input_units) not in (0, len(names)):
+        found, expected = interaction.input_units, f"{len(names)} units, or none"
+        yield Finding("bad-units", f"{interaction.name}.input_units", found, expected, "one each")
+
+
+def _nonlinear_inputs(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:
+    """Find inputs that act otherwise than by factors of poses and coordinates."""
+
+    def effect(size: float, at: TargetMotion) -> Any:
+        ahead, rest = _loads(interaction, at._replace(u=at.u + size)), _loads(interaction, at)
+        return (
+            None
+            if ahead is None or rest is None
+            else np.concatenate([(a - b).ravel() for a, b in zip(ahead, rest, strict=True)])
+        )
+
+    resting = motion._replace(V=0.0 * motion.V, v=0.0 * motion.v)
+    parts = [effect(1.0, motion), effect(2.0, motion), effect(1.0, resting)] if interaction.inputs else []
+    if not parts or any(part is None for part in parts):
+        return
+    once, twice, at_rest = parts
+    worst = max(np.abs(twice - 2 * once).max(initial=0.0), np.abs(once - at_rest).max(initial=0.0))
+    if not worst <= _ROUNDING * max(np.abs(once).max(initial=0.0), math.ulp(0.0)) + _ROUNDING * np.abs(twice).max(initial=0.0):
+        expected = "inputs that act linearly, by factors that do not depend on rates"
+        advice = "linear models and actuation_matrix rely on it: let a controller, or a coordinate, do the rest"
+        yield Finding("nonlinear-inputs", f"{interaction.name}.inputs", f"a difference of {worst:.3g}", expected, advice)

@@ -1,0 +1,115 @@
+"""What is wrong, or suspicious, with what a block says of its surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import REAL_STEP
+from titop.blocks.basics.differences import derivative
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.contract.applied import Place, has_weight, is_acted_on
+from titop.blocks.contract.block import Block, overrides_method
+
+#: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
+_TOLERANCE = 1e-6
+#: Of inertia: what rounding leaves of a rigid body's form.
+_ROUNDING = 1e-9
+
+
+def some_place(block: Block, rng: np.random.Generator) -> Place:
+    """Return a block somewhere, moving somehow, in sizes that suit it."""
+    q = block.random_configuration(rng)
+    sizes = block.displacement_sizes(q)
+    motion = rng.normal(size=len(sizes)) * sizes
+    return Place(q, motion[6:], motion[:6], rotation_exp(rng.normal(size=3)), rng.normal(size=3) * sizes[:3])
+
+
+def moved_place(block: Block, at: Place, by: Array) -> Place:
+    """Return where a small displacement of the parent port and along the coordinates (6 + n) leads."""
+    return at._replace(
+        q=block.integrate(at.q, by[6:]),
+        rotation=at.rotation @ rotation_exp(by[3:6]),
+        position=at.position + at.rotation @ by[:3],
+    )
+
+
+def surroundings_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with what a block says acts on it, called once somewhere."""
+    if not is_acted_on(block) and not overrides_method(block, "applied_energy"):
+        return
+    at = some_place(block, np.random.default_rng(0))
+    pose = at.rotation, at.position
+    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+        ("applied_efforts", lambda: block.applied_efforts(*at), (6 + block.nv,)),
+        ("applied_energy", lambda: block.applied_energy(at.q, *pose), ()),
+        ("weight", lambda: np.hstack(block.weight(at.q)), (4,)),
+    ]
+    for name, call, shape in calls:
+        where = f"{block.name}.{name}"
+        expected = "a mass, and a first moment of shape (3,)" if name == "weight" else f"numbers of shape {shape}"
+        try:
+            value = np.asarray(call(), dtype=float)
+        except Exception as error:
+            found, advice = f"{type(error).__name__}: {error}", "see the block's function"
+            yield Finding("block-fails", where, found, expected, advice)
+            continue
+        if value.shape != shape:
+            yield Finding("wrong-shape", where, f"shape {value.shape}", expected, f"see help(titop.Block.{name})")
+        elif not np.isfinite(value).all():
+            yield Finding("not-finite", where, value, "finite numbers", "check the block's parameters and function")
+
+
+def weight_findings(block: Block) -> Iterator[Finding]:
+    """Yield a finding if gravity would pull at an inertia that is no mass: other along each axis."""
+    if has_weight(block):
+        return
+    M = block.mass_matrix(block.random_configuration(np.random.default_rng(0)))
+    turning = M[:3, 3:6]
+    apart = max(np.abs(M[:3, :3] - M[0, 0] * np.eye(3)).max(), np.abs(turning + turning.T).max())
+    if apart > _ROUNDING * np.abs(M[:6, :6]).max():
+        found = f"an inertia against forces of {np.array2string(M[:3, :3], precision=4)}"
+        advice = "define weight(q), which says what gravity pulls at: mass and first moment, without the added mass of a fluid"
+        yield Finding("added-mass-weighs", f"{block.name}.mass_matrix", found, "one mass along all axes, or weight(q)", advice)
+
+
+def twin_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if a compiled law says that something else acts on a block than the block's own function does."""
+    law = block.compiled_law
+    if law is None or law.applied is None or not overrides_method(block, "applied_efforts"):
+        return
+    at = some_place(block, np.random.default_rng(seed))
+    sizes = block.displacement_sizes(at.q)
+    given, own = (efforts * sizes for efforts in (law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)))
+    error = np.abs(given - own).max()
+    if not error <= _TOLERANCE * np.abs(own).max():
+        found = f"a difference of {error / (np.abs(own).max() or 1.0):.2g} of what it should be"
+        expected = "what the block's applied_efforts say"
+        yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", found, expected, "correct the law")
+
+
+def energy_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if what acts on a block at rest is not what its energy says, where it says one."""
+    if not overrides_method(block, "applied_energy"):
+        return
+    at = some_place(block, np.random.default_rng(seed))
+    resting = at._replace(v=0.0 * at.v, twist=0.0 * at.twist)
+    sizes, efforts = block.displacement_sizes(at.q), block.applied_efforts(*resting)
+
+    def energy_along(k: int, s: float) -> float:
+        there = moved_place(block, at, s * np.diag(sizes)[k])
+        return float(block.applied_energy(there.q, there.rotation, there.position))
+
+    given = efforts * sizes
+    derived = np.array([-derivative(partial(energy_along, k), REAL_STEP) for k in range(len(sizes))])
+    error = np.abs(given - derived)
+    if not error.max() <= _TOLERANCE * max(np.abs(given).max(), np.abs(derived).max(), abs(energy_along(0, 0.0))):
+        k = int(error.argmax())
+        found = f"{efforts[k]:.6g} at entry {k}, at rest"
+        expected = f"minus the slope of applied_energy, {derived[k] / sizes[k]:.6g}"
+        advice = "let both say the same, or leave applied_energy out: efforts without an energy are fine"
+        yield Finding("inconsistent-block", f"{block.name}.applied_efforts", found, expected, advice)

@@ -1,0 +1,40 @@
+"""What loop closures have in common: the relative motion of two ports.
+
+A closure joins two ports that the tree of joints already connects. Symbols: 1 and 2 are the ports; ``(R, r)`` is the pose of
+port 2 in port 1, ``R = R1^T R2`` and ``r = R1^T (p2 - p1)``; ``V`` twists and ``A`` spatial accelerations, each in its own
+port's frame; ``w = w2 - R^T w1`` the relative angular velocity, in the frame of port 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log, skew
+from titop.blocks.contract.block import Block
+
+#: Names of the six components of a displacement, and their units.
+DISPLACEMENT = {"x": "m", "y": "m", "z": "m", "rx": "rad", "ry": "rad", "rz": "rad"}
+
+
+class Closure(Block):
+    """Common part of the closures, which `System.close_loop` puts between two ports."""
+
+
+def relative_pose(pose1: tuple[Array, Array], pose2: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return rotation (3x3) and position (3) of port 2 in port 1, from both poses in one frame."""
+    back = pose1[0].T
+    return back @ pose2[0], back @ (pose2[1] - pose1[1])
+
+
+def displacement(R: Array, r: Array) -> Array:
+    """Return ``delta = (r, log R)`` (6)."""
+    return np.concatenate([r, rotation_log(R)])
+
+
+def displacement_jacobians(R: Array, r: Array) -> tuple[Array, Array]:
+    """Return J1 and J2 (6x6) with ``d delta/dt = J1 V1 + J2 V2``."""
+    turn = log_jacobian(rotation_log(R))
+    nothing = np.zeros((3, 3))
+    at_1 = np.block([[-np.eye(3), skew(r)], [nothing, -turn @ R.T]])
+    at_2 = np.block([[R, nothing], [nothing, turn]])
+    return at_1, at_2

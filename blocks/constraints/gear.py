@@ -1,0 +1,62 @@
+"""Gears: two coordinates that move together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from titop.blocks.basics.units import ratio_unit
+from titop.blocks.contract.block import Block
+
+
+class Gear(Block):
+    """A rigid transmission between two coordinates: ``driven = ratio * driver + offset``.
+
+    Both keep their coordinates; a Lagrange multiplier holds them together, as those of rigid closures hold ports. URDF calls
+    the driven joint a mimic joint, the ratio its multiplier. (The ``gear`` of a `Motor` is the other way round: rotor motion a
+    unit of joint motion.)
+
+    Parameters
+    ----------
+    name : str
+    driver, driven : str or Block
+        The joints, or blocks with own coordinates, or their names; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of
+        several coordinates. Neither may be spherical or free; `System.resolve` refuses those, unknown ones, and one coordinate
+        twice.
+    ratio : float, 1, m/rad or rad/m
+        Motion of the driven coordinate a unit of the driver's.
+    offset : float, rad or m
+        Of the driven coordinate, where the driver's is zero.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("flywheels")
+    >>> for name, inertia in (("slow", 2.0), ("fast", 0.5)):
+    ...     s.connect("world", tt.RigidBody(f"{name}_wheel", mass=1.0, inertia=inertia), tt.Revolute(name))
+    >>> s.add_gear(tt.Gear("pair", driver="slow", driven="fast", ratio=-3.0))
+    >>> s.resolve().forward_dynamics([0, 0], [0, 0], [6.5, 0]).round(12).tolist()  # inertia 2 + 9 * 0.5
+    [1.0, -3.0]
+    """
+
+    #: The constraint's name within the gear.
+    constraint = "mesh"
+    joint_fields: ClassVar[tuple[str, ...]] = ("driver", "driven")
+    parameter_units: ClassVar = {"ratio": "1, m/rad or rad/m", "offset": "rad or m"}
+
+    def __init__(self, name: str, driver: str | Block, driven: str | Block, ratio: float = 1.0, offset: float = 0.0) -> None:
+        super().__init__(name)
+        self.driver = driver.name if isinstance(driver, Block) else str(driver)
+        self.driven = driven.name if isinstance(driven, Block) else str(driven)
+        self.ratio = self.reader.scalar("ratio", ratio)
+        self.offset = self.reader.scalar("offset", offset)
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, their units made of those of driver and driven coordinate."""
+        return {"ratio": (float(self.ratio), ratio_unit(units[1], units[0])), "offset": (float(self.offset), units[1])}
+
+    @property
+    def relation(self) -> str:
+        """What the driven coordinate equals, such as ``"-1.5 x left + 0.2"``."""
+        offset = f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.4g}" if self.offset else ""
+        return f"{self.ratio:.4g} x {self.driver}{offset}"

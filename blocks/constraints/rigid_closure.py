@@ -1,0 +1,278 @@
+"""Closing a loop rigidly, as a joint would: constraints with Lagrange multipliers.
+
+Every constraint is one number that has to vanish, in one of three forms (symbols as in `titop.blocks.constraints.closure`)::
+
+    c . r                 a distance along c, fixed in port 1
+    c . log R             a component of the rotation vector
+    c . R n - offset      the cosine of an angle between c, fixed in port 1, and n, fixed in port 2
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, did_you_mean
+from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
+from titop.blocks.constraints.closure import DISPLACEMENT, Closure
+from titop.blocks.contract.block import Block
+from titop.blocks.joints.joint import unit_vector
+
+#: Kinds of closures by the joint that would leave the same freedom, with the names of their constraints.
+KINDS = {
+    "weld": ("x", "y", "z", "rx", "ry", "rz"),
+    "revolute": ("x", "y", "z", "tilt1", "tilt2"),
+    "spherical": ("x", "y", "z"),
+    "universal": ("x", "y", "z", "twist"),
+    "prismatic": ("offset1", "offset2", "rx", "ry", "rz"),
+    "cylindrical": ("offset1", "offset2", "tilt1", "tilt2"),
+    "planar": ("distance", "tilt1", "tilt2"),
+}
+
+#: Columns of `directions` closer than this to the span of the others are redundant.
+_REDUNDANT = 1e-9
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The constraints of a closure, one a row.
+
+    Attributes
+    ----------
+    linear, rotation : (k, 3) arrays
+        Coefficients of r and of log R.
+    aligned1, aligned2 : (k, 3) arrays
+        c and n of ``c . R n``.
+    offset : (k,) array
+    """
+
+    linear: Array
+    rotation: Array
+    aligned1: Array
+    aligned2: Array
+    offset: Array
+
+
+class RigidClosure(Closure):
+    """A loop closed by Lagrange multipliers on chosen directions (key M, section 5.2).
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "planar"}
+        The joint that would leave the same freedom. The two ports coincide when that joint's coordinates are zero.
+    axis : array_like (3,)
+        Of revolute, prismatic and cylindrical closures, the normal of planar ones, the first axis of universal ones; in both
+        ports' frames (of universal ones in the first's).
+    axis2 : array_like (3,)
+        Second axis of universal closures, in the second port's frame.
+    directions : array_like (6, k), optional
+        Instead of a kind: a basis of the constrained directions of the displacement ``(r, log R)``, in the first port's frame.
+
+    Notes
+    -----
+    The wrench on port i is ``E_i^T lambda`` with ``d error/dt = E1 V1 + E2 V2``: action equals reaction.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str = "weld",
+        axis: Any = (0.0, 0.0, 1.0),
+        axis2: Any = (0.0, 1.0, 0.0),
+        directions: Any = None,
+    ) -> None:
+        super().__init__(name)
+        self._found: tuple[Any, Rows] | None = None
+        self.kind = str(kind) if directions is None else "directions"
+        self.axis = self.reader.axis("axis", axis)
+        self.axis2 = self.reader.axis("axis2", axis2)
+        self.directions: Array | None = None
+        if directions is not None:
+            given = np.asarray(directions, dtype=object)
+            columns = given.shape[1] if given.ndim == 2 else 1
+            self.directions = self.reader.array("directions", directions, (6, columns), "give a 6 x k matrix")
+            if kind not in ("weld", "directions"):
+                self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
+        elif self.kind not in KINDS:
+            self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), did_you_mean(str(kind), KINDS))
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints within the closure."""
+        if self.directions is not None:
+            return tuple(f"direction{k + 1}" for k in range(self.directions.shape[1]))
+        return KINDS[self.kind]
+
+    @property
+    def is_angular(self) -> Array:
+        """Whether each constraint's error is an angle (rad) rather than a length (m)."""
+        if self.directions is not None:
+            return np.abs(self.directions[3:]).sum(axis=0) > np.abs(self.directions[:3]).sum(axis=0)
+        return np.array([name[0] in "rt" for name in self.constraint_names])
+
+    @property
+    def rows(self) -> Rows:
+        """The constraints as rows of coefficients."""
+        numbers = (self.axis, self.axis2, self.directions)
+        given = self.kind, *(None if array is None else array.tobytes() for array in numbers)
+        if self._found is None or self._found[0] != given:
+            self._found = given, self._find_rows()
+        return self._found[1]
+
+    def _find_rows(self) -> Rows:
+        if self.directions is not None:
+            columns = (self.directions / np.sqrt((self.directions**2).sum(axis=0))).T
+            return _rows(linear=columns[:, :3], rotation=columns[:, 3:])
+        axis = unit_vector(self.axis)
+        across = perpendicular(axis)
+        everything, tilt = np.eye(3), (across, np.array([axis, axis]), np.zeros(2))
+        if self.kind == "weld":
+            return _rows(linear=everything, rotation=everything, stacked=True)
+        if self.kind == "revolute":
+            return _rows(linear=everything, aligned=tilt)
+        if self.kind == "spherical":
+            return _rows(linear=everything)
+        if self.kind == "universal":
+            second = unit_vector(self.axis2)
+            return _rows(linear=everything, aligned=(axis[None], second[None], np.array([axis @ second])))
+        if self.kind == "prismatic":
+            return _rows(linear=across, rotation=everything, stacked=True)
+        if self.kind == "cylindrical":
+            return _rows(linear=across, aligned=tilt)
+        return _rows(linear=axis[None], aligned=tilt)
+
+    # -- the constraints at a relative pose and motion -------------------------------------------------------------------
+
+    def error(self, R: Array, r: Array) -> Array:
+        """Return the constraints' values (k) at the relative pose ``(R, r)``: zero when the loop is closed."""
+        rows = self.rows
+        return rows.linear @ r + rows.rotation @ rotation_log(R) + _aligned(rows, R) - rows.offset
+
+    def jacobians(self, R: Array, r: Array) -> tuple[Array, Array]:
+        """Return E1 and E2 (k x 6) with ``d error/dt = E1 V1 + E2 V2``."""
+        rows = self.rows
+        angular = self._angular(rows, R)
+        at_1 = np.hstack([-rows.linear, rows.linear @ skew(r) - angular @ R.T])
+        return at_1, np.hstack([rows.linear @ R, angular])
+
+    def is_flipped(self, R: Array) -> bool:
+        """Tell whether an axis that should be aligned points backwards: the constraints cannot tell."""
+        axis = unit_vector(self.axis)
+        return "tilt1" in self.constraint_names and bool(np.real(axis @ R @ axis) < 0)
+
+    @staticmethod
+    def _angular(rows: Rows, R: Array) -> Array:
+        """Return the coefficients (k x 3) of the relative angular velocity w in the errors' rates."""
+        return rows.rotation @ log_jacobian(rotation_log(R)) + cross(rows.aligned2, rows.aligned1 @ R)
+
+    def bias(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
+        """Return the part (k) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
+        rows = self.rows
+        w1 = R.T @ V1[3:]  # in the frame of port 2
+        w = V2[3:] - w1
+        r_rate = R @ V2[:3] - V1[:3] + cross(r, V1[3:])
+        phi = rotation_log(R)
+        linear = rows.linear @ (R @ cross(w, V2[:3]) + cross(r_rate, V1[3:]))
+        turn_rate = log_jacobian_rate(phi, log_jacobian(phi) @ w)
+        turning = rows.rotation @ turn_rate @ w + (rows.aligned1 @ R * cross(w, cross(w, rows.aligned2))).sum(axis=1)
+        return linear + turning + self._angular(rows, R) @ cross(w, w1)
+
+    # -- checks and parameters -------------------------------------------------------------------------------------------
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the closure and what is suspicious."""
+        errors, warnings = super().check()
+        for field in ("axis", "axis2"):
+            if not getattr(self, field).any():
+                advice = "give a direction such as [0, 0, 1]"
+                errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+        if self.directions is not None and np.isfinite(self.directions).all():
+            self._check_directions(self.directions, errors, warnings)
+        if self.kind == "universal" and not errors and not _independent(self.axis, self.axis2):
+            where, advice = f"{self.name}.axis2", "turn one of the axes"
+            errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis", advice))
+        return errors, warnings
+
+    def _check_directions(self, directions: Array, errors: list[Finding], warnings: list[Finding]) -> None:
+        where = f"{self.name}.directions"
+        lengths = np.sqrt((directions**2).sum(axis=0))
+        if not lengths.all():
+            advice = "leave the column out"
+            errors.append(Finding("zero-direction", where, int(lengths.argmin()), "columns that are not zero", advice))
+            return
+        kept = np.zeros((6, 0))
+        for k, column in enumerate((directions / lengths).T):
+            rest = column - kept @ (kept.T @ column)
+            if np.linalg.norm(rest) < _REDUNDANT:
+                advice = "leave it out; its reaction is shared with the others, by least norm"
+                expected = "columns that are independent"
+                warnings.append(Finding("redundant-directions", where, f"column {k + 1}", expected, advice))
+            else:
+                kept = np.column_stack([kept, rest / np.linalg.norm(rest)])
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the axes, or the entries of the directions."""
+        if self.directions is not None:
+            return {
+                f"directions.{name}.{k + 1}": (float(x), "1")
+                for name, row in zip(DISPLACEMENT, self.directions, strict=True)
+                for k, x in enumerate(row)
+            }
+        fields = [("axis", self.axis)] if self.kind not in ("weld", "spherical") else []
+        fields += [("axis2", self.axis2)] if self.kind == "universal" else []
+        return {f"{field}.{x}": (float(value), "1") for field, axis in fields for x, value in zip("xyz", axis, strict=True)}
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some entries changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            field, *entry = parts_of(name)
+            index: Any = "xyz".find(entry[0])
+            if field == "directions":
+                index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1
+            setattr(changed, field, replaced(getattr(changed, field), index, value))
+        return changed
+
+
+def perpendicular(axis: Array) -> Array:
+    """Return two unit vectors (2 x 3) that are perpendicular to a unit vector and to each other."""
+    least = np.eye(3)[int(np.argmin(np.abs(np.real(axis))))]
+    first = unit_vector(cross(axis, least))
+    return np.array([first, cross(axis, first)])
+
+
+def _independent(a: Array, b: Array) -> bool:
+    return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= _REDUNDANT)
+
+
+def _aligned(rows: Rows, R: Array) -> Array:
+    return (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
+
+
+def _rows(
+    linear: Array,
+    rotation: Array | None = None,
+    aligned: tuple[Array, Array, Array] | None = None,
+    stacked: bool = False,
+) -> Rows:
+    """Return rows for linear constraints, with those on log R beside (or, if `stacked`, below) and the aligned ones below."""
+    if rotation is not None and not stacked:
+        nothing = np.zeros_like(linear)
+        return Rows(linear, rotation, nothing, nothing, np.zeros(len(linear)))
+    below = len(rotation) if rotation is not None else 0
+    more = len(aligned[0]) if aligned is not None else 0
+    zeros = [np.zeros((n, 3)) for n in (len(linear), below, more)]
+    c, n, offset = aligned if aligned is not None else (zeros[2], zeros[2], np.zeros(0))
+    return Rows(
+        linear=np.vstack([linear, zeros[1], zeros[2]]),
+        rotation=np.vstack([zeros[0], zeros[1] if rotation is None else rotation, zeros[2]]),
+        aligned1=np.vstack([zeros[0], zeros[1], c]),
+        aligned2=np.vstack([zeros[0], zeros[1], n]),
+        offset=np.concatenate([np.zeros(len(linear) + below), offset]),
+    )

@@ -1,0 +1,7 @@
+"""What a block is: the contract that every block fulfils, and how titop reads it.
+
+- `block`: the contract, and how to write a block of your own, in parts: `coordinates`: its own coordinates; `surroundings`:
+  what acts on it because of its motion and pose; `block_law`: what it defines, and what follows from that;
+- `law`: the law of a block at a state, and laws that titop compiles; `applied`: surroundings as the law feels them;
+- `overrides`: what a class redefines of titop's own.
+"""

@@ -1,0 +1,92 @@
+"""What a block's surroundings do to it, as its law feels it, and the derivatives of that."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
+from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.contract.block import Block, overrides_method
+
+
+class Place(NamedTuple):
+    """Where a block is, and how it moves there.
+
+    Attributes
+    ----------
+    q, v : arrays
+        Own coordinates and their rates.
+    twist : (6,) array
+        Of the parent port, in its frame.
+    rotation : (3, 3) array
+    position : (3,) array, m
+        Pose of the parent port in the inertial frame.
+    """
+
+    q: Array
+    v: Array
+    twist: Array
+    rotation: Array
+    position: Array
+
+
+def has_weight(block: Block) -> bool:
+    """Tell whether a block says what gravity pulls at."""
+    return overrides_method(block, "weight")
+
+
+def is_acted_on(block: Block) -> bool:
+    """Tell whether more than gravity on its inertia acts on a block."""
+    law = block.compiled_law
+    return has_weight(block) or overrides_method(block, "applied_efforts") or (law is not None and law.applied is not None)
+
+
+def efforts_at(block: Block, at: Place, gravity: Array, all_of_them: bool = True) -> Array:
+    """Return the wrench at the parent port and the own efforts (6 + n) beside gravity on the block's inertia.
+
+    That is what its surroundings apply, if `all_of_them` are asked for, and what gravity (3, inertial) pulls at its
+    weight more than at its inertia.
+    """
+    efforts = _weight_apart(block, at, gravity) if has_weight(block) else np.zeros(6 + block.nv)
+    return efforts + block.applied_efforts(*at) if all_of_them else efforts
+
+
+def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
+    def weight(q: Array) -> Array:
+        mass, moment = block.weight(q)
+        return np.concatenate([[mass], moment])
+
+    down = at.rotation.T @ gravity
+    mass, *moment = weight(at.q)
+    own = block.slopes(weight, at.q).T @ np.concatenate([[gravity @ at.position], down])
+    return np.concatenate([mass * down, np.cross(moment, down), own]) - block.mass_matrix(at.q)[:, :3] @ down
+
+
+def slopes_at(block: Block, at: Place, gravity: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the derivatives of all efforts (6 + n) by q, v (n each), twist and displacement of the parent port (6 each).
+
+    A displacement is a small twist of the parent port, in its frame.
+    """
+    step = complex_step if block.complex_safe else trusted_step
+
+    def displaced(by: Array) -> Place:
+        return at._replace(rotation=at.rotation @ rotation_exp(by[3:]), position=at.position + at.rotation @ by[:3])
+
+    return (
+        block.slopes(lambda q: efforts_at(block, at._replace(q=q), gravity), at.q),
+        step(lambda v: efforts_at(block, at._replace(v=v), gravity), at.v),
+        step(lambda twist: efforts_at(block, at._replace(twist=twist), gravity), at.twist),
+        step(lambda by: efforts_at(block, displaced(by), gravity), np.zeros(6)),
+    )
+
+
+def weight_energy(block: Block, q: Array, rotation: Array, position: Array, gravity: Array) -> Any:
+    """Return gravity's potential energy (J) of a block's weight."""
+    return gravity_energy(*block.weight(q), rotation, position, gravity)
+
+
+def gravity_energy(mass: Any, moment: Array, rotation: Array, position: Array, gravity: Array) -> Any:
+    """Return gravity's potential energy (J) of a mass (kg) and its first moment (3, kg m) about a port at a pose."""
+    return -gravity @ (mass * position + rotation @ moment)

@@ -1,0 +1,206 @@
+"""The law of a block: what it defines, and what follows from that by derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import REAL_STEP, by_differences, complex_step
+from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
+from titop.blocks.contract.coordinates import OwnCoordinates, redefines
+from titop.blocks.contract.law import Law, LawTerms
+from titop.blocks.contract.surroundings import Surrounded
+
+
+class BlockLaw(OwnCoordinates, Surrounded):
+    """The part of `Block` that is its law.
+
+    Notes
+    -----
+    Arguments of the methods: `port` is the name of a child port; `q` the own configuration (nq); `v` its rates (n); `twist` the
+    twist (6) of the parent port, in its frame.
+    """
+
+    name: str
+    ports: tuple[str, ...] = ()
+    #: A law that titop compiles, in place of evaluating the functions below in Python; see `titop.Law`.
+    compiled_law: ClassVar[Law | None] = None
+
+    # -- what a block defines --------------------------------------------------------------------------------------------
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return rotation (3x3) and position (3, m) of child port `port` in the parent port's frame."""
+        if self.compiled_law is None:
+            raise NotImplementedError(f"block {self.name!r} defines no pose for port {port!r}")
+        terms, k = self._terms_at(q), self.ports.index(port)
+        return terms.rotation[k], terms.position[k]
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]``."""
+        return np.zeros((6 + self.nv, 6 + self.nv)) if self.compiled_law is None else self._terms_at(q).inertia
+
+    def _terms_at(self, q: Array) -> LawTerms:
+        """Return what the block's compiled law says at rest."""
+        assert self.compiled_law is not None
+        return self.compiled_law.terms(self, q, np.zeros(self.nv), np.zeros(6))
+
+    def elastic_energy(self, q: Array) -> Any:
+        """Return the stored elastic energy (J)."""
+        if self.compiled_law is None or self.compiled_law.energy is None:
+            return 0.0 * q.sum()
+        return self.compiled_law.energy(self.law_numbers(), q)
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        """Return the damping's efforts on the own coordinates (n), opposed to the motion."""
+        return np.zeros(self.nv)
+
+    # -- what follows from the above; override for a faster form -------------------------------------------------------
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return ``S = g^-1 dg/dq`` (6 x n) of a child port, in the port's frame."""
+        return self._pose_and_subspace(port, q)[2]
+
+    def pose_and_subspace(self, port: str, q: Array) -> tuple[Array, Array, Array]:
+        """Return rotation (3x3), position (3) and motion subspace (6 x n) of a child port; see `pose` and `motion_subspace`."""
+        if redefines(self, "motion_subspace", BlockLaw):
+            return *self.pose(port, q), self.motion_subspace(port, q)
+        return self._pose_and_subspace(port, q)
+
+    def _pose_and_subspace(self, port: str, q: Array) -> tuple[Array, Array, Array]:
+        if self.nv == 0:
+            return *self.pose(port, q), np.zeros((6, 0))
+        pose, changes = self._with_slopes(lambda x: np.vstack(self.pose(port, x)), q)
+        back = pose[:3].T
+        spins = back @ changes[:, :3]
+        columns = [
+            [*(back @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]] for change, spin in zip(changes, spins, strict=True)
+        ]
+        return pose[:3], pose[3], np.array(columns).T
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6) of a child port."""
+        if self.nv == 0:
+            return np.zeros(6)
+        return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the gyroscopic terms h (6 + n) at the parent port's `twist` (6).
+
+        ``h_P = (dM/dt x)_P - ad(V)^T (M x)_P`` and ``h_q = (dM/dt x)_q - d(x^T M x / 2)/dq - bracket(v)^T (M x)_q``.
+        """
+        return self._gyroscopic_of(*self._inertia_and_slopes(q), v, twist)
+
+    def _inertia_and_gyroscopic(self, q: Array) -> tuple[Array, Callable[[Array, Array], Array]]:
+        """Return M, and h as a function of v and the parent port's twist."""
+        if redefines(self, "gyroscopic", BlockLaw):
+            return self.mass_matrix(q), lambda v, twist: self.gyroscopic(q, v, twist)
+        M, changes = self._inertia_and_slopes(q)
+        return M, lambda v, twist: self._gyroscopic_of(M, changes, v, twist)
+
+    def _inertia_and_slopes(self, q: Array) -> tuple[Array, Array]:
+        """Return M, and its derivatives along the coordinates (n x 6 + n x 6 + n)."""
+        if self.nv == 0:
+            return (M := self.mass_matrix(q)), np.zeros((0, *M.shape))
+        return self._with_slopes(self.mass_matrix, q)
+
+    def _gyroscopic_of(self, M: Array, changes: Array, v: Array, twist: Array) -> Array:
+        """Return the gyroscopic terms from M and its derivatives along the coordinates."""
+        x = np.concatenate([twist, v])
+        momentum, by_q = M @ x, changes @ x
+        h = np.concatenate([-twist_cross(twist).T @ momentum[:6], -self.bracket(v).T @ momentum[6:]]) + v @ by_q
+        h[6:] -= 0.5 * by_q @ x
+        return h
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (n) of elasticity and damping."""
+        elastic = np.array([self.along(self.elastic_energy, q, direction) for direction in np.eye(self.nv)])
+        return self.damping_efforts(q, v) - elastic.reshape(self.nv)
+
+    def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
+        """Return the law at a state, the parent port moving with `twist` (6): all that the compiled resolver asks for."""
+        parts = [port_terms(self, port, q, v, twist) for port in self.ports]
+        stacked = [np.stack(part) for part in zip(*parts, strict=True)] or [np.zeros(0)] * 4
+        M, gyroscopic = self._inertia_and_gyroscopic(q)
+        return LawTerms(M, gyroscopic(v, twist), self.passive_efforts(q, v), *stacked)
+
+    # -- the linearised law: derivatives of the functions above; override for a faster or more exact form ----------------
+
+    def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of ``M x + h - [0; passive]`` (6 + n) by q (n), v (n) and the parent port's twist (6).
+
+        `x` = ``[A_P; a]`` holds the parent port's acceleration less gravity's, and the own accelerations.
+        """
+
+        def law(q: Array) -> Array:
+            passive = np.concatenate([np.zeros(6), self.passive_efforts(q, v)])
+            M, gyroscopic = self._inertia_and_gyroscopic(q)
+            return M @ x + gyroscopic(v, twist) - passive
+
+        by_q = self.slopes(law, q)
+        if not self.complex_safe:
+            return by_q, *self._rate_slopes(q, v, twist)
+        _, gyroscopic = self._inertia_and_gyroscopic(q)
+        by_twist, by_v = complex_step(lambda y: gyroscopic(v, y), twist), complex_step(lambda y: gyroscopic(y, twist), v)
+        by_v[6:] -= complex_step(lambda y: self.passive_efforts(q, y), v)
+        return by_q, by_v, by_twist
+
+    def _rate_slopes(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
+        """Return the derivatives of ``h - [0; passive]`` by v and the twist by differences: h is quadratic, so exactly."""
+        motion, sizes = np.concatenate([twist, v]), self.displacement_sizes(q)
+        columns = []
+        for change in np.diag(sizes * ((np.abs(motion) / sizes).max() or 1.0)):
+            ahead, behind = (self.gyroscopic(q, moved[6:], moved[:6]) for moved in (motion + change, motion - change))
+            columns.append((ahead - behind) / (2.0 * change.sum()))
+        slopes = np.stack(columns, axis=-1)
+        slopes[6:, 6:] -= by_differences(lambda y: self.passive_efforts(q, y), v)
+        return slopes[:, 6:], slopes[:, :6]
+
+    def subspace_slopes(self, port: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return dS/dq (n x 6 x n, the j-th by q_j), and the derivatives of ``dS/dt v`` (6 x n each) by q and v."""
+        bends = np.moveaxis(self.slopes(lambda y: self.motion_subspace(port, y), q), -1, 0)
+        by_q = self.slopes(lambda y: self.subspace_rate(port, y, v), q)
+        return bends, by_q, np.tensordot(v, bends, 1) + (bends @ v).T
+
+    def elastic_slopes(self, q: Array) -> Array:
+        """Return the derivative (n x n) of the passive efforts at rest by the tangent of q."""
+        rest = np.zeros(self.nv)
+        return self.slopes(lambda y: self.passive_efforts(y, rest), q)
+
+    # -- sizes that suit the block -------------------------------------------------------------------------------------
+
+    def displacement_sizes(self, q: Array) -> Array:
+        """Return displacements of the parent port and along the coordinates (6 + n) that suit the block: no unit enters.
+
+        Its farthest port or its radius of gyration, a radian, and the coordinates' scales.
+        """
+        lengths = [np.linalg.norm(self.pose(port, q)[1]) for port in self.ports]
+        masses = np.abs(np.diag(self.mass_matrix(q))[:6])
+        if masses[:3].any():
+            lengths.append(np.sqrt(masses[3:].sum() / masses[:3].sum()))
+        return np.concatenate([[max(lengths, default=0.0) or 1.0] * 3, [1.0] * 3, self.steps / REAL_STEP])
+
+    def inertia_weights(self) -> Array:
+        """Return the roots (6 + n) of the inertia's diagonal at the neutral configuration: divided by them, entries compare."""
+        weights = np.sqrt(np.abs(np.diag(self.mass_matrix(self.neutral()))))
+        weights[weights == 0] = weights.max() or 1.0
+        return weights
+
+    def bending_parts(self) -> Callable[[Array], Sequence[Array]]:
+        """Return the function of the configuration from which all else derives; see `law_parts`."""
+        weights = self.inertia_weights()
+        return lambda q: self.law_parts(q, weights)
+
+    def law_parts(self, q: Array, weights: Array) -> list[Array]:
+        """Return what all else derives from: inertia over `weights`, elastic energy, rotation and position of every port."""
+        poses = (np.asarray(part) for port in self.ports for part in self.pose(port, q))
+        return [self.mass_matrix(q) / np.outer(weights, weights), np.asarray(self.elastic_energy(q)), *poses]
+
+
+def port_terms(block: BlockLaw, port: str, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
+    """Return rotation, position, motion subspace and acceleration bias of a child port."""
+    rotation, position, subspace = block.pose_and_subspace(port, q)
+    relative = subspace @ v
+    at_child = twist_transport(rotation, position) @ twist + relative
+    return rotation, position, subspace, block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative

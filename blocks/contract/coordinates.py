@@ -1,0 +1,158 @@
+"""The own coordinates of a block, and derivatives along them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, complex_step, stacked, trusted_step
+from titop.blocks.basics.differences import derivative, settled_step
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import known_units
+
+
+class OwnCoordinates:
+    """The part of `Block` that says what its own coordinates are: plain numbers unless a block says otherwise.
+
+    Notes
+    -----
+    Arguments of the methods: `q` the own configuration (nq); `v` and `dq` tangent vectors (n); `rng` a NumPy random generator.
+    """
+
+    coordinates: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.
+    coordinate_scales: Sequence[float] | None = None
+    #: Whether derivatives may be complex steps: the block's functions accept complex arguments, as `is_complex_safe` finds when
+    #: a system is checked, and its parameters are real.
+    complex_safe: bool = True
+    _steps: Array | None = None
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space of the own coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def configuration_names(self) -> tuple[str, ...]:
+        """Names of the numbers that describe the own configuration."""
+        return self.coordinates
+
+    @property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of these numbers: the coordinates' where they are these, else "1" where a block does not tell."""
+        own = self.units if self.configuration_names == self.coordinates else ()
+        return known_units(own, self.nq)
+
+    @property
+    def nq(self) -> int:
+        """Number of numbers that describe the own configuration."""
+        return len(self.configuration_names)
+
+    def neutral(self) -> Array:
+        """Return the configuration at which the coordinates are zero."""
+        return np.zeros(self.nq)
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Return a random configuration within the coordinates' scales."""
+        return self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv) * self.steps / REAL_STEP)
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        """Return the configuration reached from `q` along the tangent vector `dq` (n)."""
+        return q + dq
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the tangent vector (n) that leads from `q0` to `q1`."""
+        return q1 - q0
+
+    def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
+        """Return how `integrate` moves its result with `q`, and with `dq`: two n x n matrices between tangent vectors."""
+        if not self._moves_otherwise(OwnCoordinates):
+            return np.eye(self.nv), np.eye(self.nv)
+        reached = self.integrate(q, dq)
+        step = complex_step if self.complex_safe else trusted_step
+        by_q = self.slopes(lambda x: self.difference(reached, self.integrate(x, dq)), q)
+        return by_q, step(lambda x: self.difference(reached, self.integrate(q, x)), dq)
+
+    def difference_derivatives(self, q0: Array, q1: Array) -> tuple[Array, Array]:
+        """Return the derivatives of `difference` by tangent displacements of `q0` and of `q1`: two n x n matrices."""
+        if not self._moves_otherwise(OwnCoordinates):
+            return -np.eye(self.nv), np.eye(self.nv)
+        return self.slopes(lambda x: self.difference(x, q1), q0), self.slopes(lambda x: self.difference(q0, x), q1)
+
+    def _moves_otherwise(self, base: type) -> bool:
+        """Tell whether the block says itself how configurations are reached, below a `base` of its class."""
+        return redefines(self, "integrate", base) or redefines(self, "difference", base)
+
+    def bracket(self, v: Array) -> Array:
+        """Return the n x n matrix of the coordinates' Lie bracket: zero for plain coordinates."""
+        return np.zeros((self.nv, self.nv))
+
+    # -- derivatives along the coordinates -------------------------------------------------------------------------------
+
+    def slopes(self, function: Callable[[Array], Any], q: Array) -> Array:
+        """Return the derivatives of ``function(q)`` along each tangent direction, stacked along the last axis."""
+        return stacked([self.along(function, q, direction) for direction in np.eye(self.nv)], function, q)
+
+    def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
+        """Return the derivative of ``function(q)`` along a tangent `direction` (n).
+
+        A complex step, or differences where the imaginary parts are taken: by another complex step around this one.
+        """
+        if self.complex_safe and not np.iscomplexobj(q) and not np.iscomplexobj(direction):
+            return np.imag(function(self.integrate(q, 1j * COMPLEX_STEP * direction))) / COMPLEX_STEP
+        reach = (np.abs(direction) / self.steps).max(initial=0.0)
+        if not reach:
+            return 0.0 * np.asarray(function(q))
+        return derivative(lambda s: function(self.integrate(q, s * direction)), 1.0 / reach)
+
+    def _with_slopes(self, function: Callable[[Array], Array], q: Array) -> tuple[Array, Array]:
+        """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
+        if self.complex_safe and not np.iscomplexobj(q):  # the value is the real part of any of its complex steps
+            stepped = np.array([function(self.integrate(q, 1j * COMPLEX_STEP * direction)) for direction in np.eye(self.nv)])
+            return stepped[0].real, stepped.imag / COMPLEX_STEP
+        return function(q), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
+
+    @property
+    def steps(self) -> Array:
+        """The steps (n) with which differences along the coordinates begin: a hundredth of the coordinates' scales."""
+        if self._steps is None:
+            scales = self.coordinate_scales
+            self._steps = self._found_steps() if scales is None else REAL_STEP * np.asarray(scales, dtype=float)
+        return self._steps
+
+    def forget_steps(self) -> None:
+        """Let the steps be found anew, for changed parameters."""
+        self._steps = None
+
+    def take_real_steps(self, steps: Array) -> None:
+        """Take derivatives by differences, which begin with `steps` (n): parameters are complex."""
+        self.complex_safe, self._steps = False, steps
+
+    def bending_parts(self) -> Callable[[Array], Sequence[Array]]:
+        """Return the function of the configuration that steps must suit: all from which derivatives are taken."""
+        raise NotImplementedError
+
+    def _found_steps(self) -> Array:
+        """Return steps that suit what bends, each coordinate alone and then with the others moved."""
+        steps, moved = np.full(self.nv, REAL_STEP), np.zeros(self.nv)
+        if not self.nv:
+            return steps
+        rest, parts_at = self.neutral(), self.bending_parts()
+        for _ in range(2):
+            for j, direction in enumerate(np.eye(self.nv)):
+                others = moved * (direction == 0)
+
+                def parts(s: float, direction: Array = direction, others: Array = others) -> Sequence[Array]:
+                    return parts_at(self.integrate(rest, others + s * direction))
+
+                steps[j] = settled_step(parts, steps[j]) or steps[j]
+            moved = 0.3 / REAL_STEP * steps * np.resize([1.0, -1.0], self.nv)
+        return steps
+
+
+def redefines(value: object, name: str, base: type) -> bool:
+    """Tell whether an object has a form of its own of a method that a `base` of its class has."""
+    return getattr(type(value), name) is not getattr(base, name) or name in vars(value)

@@ -1,0 +1,126 @@
+"""The law of a block at a state, and laws of one's own that titop compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+
+
+class LawTerms(NamedTuple):
+    """``[W_P; tau + passive] = M [A_P; a] + h + sum_k [Ad(g_k)^-T; S_k^T] W_k`` of a block with n coordinates and p ports.
+
+    Attributes
+    ----------
+    inertia : (6 + n, 6 + n) array
+        M, as seen from the parent port.
+    gyroscopic : (6 + n,) array
+        h, at the parent port's twist.
+    passive : (n,) array
+        Efforts of elasticity and damping.
+    rotation : (p, 3, 3) array
+        Of the child ports in the parent port's frame.
+    position : (p, 3) array, m
+    subspace : (p, 6, n) array
+        Motion subspaces S, each in its port's frame.
+    bias : (p, 6) array
+        ``gamma = dS/dt v + ad(V_C) S v``: a port's acceleration is ``Ad(g)^-1 A_P + S a + gamma``.
+    """
+
+    inertia: Array
+    gyroscopic: Array
+    passive: Array
+    rotation: Array
+    position: Array
+    subspace: Array
+    bias: Array
+
+
+class LawOwner(Protocol):
+    """What a law asks of the block whose law it is."""
+
+    ports: tuple[str, ...]
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space of the own coordinates."""
+
+    def law_numbers(self) -> Array:
+        """Return the numbers from which the law is computed."""
+
+
+class Law:
+    """A law that titop compiles.
+
+    To have the law of a block of your own compiled, write it as one function that numba can compile, and
+
+    1. write ``law(numbers, q, v, twist, terms)``: fill in the arrays of `terms` (a `LawTerms`, all zeros before; in place, as
+       in ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q` and their rates `v` (n each), and the
+       `twist` (6) of its parent port;
+    2. give it to the class: ``compiled_law = tt.Law(law)``;
+    3. define ``law_numbers()``: the array that the function receives as `numbers`;
+    4. if the block is elastic, write the energy that it stores as a function too, ``energy(numbers, q)``, which returns joules
+       and gives that method: ``compiled_law = tt.Law(law, energy=energy)``; or define ``elastic_energy(q)``, which is slower;
+       define ``damping_efforts(q, v)``, if there are any;
+    5. if more than gravity acts on the block (`Block.applied_efforts`: drag, buoyancy, follower loads), write that as a
+       function, ``applied(numbers, q, v, twist, rotation, position, efforts)``: it fills in `efforts` (6 + n, zeros before)
+       from the pose of the parent port too, and gives that method; ``compiled_law = tt.Law(law, applied)``.
+
+    Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
+    function says of the rest with that. A subclass that redefines part of such a block answers through Python.
+
+    What the function may do: loops, arithmetic, arrays and slices, calls of plain functions of your own that do no more, and
+    what numba knows of NumPy (for much of this, numba is loaded in every process). It runs with complex numbers as well, for
+    exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no ``abs``, no conjugates, arrays of the
+    type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain numbers (``integrate`` adds).
+
+    Parameters
+    ----------
+    function : callable
+        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher; of an `Interaction`,
+        ``function(numbers, motion, loads)``.
+    applied : callable, optional
+        ``applied(numbers, q, v, twist, rotation, position, efforts)``, likewise.
+    energy : callable, optional
+        ``energy(numbers, q)``, likewise, returns joules.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., None],
+        applied: Callable[..., None] | None = None,
+        energy: Callable[..., Any] | None = None,
+    ) -> None:
+        self.function: Callable[..., None] = getattr(function, "py_func", function)
+        self.applied: Callable[..., None] | None = getattr(applied, "py_func", applied)
+        self.energy: Callable[..., Any] | None = getattr(energy, "py_func", energy)
+
+    def terms(self, block: LawOwner, q: Array, v: Array, twist: Array) -> LawTerms:
+        """Return the law at a state, evaluated in Python.
+
+        Parameters
+        ----------
+        block : Block
+        q, v : (n,) arrays
+            Its coordinates and their rates.
+        twist : (6,) array
+            Of its parent port.
+        """
+        n, p, numbers = block.nv, len(block.ports), block.law_numbers()
+        kind: Any = np.result_type(numbers, q, v, twist, float)
+        shapes = (6 + n, 6 + n), (6 + n,), (n,), (p, 3, 3), (p, 3), (p, 6, n), (p, 6)
+        terms = LawTerms(*(np.zeros(shape, kind) for shape in shapes))
+        self.function(numbers, q, v, twist, terms)
+        return terms
+
+    def applied_efforts(self, numbers: Array, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+        """Return what `applied` says (6 + n), evaluated in Python; see `Block.applied_efforts`."""
+        assert self.applied is not None
+        state = q, v, twist, rotation, position
+        kind: Any = np.result_type(numbers, *state, float)
+        efforts = np.zeros(6 + len(v), kind)
+        self.applied(numbers, *state, efforts)
+        return efforts

@@ -1,0 +1,63 @@
+"""What surrounds a block and acts on it: fluids, springs to the ground, gravity."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.law import Law
+
+
+class Surrounded:
+    """The part of `Block` that says what surrounds it; by default gravity alone.
+
+    Notes
+    -----
+    Arguments of the methods: `q` and `v` the own coordinates and their rates; `twist` the twist (6) of the parent port, in its
+    frame; `rotation` (3 x 3) and `position` (3, m) the pose of the parent port in the inertial frame.
+    """
+
+    coordinates: tuple[str, ...]
+    compiled_law: ClassVar[Law | None]
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]``."""
+        raise NotImplementedError
+
+    def law_numbers(self) -> Array:
+        """Return the numbers from which the block's compiled law is computed; none without such a law."""
+        return np.zeros(0)
+
+    def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
+        """Return what acts on the block because of where it is and how it moves: drag, buoyancy, springs to the ground.
+
+        Returns
+        -------
+        (6 + n,) array
+            The wrench at the parent port, in its frame, force first; then the efforts along the own coordinates.
+        """
+        law = self.compiled_law
+        if law is not None and law.applied is not None:
+            return law.applied_efforts(self.law_numbers(), q, v, twist, rotation, position)
+        return np.zeros(6 + len(self.coordinates))
+
+    def applied_energy(self, q: Array, rotation: Array, position: Array) -> Any:
+        """Return the energy (J) stored in what `applied_efforts` say at rest; it enters balances of energy alone."""
+        return 0.0 * q.sum()
+
+    def weight(self, q: Array) -> tuple[Any, Array]:
+        """Return what gravity pulls at: a mass (kg), and its first moment (3, kg m) about the parent port, in its frame.
+
+        That of the mass matrix, unless the block says it apart: a body in a fluid weighs less by the fluid that it displaces,
+        and the mass added by the fluid that it moves along weighs nothing.
+        """
+        return mass_and_moment(self.mass_matrix(q))
+
+
+def mass_and_moment(inertia: Array) -> tuple[Any, Array]:
+    """Return mass (kg) and first moment (3, kg m) of an inertia: the mean along all axes, where they differ."""
+    M = inertia
+    moment = [M[5, 1] - M[4, 2], M[3, 2] - M[5, 0], M[4, 0] - M[3, 1]]
+    return (M[0, 0] + M[1, 1] + M[2, 2]) / 3.0, 0.5 * np.array(moment)

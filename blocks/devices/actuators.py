@@ -1,0 +1,217 @@
+"""Actuators: blocks with named scalar inputs that push joints and ports."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import inertia_unit
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.devices.loads import FRAMES, read_target
+
+
+class Actuator(Block):
+    """Common part of all actuators.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        Names of the inputs within the block; one input alone goes by the block's name.
+    input_unit : str
+        Of each of them.
+    lower, upper : float
+        Range of each input, data for `Trajectory.violations`.
+    """
+
+    inputs: tuple[str, ...] = ("",)
+    input_unit: str = "N"
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    @property
+    def input_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Unit of each input."""
+        return (self.input_unit,) * len(self.inputs)
+
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each input."""
+        return ((self.lower, self.upper),) * len(self.inputs)
+
+
+class Motor(Actuator):
+    """A motor on a coordinate of a joint, or of a block with own ones. Input: the torque (or force) of its rotor.
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+        The joint or block, or its name; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
+    gear : float
+        Rotor motion a unit of joint motion; the joint feels ``gear`` times the input.
+    rotor_inertia : float, kg m^2 (or kg)
+        Adds ``gear^2`` times this to the joint's armature; other blocks have none.
+    effort_limit : float, N m or N
+        Largest absolute input.
+    """
+
+    input_unit = "N m"
+    joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
+    parameter_units: ClassVar = {"gear": "1", "rotor_inertia": "kg m^2"}
+
+    def __init__(
+        self, name: str, joint: str | Block, gear: float = 1.0, rotor_inertia: float = 0.0, effort_limit: float = math.inf
+    ) -> None:
+        super().__init__(name)
+        self.joint = joint.name if isinstance(joint, Block) else str(joint)
+        self.gear = self.reader.scalar("gear", gear)
+        if not self.gear:
+            self.reader.suspect(
+                "idle-motor", "gear", gear, "a ratio other than zero", "the motor moves nothing: 1 drives directly"
+            )
+        self.rotor_inertia = self.reader.non_negative("rotor_inertia", rotor_inertia, "negative-inertia")
+        if math.isinf(self.gear * self.gear * self.rotor_inertia):
+            self.reader.report(
+                "not-finite", "rotor_inertia", rotor_inertia, "gear^2 rotor_inertia to be finite", "check the units"
+            )
+        self.upper = self.reader.bound("effort_limit", effort_limit)
+        self.lower = -self.upper
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, the rotor's inertia in that of its coordinate."""
+        return self.parameters() | {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
+
+
+class PortActuator(Actuator):
+    """Common part of the actuators that push a port.
+
+    Attributes
+    ----------
+    target : PortRef
+    frame : {"world", "port"}
+    direction : (3,) array or None
+        Of the push, if it has one only; its length does not matter. A parameter.
+    wrenches : (k, 6) array
+        Wrench a unit of each input, in the frame.
+    """
+
+    frame: str = "port"
+    direction: Array | None = None
+
+    def __init__(self, name: str, target: PortRef | Block, frame: str = "port") -> None:
+        super().__init__(name)
+        self.target = read_target(self, target)
+        self.frame = frame
+        if frame not in FRAMES:
+            self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
+
+    @property
+    def wrenches(self) -> Array:
+        """Wrench a unit of each input (k, 6), in the frame."""
+        raise NotImplementedError
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the actuator and what is suspicious."""
+        errors, warnings = super().check()
+        if self.direction is not None and not self.direction.any():
+            where, advice = f"{self.name}.direction", "give one such as [0, 0, 1]"
+            errors.append(Finding("zero-axis", where, self.direction.tolist(), "a non-zero direction", advice))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the direction."""
+        direction = () if self.direction is None else self.direction
+        return {f"direction.{axis}": (float(x), "1") for axis, x in zip("xyz", direction, strict=False)}
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some components changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            assert changed.direction is not None
+            changed.direction = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
+        return changed
+
+
+class Thruster(PortActuator):
+    """A thruster at a port. Input: its thrust.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+        Where it pushes.
+    direction : array_like (3,)
+        In which it pushes the body, in the port's frame; normalised.
+    max_thrust : float, N
+        The thrust is between zero and this.
+    """
+
+    def __init__(
+        self, name: str, target: PortRef | Block, direction: Any = (0.0, 0.0, 1.0), max_thrust: float = math.inf
+    ) -> None:
+        super().__init__(name, target)
+        self.direction = self.reader.axis("direction", direction)
+        self.lower, self.upper = 0.0, self.reader.bound("max_thrust", max_thrust)
+
+    @property
+    def wrenches(self) -> Array:
+        """The unit force along the direction."""
+        assert self.direction is not None
+        return np.concatenate([self.direction / np.sqrt(self.direction @ self.direction), np.zeros(3)])[None]
+
+
+class _AlongAxes(PortActuator):
+    """Inputs along one direction, or along x, y and z."""
+
+    #: First entry of the three in a wrench.
+    start: ClassVar[int] = 0
+
+    def __init__(self, name: str, target: PortRef | Block, direction: Any = None, frame: str = "port") -> None:
+        super().__init__(name, target, frame)
+        self.direction = None if direction is None else self.reader.axis("direction", direction)
+        self.inputs = ("x", "y", "z") if direction is None else ("",)
+
+    @property
+    def wrenches(self) -> Array:
+        """Unit forces or torques."""
+        rows = np.eye(3) if self.direction is None else self.direction[None] / np.sqrt(self.direction @ self.direction)
+        wrenches = np.zeros((len(self.inputs), 6), rows.dtype)
+        wrenches[:, self.start : self.start + 3] = rows
+        return wrenches
+
+
+class Force(_AlongAxes):
+    """A force at a port. Inputs: its magnitude along a direction, or its three components.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    direction : array_like (3,), optional
+        Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
+    frame : {"port", "world"}
+        In which direction or components are given.
+    """
+
+
+class Torque(_AlongAxes):
+    """A torque at a port. Inputs: its magnitude along a direction, or its three components.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    direction : array_like (3,), optional
+        Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
+    frame : {"port", "world"}
+        In which direction or components are given.
+    """
+
+    input_unit = "N m"
+    start = 3

@@ -1,0 +1,76 @@
+"""Loads: wrenches that act on a port."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.contract.block import Block, PortRef
+
+#: Frames in which a push on a port can be given.
+FRAMES = ("world", "port")
+
+
+def read_target(block: Block, target: Any) -> PortRef:
+    """Return the port at which a block acts; what is no port is reported to the block's reader."""
+    if isinstance(target, PortRef):
+        return target
+    if isinstance(target, Block):
+        return PortRef(target, None)
+    block.reader.report("not-a-port", "target", target, 'a block or a port such as body.port("C")', "pass the block itself")
+    return PortRef(block, None)
+
+
+class Load(Block):
+    """A constant wrench on a port.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    target : PortRef or block
+        Port at which the wrench acts (a block stands for its reference frame).
+    force, torque : array_like (3,), N and N m
+    frame : {"world", "port"}
+        Whether the components are given in the inertial frame or in the port's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        target: PortRef | Block,
+        force: Any = (0.0, 0.0, 0.0),
+        torque: Any = (0.0, 0.0, 0.0),
+        frame: str = "port",
+    ) -> None:
+        super().__init__(name)
+        self.target = read_target(self, target)
+        self.force = self.reader.array("force", force, (3,))
+        self.torque = self.reader.array("torque", torque, (3,))
+        self.frame = frame
+        if frame not in FRAMES:
+            self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
+
+    def wrench(self, rotation: Array) -> Array:
+        """Return the wrench (6) in the port's frame, whose attitude is `rotation` (port to inertial)."""
+        wrench = np.concatenate([self.force, self.torque])
+        if self.frame == "port":
+            return wrench
+        return np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return force and torque."""
+        force = {f"force.{axis}": (float(x), "N") for axis, x in zip("xyz", self.force, strict=True)}
+        return force | {f"torque.{axis}": (float(x), "N m") for axis, x in zip("xyz", self.torque, strict=True)}
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some components changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            field, axis = parts_of(name)
+            setattr(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
+        return changed

@@ -1,0 +1,143 @@
+"""Sensors: blocks with named scalar outputs that read joints and ports."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from titop.blocks.basics.user_input import sequence_findings
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.devices.loads import read_target
+
+
+class Sensor(Block):
+    """Common part of all sensors.
+
+    Attributes
+    ----------
+    outputs : tuple of str
+        Names of the outputs within the block; one output alone goes by the block's name.
+    """
+
+    outputs: tuple[str, ...] = ("",)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs in a system."""
+        return tuple(f"{self.name}.{entry}" if entry else self.name for entry in self.outputs)
+
+
+class _PortSensor(Sensor):
+    def __init__(self, name: str, target: PortRef | Block) -> None:
+        super().__init__(name)
+        self.target = read_target(self, target)
+
+
+class Accelerometer(_PortSensor):
+    """Specific force (m/s^2) at a port, in its frame.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    """
+
+    outputs = ("x", "y", "z")
+
+
+class Gyro(_PortSensor):
+    """Angular velocity (rad/s) at a port, in its frame.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    """
+
+    outputs = ("x", "y", "z")
+
+
+class PoseSensor(_PortSensor):
+    """Position (m, inertial) and Euler angles (rad) of a port: ``x``, ``y``, ``z`` and ``theta[0]`` to ``theta[2]``.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    sequence : str
+        Axes of the intrinsic Euler angles.
+    """
+
+    outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
+
+    def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ") -> None:
+        super().__init__(name, target)
+        self.sequence = sequence
+        self.reader.findings += sequence_findings(f"{name}.sequence", sequence)
+
+
+class _JointSensor(Sensor):
+    joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
+    #: Whether it reads joints alone, no other blocks with coordinates.
+    of_joints_alone: ClassVar[bool] = False
+
+    def __init__(self, name: str, joint: str | Block) -> None:
+        super().__init__(name)
+        self.joint = joint.name if isinstance(joint, Block) else str(joint)
+
+
+class Encoder(_JointSensor):
+    """Position of a coordinate of a joint, or of a block with own ones (in its unit).
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+        The joint or block, or the name of one of its coordinates.
+    """
+
+
+class Tachometer(_JointSensor):
+    """Velocity of a coordinate of a joint, or of a block with own ones (in its unit a second).
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+        The joint or block, or the name of one of its coordinates.
+    """
+
+
+class ReactionSensor(_JointSensor):
+    """Wrench (N, N m) that a joint transmits to its child, at the child's port, in its frame; of a closure, on its second port.
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+    """
+
+    outputs = ("fx", "fy", "fz", "tx", "ty", "tz")
+    of_joints_alone = True
+
+
+class WheelMomentum(_JointSensor):
+    """Angular momentum (N m s) of a wheel about its axis, relative to the wheel's housing.
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+        The wheel's joint.
+    inertia : float, kg m^2
+        About the axis.
+    """
+
+    of_joints_alone = True
+
+    def __init__(self, name: str, joint: str | Block, inertia: float) -> None:
+        super().__init__(name, joint)
+        self.inertia = self.reader.non_negative("inertia", inertia, "negative-inertia")
+
+
+#: The kinds that models can read.
+KINDS = Accelerometer | Gyro | PoseSensor | Encoder | Tachometer | ReactionSensor | WheelMomentum

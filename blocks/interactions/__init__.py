@@ -1,0 +1,5 @@
+"""Interactions: what acts on ports and coordinates because of their motion, and does not constrain it.
+
+- `interaction`: what they have in common, and how to write one of your own;
+- `spring_damper`, `compliant_closure`, `contact`: between two ports; `cable`: over several.
+"""

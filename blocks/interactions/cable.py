@@ -1,0 +1,161 @@
+"""Cables: tendons and ropes over several ports, wound on coordinates."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import split_path
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import ratio_unit
+from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
+
+
+class Cable(Interaction):
+    """A massless cable through the origins of ports, and over pulleys that turn with coordinates. Input: ``tension``, N.
+
+    `System.add_interaction` puts it along its ports, in order: the ends, and between them eyes through which it slides without
+    friction. Each coordinate takes in or lets out cable.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system; the input is ``name.tension``.
+    stiffness : float, N/m
+        Of the whole cable. Without it, the cable has the input's tension alone.
+    length : float, m
+        At which the cable is slack.
+    dissipation : float, s/m
+        Of the stretching cable, as a contact's.
+    arms : array_like (n,), m or 1
+        How much longer the cable's way becomes a unit of each coordinate; for a drum that winds it up, minus its radius.
+    max_tension : float, N
+        The input is between zero and this.
+
+    Notes
+    -----
+    Its way is ``L = sum |r_(k+1) - r_k| + arms . q``, its tension that of the input and, stretched by ``s = L - length > 0``,
+    ``stiffness s (1 + dissipation ds/dt)``, which never pushes. It acts along the way, and with minus tension times arm on each
+    coordinate. Where two ports that follow each other coincide no line is defined, and nothing acts between them.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("lift", gravity=[0, 0, -9.81])
+    >>> load, drum = tt.RigidBody("load", mass=2.0), tt.RigidBody("drum", mass=1.0, inertia=0.01)
+    >>> s.world.add_port("eye", [0, 0, 3])
+    >>> s.world.add_port("drum", [1, 0, 3])
+    >>> s.connect("world", load, tt.Prismatic("up", axis=[0, 0, 1]))
+    >>> s.connect("world", drum, tt.Revolute("axle", axis=[0, 1, 0]))
+    >>> cable = tt.Cable("cable", stiffness=1e4, length=4.0, arms=[-0.1])
+    >>> s.add_interaction(cable, s.world.port("drum"), s.world.port("eye"), load, "axle")
+    >>> m = s.resolve(engine="reference")
+    >>> m.passive_efforts([0.0, -0.02], [0.0, 0.0]).round(9).tolist()  # 2 mm too short
+    [20.0, 2.0]
+    >>> m.forward_dynamics([0.0, 0.0], [0.0, 0.0], u={"cable.tension": 19.62}).round(9).tolist()
+    [0.0, 196.2]
+    """
+
+    inputs = ("tension",)
+    input_units = ("N",)
+    lower = 0.0
+
+    def __init__(
+        self,
+        name: str,
+        stiffness: float = 0.0,
+        length: float = 0.0,
+        dissipation: float = 0.0,
+        arms: Any = (),
+        max_tension: float = math.inf,
+    ) -> None:
+        super().__init__(name)
+        self.stiffness = self.reader.non_negative("stiffness", stiffness, "negative-stiffness")
+        self.length = self.reader.scalar("length", length)
+        self.dissipation = self.reader.non_negative("dissipation", dissipation, "negative-dissipation")
+        self.arms = self.reader.array("arms", arms, (np.size(arms),))
+        self.upper = self.reader.bound("max_tension", max_tension)
+
+    @property
+    def port_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """Two ports at least, or none for a belt between coordinates."""
+        return (0 if self.arms.size else 2), math.inf
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """As many coordinates as there are arms."""
+        return self.arms.size, self.arms.size
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return the wrenches (p, 6) on the ports, each in its port's frame, and the efforts (n) on the coordinates."""
+        length, directions = self._way(motion)
+        velocities = [R @ V[:3] for R, V in zip(motion.R, motion.V, strict=True)]
+        rate = self.arms @ motion.v
+        for k, direction in enumerate(directions):
+            rate = rate + direction @ (velocities[k + 1] - velocities[k])
+        tension = motion.u[0] + self._elastic_tension(length - self.length, rate)
+        wrenches = np.zeros((len(motion.R), 6), np.result_type(*motion, tension))
+        for k, direction in enumerate(directions):
+            wrenches[k, :3] += motion.R[k].T @ direction * tension
+            wrenches[k + 1, :3] -= motion.R[k + 1].T @ direction * tension
+        return wrenches, -tension * self.arms
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return the stored energy (J)."""
+        stretch = self._way(motion)[0] - self.length
+        return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
+
+    def _way(self, motion: TargetMotion) -> tuple[Any, list[Array]]:
+        """Return the length of the way, and the direction from each port to the next."""
+        length, directions = self.arms @ motion.q, []
+        for step in motion.r[1:] - motion.r[:-1]:
+            distance = np.sqrt(step @ step)
+            length = length + distance
+            directions.append(step / distance if distance != 0.0 else step)
+        return length, directions
+
+    def _elastic_tension(self, stretch: Any, rate: Any) -> Any:
+        share = 1.0 + self.dissipation * rate
+        return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
+
+    def law_numbers(self) -> Array:
+        """Return stiffness, length, dissipation and arms."""
+        return np.array([self.stiffness, self.length, self.dissipation, *self.arms])
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the cable and what is suspicious."""
+        errors, warnings = super().check()
+        if self.stiffness < 0:
+            expected, advice = "a number >= 0", "check the sign: the cable would be unstable"
+            errors.append(Finding("negative-stiffness", f"{self.name}.stiffness", self.stiffness, expected, advice))
+        for arm, value in enumerate(self.arms):
+            if not value:
+                expected, advice = "an arm other than zero", "leave coordinate and arm out"
+                warnings.append(Finding("idle-arm", f"{self.name}.arms[{arm}]", value, expected, advice))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return stiffness, length, dissipation and arms."""
+        return self.parameters_along(("1",) * len(self.arms))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`: an arm in metres a unit of its coordinate."""
+        own = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
+        arms = {
+            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, units, strict=True))
+        }
+        return {name: (float(getattr(self, name)), unit) for name, unit in own.items()} | arms
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            field, k = split_path(name)
+            setattr(changed, field, replaced(changed.arms, int(k), value) if k else value)
+        return changed

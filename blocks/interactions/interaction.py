@@ -1,0 +1,227 @@
+"""Interactions: wrenches on ports and efforts on coordinates that follow from their motion, and do not constrain it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.constraints.closure import Closure
+
+
+class TargetMotion(NamedTuple):
+    """What an interaction on p ports and n coordinates, with m inputs, is told.
+
+    Attributes
+    ----------
+    R : (p, 3, 3) array
+        Attitude of each port in the first one.
+    r : (p, 3) array, m
+        Position of each port in the first one.
+    V : (p, 6) array
+        Twist of each port, in its own frame, linear part first.
+    q, v : (n,) arrays
+        Coordinates and their rates.
+    u : (m,) array
+        Inputs.
+    """
+
+    R: Array
+    r: Array
+    V: Array
+    q: Array
+    v: Array
+    u: Array
+
+
+class TargetLoads(NamedTuple):
+    """What a compiled interaction fills in: `wrenches` (p, 6), each in its port's frame, and `efforts` (n) on coordinates."""
+
+    wrenches: Array
+    efforts: Array
+
+
+class Interaction(Closure):
+    """What acts on several ports and coordinates at once: springs, contact, cables, or a law of one's own.
+
+    Between two ports, put there by `System.close_loop`, a class of one's own says:
+
+    1. ``wrenches(R, r, V1, V2)``: what acts on both ports.
+    2. ``energy(R, r)``: the energy that it stores; none by default.
+    3. ``parameter_units``: which of its attributes are parameters, and their units, as every `Block` does.
+
+    On any ports and coordinates, put there by `System.add_interaction`, it says instead of the first two:
+
+    1. ``port_counts`` and ``coordinate_counts``: the least and the largest number of each.
+    2. ``act(motion)``: the wrenches (p, 6) on the ports, each in its port's frame, and the efforts (n) on the coordinates.
+    3. ``stored(motion)``: the energy that it stores.
+    4. ``inputs``, their names such as ``("tension",)``, and ``input_units``, if it has any. What acts is linear in them, by
+       factors that depend on poses and coordinates alone. They join the model's inputs, in the range ``lower`` to ``upper``.
+
+    The motion (`TargetMotion`) is told in the frame of the first port: let that be the world's for a law that knows of up.
+    Wrenches add up to nothing, about any point, unless the world is among the ports or the class sets ``external = True``.
+    What rates change of them dissipates, see `Model.dissipated_power`.
+
+    All else follows: dynamics of any causality, linear models, equilibria, sensitivities, model files (`register_block`).
+    Derivatives are complex steps through these functions, exact to rounding, which asks of them what it asks of a `Block`:
+    arrays of the arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts (``np.real(x) > 0``).
+    The compiled engine calls them once a state. `check_block` checks all this.
+
+    To have the law compiled, write it as one function that numba can compile, ``law(numbers, motion, loads)``, which fills in
+    the arrays of `loads` (`TargetLoads`, zeros before), give it to the class as ``compiled_law = tt.Law(law)`` in place of
+    ``act``, and define ``law_numbers()``, the array that the function receives as `numbers`. What it may do: see `Law`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import titop as tt
+    >>> class Magnet(tt.Interaction):
+    ...     parameter_units = {"strength": "N m^2"}
+    ...     def __init__(self, name, strength):
+    ...         super().__init__(name)
+    ...         self.strength = self.reader.scalar("strength", strength)
+    ...     def wrenches(self, R, r, V1, V2):
+    ...         pull = self.strength * r / np.sqrt(r @ r) ** 3
+    ...         return np.concatenate([pull, np.zeros(3)]), np.concatenate([-R.T @ pull, np.zeros(3)])
+    >>> s = tt.System("attracted", gravity=[0, 0, 0])
+    >>> puck = tt.RigidBody("puck", mass=2.0)
+    >>> s.connect("world", puck, tt.Prismatic("rail", axis=[1, 0, 0]), placement=tt.Pose([2, 0, 0]))
+    >>> s.close_loop("world", puck, Magnet("magnet", 1.6))
+    >>> s.resolve().forward_dynamics([0.0], [0.0]).round(12).tolist()
+    [-0.2]
+
+    A spring between two coordinates:
+
+    >>> def twist(numbers, motion, loads):
+    ...     effort = numbers[0] * (motion.q[1] - motion.q[0])
+    ...     loads.efforts[0] += effort
+    ...     loads.efforts[1] -= effort
+    >>> class Belt(tt.Interaction):
+    ...     port_counts, coordinate_counts, compiled_law = (0, 0), (2, 2), tt.Law(twist)
+    ...     def law_numbers(self):
+    ...         return np.array([3.0])
+    ...     def stored(self, motion):
+    ...         return 1.5 * (motion.q[1] - motion.q[0]) ** 2
+    >>> s = tt.System("wheels")
+    >>> for name in ("left", "right"):
+    ...     s.connect("world", tt.RigidBody(f"{name}_wheel", mass=1.0, inertia=2.0), tt.Revolute(name))
+    >>> s.add_interaction(Belt("belt"), "left", "right")
+    >>> s.resolve(engine="reference").forward_dynamics([0.0, 0.4], [0.0, 0.0]).round(12).tolist()
+    [0.6, -0.6]
+    """
+
+    #: Least and largest number of ports and of coordinates.
+    port_counts: tuple[float, float] = (2, 2)
+    coordinate_counts: tuple[float, float] = (0, 0)
+    #: Whether its wrenches come from outside of the system, although the world is not among the ports.
+    external: ClassVar[bool] = False
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return the wrenches (p, 6) on the ports, each in its port's frame, force first, and the efforts (n) on coordinates.
+
+        Parameters
+        ----------
+        motion : TargetMotion
+        """
+        if self.compiled_law is not None:
+            numbers = self.law_numbers()
+            kind: Any = np.result_type(numbers, *motion, float)
+            loads = TargetLoads(np.zeros((len(motion.R), 6), kind), np.zeros(len(motion.q), kind))
+            self.compiled_law.function(numbers, motion, loads)
+            return loads
+        return np.array(self.wrenches(motion.R[1], motion.r[1], motion.V[0], motion.V[1])), np.zeros(0)
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return the stored energy (J), which depends on poses and coordinates alone.
+
+        Parameters
+        ----------
+        motion : TargetMotion
+        """
+        return self.energy(motion.R[1], motion.r[1]) if len(motion.R) == 2 else 0.0
+
+    def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
+        """Return the wrenches (6) on both of two ports, each in its port's frame, force first.
+
+        Parameters
+        ----------
+        R : (3, 3) array
+            Attitude of port 2 in port 1.
+        r : (3,) array, m
+            Position of port 2 in port 1.
+        V1, V2 : (6,) arrays
+            Twists of the ports, each in its frame, linear part first.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what it does: see help(tt.Interaction)")
+
+    def energy(self, R: Array, r: Array) -> Any:
+        """Return the stored energy (J) at the relative pose ``(R, r)`` of two ports."""
+        return 0.0
+
+    def law_numbers(self) -> Array:
+        """Return the numbers that a compiled law takes; none for one that is not compiled."""
+        return np.zeros(0)
+
+
+def relative_rates(R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
+    """Return dr/dt and the relative angular velocity ``R w2 - w1``, both in port 1."""
+    return R @ V2[:3] - V1[:3] + np.cross(r, V1[3:]), R @ V2[3:] - V1[3:]
+
+
+def opposite_wrenches(R: Array, r: Array, at: Array, force: Array) -> tuple[Array, Array]:
+    """Return the wrenches on both ports of a `force` on the body of port 2 at a point, both in port 1, and its opposite."""
+    on_2 = np.concatenate([R.T @ force, R.T @ np.cross(at - r, force)])
+    return -np.concatenate([force, np.cross(at, force)]), on_2
+
+
+def motion_among(poses: list[tuple[Array, Array]], twists: list[Array], q: Array, v: Array, u: Array) -> TargetMotion:
+    """Return the motion of ports whose poses are given in one frame, and twists each in its own."""
+    if not poses:
+        return TargetMotion(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 6)), q, v, u)
+    back, origin = poses[0][0].T, poses[0][1]
+    turns = [np.eye(3), *(back @ rotation for rotation, _ in poses[1:])]
+    places = [np.zeros(3), *(back @ (position - origin) for _, position in poses[1:])]
+    return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u)
+
+
+def displaced(motion: TargetMotion, steps: Array) -> TargetMotion:
+    """Return the motion with all ports but the first moved by small twists (6 each, one after the other) of their own."""
+    R, r = list(motion.R), list(motion.r)
+    for k, step in enumerate(steps.reshape(-1, 6), start=1):
+        R[k], r[k] = motion.R[k] @ rotation_exp(step[3:]), motion.r[k] + motion.R[k] @ step[:3]
+    return motion._replace(R=np.array(R).reshape(-1, 3, 3), r=np.array(r).reshape(-1, 3))
+
+
+def load_slopes(
+    interaction: Interaction, motion: TargetMotion, step: Callable[[Callable[[Array], Any], Array], Array]
+) -> Array:
+    """Return the derivatives of all wrenches and efforts (6 p + n), one after the other, that `step` finds.
+
+    Columns: small twists of all ports but the first; all twists; coordinates; their rates.
+    """
+    p, n = len(motion.R), len(motion.q)
+
+    def loads(moved: TargetMotion) -> Array:
+        wrenches, efforts = interaction.act(moved)
+        return np.concatenate([np.ravel(wrenches), efforts])
+
+    columns = (
+        (lambda x: loads(displaced(motion, x)), np.zeros(6 * max(p - 1, 0))),
+        (lambda x: loads(motion._replace(V=x.reshape(-1, 6))), motion.V.ravel()),
+        (lambda x: loads(motion._replace(q=x)), motion.q),
+        (lambda x: loads(motion._replace(v=x)), motion.v),
+    )
+    return np.hstack([step(function, x) if len(x) else np.zeros((6 * p + n, 0)) for function, x in columns])
+
+
+def random_motion(interaction: Interaction, rng: np.random.Generator, ports: int = 3, coordinates: int = 2) -> TargetMotion:
+    """Return a random motion of so many targets, or as many as the interaction takes, without inputs; lengths about a metre."""
+    p, n = (
+        int(min(max(number, least), most))
+        for number, (least, most) in ((ports, interaction.port_counts), (coordinates, interaction.coordinate_counts))
+    )
+    poses = [(rotation_exp(rng.normal(size=3)), rng.normal(size=3)) for _ in range(p)]
+    q, v = rng.normal(size=(2, n))
+    return motion_among(poses, list(rng.normal(size=(p, 6))), q, v, np.zeros(len(interaction.inputs)))

@@ -1,0 +1,260 @@
+"""What all joints have in common: blocks without mass that let their child port move.
+
+Every joint says how its child port stands and moves in its parent port (`pose`, and for speed `motion_subspace` and
+`subspace_rate`). Titop's own also say into which elementary joints they split for the compiled resolver (`chain`); a subclass
+of your own sets ``coordinates``, ``units`` and ``pose``, and is resolved as any block is.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import known_units
+from titop.blocks.basics.user_input import ORTHOGONALITY, is_finite
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.overrides import overrides
+from titop.blocks.joints.friction import friction_efforts, read_friction
+from titop.blocks.joints.limits import Limits, bounded_sides, limit_findings, read_limits, stop_efforts, stop_energy
+from titop.blocks.joints.parameters import joint_fields
+
+#: Name of a joint's only child port.
+CHILD_PORT = "C"
+
+
+@dataclass(frozen=True)
+class Link:
+    """One elementary joint of a chain.
+
+    Attributes
+    ----------
+    kind : str
+        ``"axial"`` (one coordinate along and about an axis), ``"spherical"`` or ``"free"``.
+    axis : str or tuple of float
+        Name of the joint's axis field, or a fixed direction, for axial links.
+    linear, angular : float or str
+        Motion along and about the axis a unit of the coordinate; ``"pitch"`` names a field.
+    """
+
+    kind: str
+    axis: str | tuple[float, float, float] = (0.0, 0.0, 1.0)
+    linear: float | str = 0.0
+    angular: float = 0.0
+
+
+class Joint(Block):
+    """Common part of all joints.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    stiffness : float, (n,) or (n, n)
+        N/m or N m/rad; stores ``U = delta^T K delta / 2``, ``delta = difference(rest, q)``, and acts with minus its gradient.
+    rest : float or (nq,)
+        Configuration without elastic effort; zero coordinates by default.
+    damping : float, (n,) or (n, n)
+        N s/m or N m s/rad; acts with ``-D v``.
+    armature : float or (n,)
+        Inertia of a rotor or drive seen at each coordinate (kg or kg m^2).
+    friction : Friction, or one for each coordinate
+        Dry friction; the viscous part is the damping.
+    limits : Limits, or one for each coordinate
+        Data for `Trajectory.violations`; with a stiffness, stops.
+
+    Attributes
+    ----------
+    units : tuple of str
+        Unit of each tangent coordinate.
+    chain : tuple of Link
+        Elementary joints, in order from the parent.
+
+    Notes
+    -----
+    `read_configuration` reads a `value` as users give it; what is wrong with it is recorded under the name `field`.
+    """
+
+    ports = (CHILD_PORT,)
+    chain: tuple[Link, ...] = ()
+    axis_fields: ClassVar[tuple[str, ...]] = ()
+    #: What motors add to the armature (n), written when a system is assembled.
+    reflected_inertia: Array | None = None
+    #: Where a quaternion stands in the configuration.
+    quaternion: ClassVar[slice] = slice(0, 0)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        stiffness: Any = 0.0,
+        rest: Any = None,
+        damping: Any = 0.0,
+        armature: Any = 0.0,
+        friction: Any = None,
+        limits: Any = None,
+    ) -> None:
+        super().__init__(name)
+        reader = self.reader
+        self.friction = read_friction(reader, friction, self.nv)
+        self.limit_numbers = read_limits(reader, limits, self.nv)
+        self.stiffness = reader.symmetric("stiffness", stiffness, self.nv)
+        self.damping = reader.symmetric("damping", damping, self.nv)
+        self.armature = reader.array("armature", reader.symmetric("armature", armature, self.nv).diagonal(), (self.nv,))
+        self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
+
+    @property
+    def coordinate_scales(self) -> Array | None:  # type: ignore[override]
+        """A metre or a radian where the joint is one of titop's, which bend over radians alone; of others found."""
+        return np.ones(self.nv) if is_elementary(self) else None
+
+    @property
+    def is_sprung(self) -> bool:
+        """Whether the joint has a spring, a damper, friction or stops."""
+        return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any() or self._has_stops)
+
+    @property
+    def limits(self) -> tuple[Limits, ...]:
+        """Limits of each coordinate."""
+        return tuple(Limits(*row) for row in self.limit_numbers.tolist())
+
+    @property
+    def _has_stops(self) -> bool:
+        return bool(self.limit_numbers[:, 4].any())
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the coordinates are numbers whose rates are the velocities."""
+        return self.configuration_names == self.coordinates
+
+    def read_configuration(self, value: Any, field: str = "configuration") -> Array:
+        """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
+        return self.reader.numbers(
+            field,
+            value,
+            self.nq,
+            f"give {self.nq} numbers: {', '.join(self.configuration_names)}" if self.nq > 1 else "give a number",
+        )
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the armature, (6 + n) x (6 + n), motors' rotors included."""
+        return np.diag(np.concatenate([np.zeros(6), self.total_armature]))
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the armature's gyroscopic terms, non-zero only for coordinates on a group."""
+        return np.concatenate([np.zeros(6), -self.bracket(v).T @ (self.total_armature * v)])
+
+    @property
+    def total_armature(self) -> Array:
+        """Armature with motors' rotors (n)."""
+        return self.armature if self.reflected_inertia is None else self.armature + self.reflected_inertia
+
+    def elastic_energy(self, q: Array) -> Any:
+        """Return the energy (J) of spring and stops."""
+        delta = self.difference(self.rest, q)
+        energy = 0.5 * delta @ self.stiffness @ delta
+        return energy + stop_energy(self.limit_numbers, q) if self._has_stops else energy
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (n) of spring, damper, friction and stops."""
+        delta = self.difference(self.rest, q)
+        efforts = self.damping_efforts(q, v) - self.difference_jacobian(delta).T @ (self.stiffness @ delta)
+        return efforts + stop_efforts(self.limit_numbers, q, 0.0 * v) if self._has_stops else efforts
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (n) of damper and friction, and what moving adds to those of stops."""
+        efforts = friction_efforts(self.friction, v) - self.damping @ v
+        if not self._has_stops:
+            return efforts
+        return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
+
+    def difference_jacobian(self, delta: Array) -> Array:
+        """Return ``d difference(rest, q) / d v`` (n x n)."""
+        return np.eye(self.nv)
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
+        """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
+        configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=True))
+        bounded = bounded_sides(self.limit_numbers) if self._is_plain else ()
+        units = known_units(self.units, self.nv)
+        return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), units, configuration, bounded))
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return axes, stiffness, damping, rest position, friction, armature and what limits stop at, and how."""
+        return {
+            name: (float(getattr(self, field)[index]), unit) for name, (field, index, unit) in self.parameter_fields().items()
+        }
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = copy.copy(self)
+        fields = self.parameter_fields()
+        for name, value in values.items():
+            field, index, _ = fields[name]
+            array = replaced(getattr(changed, field), index, value)
+            if field in ("stiffness", "damping"):
+                array[index[::-1]] = value
+            setattr(changed, field, array)
+        return changed
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the joint and what is suspicious."""
+        errors, warnings = super().check()
+        for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
+            if _is_indefinite(matrix):
+                expected, advice = "a positive semidefinite matrix", "check the sign: the joint feeds energy or is unstable"
+                warnings.append(Finding(f"negative-{field}", f"{self.name}.{field}", matrix.tolist(), expected, advice))
+        if any(entry < 0 for entry in self.armature.tolist()):
+            errors.append(
+                Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
+            )
+        friction = self.friction
+        if any(min(coulomb, breakaway) < 0 or min(rest) <= 0 for coulomb, breakaway, *rest in friction.tolist()):
+            expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"
+            errors.append(Finding("bad-friction", f"{self.name}.friction", friction.tolist(), expected, "check the signs"))
+        wrong, suspicious = limit_findings(self.name, self.limit_numbers, self.coordinates, self._is_plain)
+        errors += wrong
+        warnings += suspicious
+        for field in self.axis_fields:
+            axis = getattr(self, field)
+            if not axis.any():
+                advice = "give a direction such as [0, 0, 1]"
+                errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+        rest = self.rest[self.quaternion]
+        if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
+            where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="
+            errors.append(Finding("not-unit", where, rest.tolist(), "a unit quaternion (x, y, z, w)", advice))
+        return errors, warnings
+
+
+class ConstantSubspace(Joint):
+    """Common part of the joints whose motion subspace is constant in the child's frame."""
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6): zero."""
+        return np.zeros(6)
+
+
+def _is_indefinite(matrix: Array) -> bool:
+    """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue, rounding aside."""
+    if len(matrix) <= 1:
+        return any(-math.inf < entry < 0 for entry in matrix.ravel().tolist())
+    return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max())
+
+
+def is_elementary(joint: Block) -> bool:
+    """Tell whether a block is one of titop's joints, or does as it: then it is its `chain` of elementary joints."""
+    return isinstance(joint, Joint) and bool(joint.chain) and not overrides(joint)
+
+
+def unit_vector(axis: Array) -> Array:
+    """Return the direction of `axis` with length 1, whatever its length."""
+    axis = axis / np.abs(np.real(axis)).max()
+    return axis / np.sqrt(axis @ axis)

@@ -1,0 +1,151 @@
+"""Limits of joints: data that trajectories are checked against, and stops that push back where they have a stiffness."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import bracketed, effort_unit
+from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.joints.impact import impact_energy, impact_push
+
+#: Columns of the numbers of limits that are parameters: the bounds of the position, and how they stop.
+_BOUNDS, _STOP = (("lower", 0), ("upper", 1)), (("stiffness", 4), ("dissipation", 5))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one coordinate: of a joint, or by `CoordinateLimits` an own one of a body.
+
+    With a stiffness the bounds of the position are stops: at the depth d beyond one, it pushes back with
+    ``stiffness d^1.5 (1 + dissipation dd/dt)``, never pulls, and stores ``stiffness d^2.5 / 2.5`` (Hertz, Hunt-Crossley; as
+    `Contact`). Without one, limits stop nothing. Only coordinates with ``v = dq/dt`` have stops.
+
+    Attributes
+    ----------
+    lower, upper : float, m or rad
+        Least and largest position.
+    velocity : float, m/s or rad/s
+        Largest absolute velocity.
+    effort : float, N or N m
+        Largest absolute effort.
+    stiffness : float, N/m^1.5 or N m/rad^1.5
+        Of the stops at `lower` and `upper`.
+    dissipation : float, s/m or s/rad
+        Of the stops: ``3/2 (1 - e)/v`` for a coefficient of restitution e near one at the velocity v of impact.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("buffer", gravity=[0, 0, 0])
+    >>> rail = tt.Prismatic("rail", limits=tt.Limits(upper=0.5, stiffness=1e5))
+    >>> s.connect("world", tt.RigidBody("cart", mass=2.0), rail)
+    >>> s.resolve().forward_dynamics([[0.49], [0.51]], [[0.0], [0.0]]).round(6).tolist()  # 1e5 N/m^1.5 on 10 mm
+    [[0.0], [-50.0]]
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+    stiffness: float = 0.0
+    dissipation: float = 0.0
+
+
+#: As a row of numbers: no limits.
+_UNLIMITED = astuple(Limits())
+
+
+def read_limits(reader: FieldReader, value: Any, count: int) -> Array:
+    """Read the limits of `count` coordinates (None, one `Limits` for all, one for each) as an array (count, 6)."""
+    if value is None:
+        return np.array([_UNLIMITED] * count).reshape(count, 6)
+    limits = [value] * count if isinstance(value, Limits) else list(value) if isinstance(value, Iterable) else [value]
+    if len(limits) != count or not all(isinstance(item, Limits) for item in limits):
+        reader.report("wrong-type", "limits", value, f"tt.Limits, or {count} of them", "write tt.Limits(lower=-1, upper=1)")
+        return read_limits(reader, None, count)
+    rows = [real_array(list(vars(item).values())) for item in limits]
+    for i, (item, row) in enumerate(zip(limits, rows, strict=True)):
+        if row is None or row.shape != (6,):
+            reader.report("bad-limits", "limits", item, "numbers", "give one number for each entry")
+            rows[i] = np.array(_UNLIMITED)
+    return np.array(rows).reshape(count, 6)
+
+
+def stop_efforts(limits: Array, q: Array, v: Array) -> Array:
+    """Return the efforts (n) of the stops of limits (n, 6) at the positions q (n) and velocities v (n)."""
+    depth, side = _depth(limits, q)
+    return -side * impact_push(depth, side * v, limits[:, 4], limits[:, 5])
+
+
+def stop_energy(limits: Array, q: Array) -> Any:
+    """Return the energy (J) that the stops store."""
+    return impact_energy(_depth(limits, q)[0], limits[:, 4]).sum()
+
+
+def _depth(limits: Array, q: Array) -> tuple[Array, Array]:
+    """Return how deep the positions are in their stops, and on which side these stand: -1 below, 1 above."""
+    lower, upper = limits[:, 0], limits[:, 1]
+    below, above = np.real(q) < np.real(lower), np.real(q) > np.real(upper)
+    return np.where(below, lower - q, np.where(above, q - upper, 0.0)), np.where(below, -1.0, 1.0)
+
+
+def bounded_sides(limits: Array) -> tuple[tuple[bool, bool], ...]:
+    """Return, for each coordinate, whether it has a lower and an upper limit."""
+    return tuple((cmath.isfinite(lower), cmath.isfinite(upper)) for lower, upper, *_ in limits.tolist())
+
+
+def stop_entries(lower: bool, upper: bool) -> tuple[tuple[str, int], ...]:
+    """Return name and column of the numbers of a coordinate's stops that are parameters: none where nothing is finite."""
+    bounds = tuple(entry for entry, given in zip(_BOUNDS, (lower, upper), strict=True) if given)
+    return (*bounds, *_STOP) if bounds else ()
+
+
+def stop_unit(entry: str, unit: str) -> str:
+    """Return the unit of an entry of the limits of a coordinate of the given unit."""
+    return {"stiffness": f"{effort_unit(unit)}/{bracketed(unit)}^1.5", "dissipation": f"s/{bracketed(unit)}"}.get(entry, unit)
+
+
+def stop_name(coordinates: Sequence[str], name: str, entry: str) -> str:
+    """Return how an entry of the limits of a coordinate is called among a joint's parameters."""
+    return f"limits.{entry}" if len(coordinates) == 1 else f"limits.{name}.{entry}"
+
+
+def limit_findings(joint: str, limits: Array, coordinates: Sequence[str], plain: bool) -> tuple[list[Finding], list[Finding]]:
+    """Return what is wrong with the limits of a joint's coordinates, and what is suspicious.
+
+    Parameters
+    ----------
+    joint : str
+    limits : (n, 6)
+    coordinates : sequence of str
+    plain : bool
+        Whether the coordinates are numbers whose rates are the velocities.
+    """
+    errors, warnings = [], []
+    for name, row in zip(coordinates, limits.tolist(), strict=True):
+        lower, upper, velocity, effort, stiffness, dissipation = row
+        if not (lower <= upper and lower < math.inf and upper > -math.inf and velocity >= 0 and effort >= 0):
+            expected, advice = "lower <= upper, and velocity and effort >= 0", "check the order and signs"
+            errors.append(Finding("bad-limits", f"{joint}.limits", Limits(*row), expected, advice))
+        if stiffness == dissipation == 0:
+            continue
+        for entry, value in (("stiffness", stiffness), ("dissipation", dissipation)):
+            if not 0 <= value < math.inf:
+                where, advice = f"{joint}.{stop_name(coordinates, name, entry)}", "check the sign and the unit"
+                errors.append(Finding("bad-stop", where, value, "a finite number >= 0", advice))
+        where = f"{joint}.{stop_name(coordinates, name, 'stiffness')}"
+        if stiffness > 0 and not plain:
+            expected, advice = "0: only plain coordinates have stops", "split the joint into revolute and prismatic ones"
+            errors.append(Finding("no-stop", where, stiffness, expected, advice))
+        elif stiffness > 0 and math.isinf(lower) and math.isinf(upper):
+            expected, advice = "a finite lower or upper limit to stop at", "give lower or upper beside it"
+            warnings.append(Finding("stop-without-bound", where, stiffness, expected, advice))
+    return errors, warnings

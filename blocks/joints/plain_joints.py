@@ -1,0 +1,211 @@
+"""Joints with plain coordinates: rotations and translations along axes fixed in the joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, cross, rotation_exp
+from titop.blocks.joints.joint import ConstantSubspace, Joint, Link, unit_vector
+
+#: Two directions whose unit vectors have a smaller cross product are parallel.
+PARALLEL = 1e-9
+
+
+class Weld(ConstantSubspace):
+    """A rigid connection: no coordinate."""
+
+    chain = (Link("weld"),)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the identity."""
+        return np.eye(3), np.zeros(3)
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return an empty 6 x 0 matrix."""
+        return np.zeros((6, 0))
+
+
+class AxialJoint(ConstantSubspace):
+    """Common part of the joints with one coordinate along or about one axis.
+
+    Parameters
+    ----------
+    name : str
+    axis : array_like (3,)
+        Direction in the joint frame, of any length: ``[1, 0, -1]`` is as good as its unit vector, so nothing is said.
+        URDF asks for unit vectors: `from_urdf` tells once of others.
+    **passive
+        See `Joint`.
+    """
+
+    axis_fields = ("axis",)
+
+    def __init__(self, name: str, axis: Any = (0.0, 0.0, 1.0), **passive: Any) -> None:
+        super().__init__(name, **passive)
+        self.axis = self.reader.axis("axis", axis)
+
+
+class Revolute(AxialJoint):
+    """Rotation about an axis (key A, section 3.2). Coordinate: angle (rad)."""
+
+    coordinates = ("angle",)
+    units = ("rad",)
+    chain = (Link("axial", "axis", angular=1.0),)
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the rotation by the angle q (key A, eq. 34)."""
+        return rotation_exp(q[0] * unit_vector(self.axis)), np.zeros(3)
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return the axis as an angular motion (6 x 1)."""
+        return np.concatenate([np.zeros(3), unit_vector(self.axis)])[:, None]
+
+
+class Prismatic(AxialJoint):
+    """Translation along an axis (key A, section 3.3). Coordinate: displacement (m)."""
+
+    coordinates = ("displacement",)
+    units = ("m",)
+    chain = (Link("axial", "axis", linear=1.0),)
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the translation by q along the axis."""
+        return np.eye(3), q[0] * unit_vector(self.axis)
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return the axis as a linear motion (6 x 1)."""
+        return np.concatenate([unit_vector(self.axis), np.zeros(3)])[:, None]
+
+
+class Screw(AxialJoint):
+    """Rotation about an axis with a proportional translation. Coordinate: angle (rad).
+
+    Parameters
+    ----------
+    name : str
+    axis : array_like (3,)
+    pitch : float, m/rad
+    **passive
+        See `Joint`.
+    """
+
+    coordinates = ("angle",)
+    units = ("rad",)
+    chain = (Link("axial", "axis", linear="pitch", angular=1.0),)
+
+    def __init__(self, name: str, axis: Any = (0.0, 0.0, 1.0), pitch: float = 0.0, **passive: Any) -> None:
+        super().__init__(name, axis, **passive)
+        self.pitch = self.reader.numbers("pitch", pitch, 1)
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the rotation by q and the translation by pitch times q."""
+        axis = unit_vector(self.axis)
+        return rotation_exp(q[0] * axis), self.pitch[0] * q[0] * axis
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return the screw axis (6 x 1)."""
+        axis = unit_vector(self.axis)
+        return np.concatenate([self.pitch[0] * axis, axis])[:, None]
+
+    def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
+        """Return the fields of every joint and the pitch."""
+        return {"pitch": ("pitch", (0,), "m/rad")} | super().parameter_fields()
+
+
+class Cylindrical(AxialJoint):
+    """Translation along and rotation about one axis. Coordinates: displacement (m), angle (rad)."""
+
+    coordinates = ("displacement", "angle")
+    units = ("m", "rad")
+    chain = (Link("axial", "axis", linear=1.0), Link("axial", "axis", angular=1.0))
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the translation by q[0] and the rotation by q[1]."""
+        axis = unit_vector(self.axis)
+        return rotation_exp(q[1] * axis), q[0] * axis
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return the axis as a linear and as an angular motion (6 x 2)."""
+        axis = unit_vector(self.axis)
+        return np.array([np.concatenate([axis, np.zeros(3)]), np.concatenate([np.zeros(3), axis])]).T
+
+
+class Universal(Joint):
+    """Rotation about a first axis, then about a second that the first carries along.
+
+    Parameters
+    ----------
+    name : str
+    axis1, axis2 : array_like (3,)
+        Directions in the joint frame at zero angles; x and y by default.
+    **passive
+        See `Joint`.
+    """
+
+    coordinates = ("first", "second")
+    units = ("rad", "rad")
+    chain = (Link("axial", "axis1", angular=1.0), Link("axial", "axis2", angular=1.0))
+    axis_fields = ("axis1", "axis2")
+
+    def __init__(self, name: str, axis1: Any = (1.0, 0.0, 0.0), axis2: Any = (0.0, 1.0, 0.0), **passive: Any) -> None:
+        super().__init__(name, **passive)
+        self.axis1 = self.reader.axis("axis1", axis1)
+        self.axis2 = self.reader.axis("axis2", axis2)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the joint and what is suspicious."""
+        errors, warnings = super().check()
+        if not errors and np.abs(cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < PARALLEL:
+            where, advice = f"{self.name}.axis2", "turn one of the axes"
+            errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis1", advice))
+        return errors, warnings
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the rotation by q[0] about axis1, then by q[1] about axis2."""
+        return rotation_exp(q[0] * unit_vector(self.axis1)) @ self._second(q), np.zeros(3)
+
+    def _second(self, q: Array) -> Array:
+        return rotation_exp(q[1] * unit_vector(self.axis2))
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return both axes as angular motions in the child's frame (6 x 2)."""
+        angular = np.array([self._second(q).T @ unit_vector(self.axis1), unit_vector(self.axis2)]).T
+        return np.vstack([np.zeros((3, 2)), angular])
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return the turning of the first axis in the child's frame."""
+        first = self.motion_subspace(port, q)[3:, 0]
+        return np.concatenate([np.zeros(3), -v[1] * v[0] * cross(unit_vector(self.axis2), first)])
+
+
+class Planar(Joint):
+    """Motion in the x-y plane of the joint frame. Coordinates: x, y (m), then the rotation theta about z (rad)."""
+
+    coordinates = ("x", "y", "theta")
+    units = ("m", "m", "rad")
+    chain = (
+        Link("axial", (1.0, 0.0, 0.0), linear=1.0),
+        Link("axial", (0.0, 1.0, 0.0), linear=1.0),
+        Link("axial", (0.0, 0.0, 1.0), angular=1.0),
+    )
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the translation by (x, y) and the rotation by theta."""
+        return rotation_exp(q[2] * np.array([0.0, 0.0, 1.0])), np.array([q[0], q[1], 0 * q[0]])
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return the joint frame's x and y in the child's frame, and the rotation (6 x 3)."""
+        rotation, _ = self.pose(port, q)
+        linear = np.column_stack([rotation.T[:, :2], np.zeros(3)])
+        return np.vstack([linear, [[0, 0, 0], [0, 0, 0], [0, 0, 1]]])
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return the turning of x and y in the child's frame."""
+        linear = self.motion_subspace(port, q)[:3, :2] @ v[:2]
+        return np.concatenate([-v[2] * cross(np.array([0.0, 0.0, 1.0]), linear), np.zeros(3)])

@@ -1,0 +1,237 @@
+"""The outline of a system: boxes, wires and signals without positions.
+
+Every picture starts from it: the drawing (`draw`), Graphviz (`dot`), Mermaid (`mermaid`) and the notebook (`notebook`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.constraints.closure import Closure
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.contract.block import Block
+from titop.blocks.devices.loads import Load
+from titop.blocks.devices.sensors import Sensor
+from titop.graph.checking.system_check import check_system
+from titop.graph.network.network import Network
+
+#: Longer names and port names are cut in the middle.
+_LONGEST = 28
+
+
+@dataclass(frozen=True)
+class Box:
+    """A block in a picture.
+
+    Attributes
+    ----------
+    kind : {"world", "body", "joint", "closure", "group", "again"}
+        A group stands for several blocks; ``"again"`` for a block that is drawn elsewhere.
+    name : str
+        Printable; long names are cut.
+    details : tuple of str
+        Type, mass, coordinates.
+    nv : int
+        Number of coordinates.
+    faults : tuple of str
+        What is wrong with the block.
+    size, mass : int, float
+        Number of blocks that the box stands for, and their mass.
+    closures : int
+        Number of closures among the blocks of a group.
+    """
+
+    kind: str
+    name: str
+    details: tuple[str, ...] = ()
+    nv: int = 0
+    faults: tuple[str, ...] = ()
+    size: int = 1
+    mass: float = 0.0
+    closures: int = 0
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A connection of two boxes (their positions in the outline), with the names of the ports.
+
+    The parent gives motion and receives a wrench. A closure is the child of both of its bodies, an interaction of all
+    bodies and joints on which it acts.
+    """
+
+    parent: int
+    child: int
+    parent_port: str = ""
+    child_port: str = ""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A gear, a load, an actuator or an own input that acts on a box (`inward`), or a sensor that reads it.
+
+    Attributes
+    ----------
+    name, kind : str
+        Of the block, its class; of an own input "Input".
+    value : str
+        Magnitude of a load; ratio and driver of a gear.
+    target : int
+        Position of the box in the outline.
+    port : str
+        Port or coordinate; empty for the reference frame, and for a joint's only coordinate.
+    inward : bool
+    """
+
+    name: str
+    kind: str
+    value: str
+    target: int
+    port: str
+    inward: bool
+
+    @property
+    def label(self) -> str:
+        """Name, port and value."""
+        port, value = f" at {self.port}" if self.port else "", f": {self.value}" if self.value else ""
+        return f"{self.name}{port}{value}"
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A system as boxes, wires and signals, and what is wrong with it; the first box is the world.
+
+    Attributes
+    ----------
+    boxes : list of Box
+        Bodies, then joints, then closures.
+    wires : list of Wire
+        Of the tree of bodies and joints.
+    chords : list of Wire
+        To closures, one after the other: from their ports, then from the joints of their coordinates.
+    signals : list of Signal
+    findings : list of Finding
+    """
+
+    boxes: list[Box]
+    wires: list[Wire]
+    chords: list[Wire]
+    signals: list[Signal]
+    findings: list[Finding]
+
+
+def outline(system: Network) -> Outline:
+    """Return the outline of a system, faulty or not."""
+    findings, _ = check_system(system)
+    ends = [end for c in system.connections for end in (c.parent.block, c.child.block)]
+    acting = list(system.attachments)
+    joints = [connection.joint for connection in system.connections]
+    closures = [loop.closure for loop in system.loops]
+    known = {id(block) for block in (*acting, *joints, *closures)}
+    lone = [block for _, block in system.graph.nodes(data="block") if id(block) not in known]
+    targets = [block.target.block for block in acting if hasattr(block, "target")]
+    targets += [ref.block for loop in system.loops for ref in loop.ports]
+    bodies = list({id(block): block for block in (system.world, *ends, *lone, *targets)}.values())
+    index = {id(block): k for k, block in enumerate(bodies)}
+    wires = []
+    for k, connection in enumerate(system.connections, start=len(bodies)):
+        parent, child = connection.parent, connection.child
+        wires.append(Wire(index[id(parent.block)], k, printable(parent.name or "")))
+        wires.append(Wire(k, index[id(child.block)], "", printable(child.name or "")))
+    on_ports = [
+        (k, index[id(ref.block)], ref.name or "")
+        for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
+        for ref in loop.ports
+    ]
+    keys = {id(block): name for name, block in system.graph.nodes(data="block")}
+    names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints, *closures)]
+    by_name = {name: k for k in range(1, len(names)) for name in names[k]}
+    on_coordinates = [
+        (k, by_name[name], own)
+        for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
+        for name, own in ((owner_of(coordinate), entry_of(coordinate)) for coordinate in loop.coordinates)
+        if name in by_name
+    ]
+    chords = [Wire(end, k, printable(own)) for k, end, own in sorted([*on_ports, *on_coordinates], key=lambda end: end[0])]
+    faults = _faults(names, [*wires, *chords], findings)
+    kinds = ["world", *["body"] * (len(bodies) - 1), *["joint"] * len(joints), *["closure"] * len(closures)]
+    boxes = [_box(*entry) for entry in zip((*bodies, *joints, *closures), kinds, faults, strict=True)]
+    signals = [*_signals(acting, index, by_name), *_own_inputs((*bodies, *joints, *closures))]
+    return Outline(boxes, wires, chords, signals, findings)
+
+
+def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
+    mass = getattr(block, "mass", None)
+    details = [] if kind == "world" else [printable(type(block).__name__)]
+    details += [describe_closure(block)] if isinstance(block, Closure) and describe_closure(block) else []
+    details += [f"{mass:.4g} kg"] if isinstance(mass, int | float) else []
+    details += [printable(", ".join(block.coordinates))] if block.nv else []
+    return Box(kind, printable(block.name), tuple(details), block.nv, faults, mass=float(mass or 0.0))
+
+
+def describe_closure(closure: Closure) -> str:
+    """Return what a closure constrains, in a word or two; empty for one that constrains nothing in particular."""
+    directions = getattr(closure, "directions", None)
+    if directions is None:
+        return printable(getattr(closure, "kind", ""))
+    number = directions.shape[-1]
+    return f"{number} direction{'' if number == 1 else 's'}"
+
+
+def _faults(names: list[set[str]], wires: list[Wire], findings: list[Finding]) -> list[tuple[str, ...]]:
+    codes: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        if finding.code != "unconnected":
+            codes.setdefault(owner_of(finding.where), {})[finding.code] = None
+    tree = nx.DiGraph([(wire.parent, wire.child) for wire in wires])
+    tree.add_node(0)
+    reached = nx.descendants(tree, 0) | {0}
+    faults = []
+    for k, known in enumerate(names):
+        found = dict.fromkeys(code for name in sorted(known) for code in codes.get(name, ()))
+        faults.append((*found, *(() if k in reached else ("unconnected",))))
+    return faults
+
+
+def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) -> Iterator[Signal]:
+    for block in acting:
+        port = ""
+        if hasattr(block, "target"):
+            target: int | None = index[id(block.target.block)]
+            port = printable(block.target.name or "")
+        else:
+            coordinate = block.driven if isinstance(block, Gear) else block.joint
+            target, port = by_name.get(owner_of(coordinate)), printable(entry_of(coordinate))
+        if target is not None:
+            yield Signal(
+                printable(block.name), type(block).__name__, _value(block), target, port, inward=not isinstance(block, Sensor)
+            )
+
+
+def _own_inputs(blocks: Iterable[Block]) -> Iterator[Signal]:
+    for target, block in enumerate(blocks):
+        for name in block.input_names:
+            yield Signal(printable(name), "Input", "", target, "", inward=True)
+
+
+def _value(block: Block) -> str:
+    if isinstance(block, Gear):
+        return printable(block.relation)
+    if not isinstance(block, Load):
+        return ""
+    force, torque = np.linalg.norm(block.force), np.linalg.norm(block.torque)
+    parts = [f"{force:.4g} N"] if force or not torque else []
+    return ", ".join(parts + ([f"{torque:.4g} N m"] if torque else []))
+
+
+def printable(name: Any, longest: int = _LONGEST) -> str:
+    """Return a name on one line, without control characters, cut in the middle if it is long."""
+    text = "".join(c if c.isprintable() else " " for c in str(name))
+    head = longest // 2
+    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"

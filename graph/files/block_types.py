@@ -1,0 +1,303 @@
+"""Which classes of blocks model files know, by what name, with which fields.
+
+A class of your own takes one call, in the module that defines it::
+
+    register_block(Segment, "segment", {"length": NUMBER, "damping": Field(NUMBER, default=0.0)})
+
+after which its constructor is called with ``name`` and these fields, and its attributes of the same names are saved.
+`titop.graph.files.fields` and `titop.graph.files.records` have the kinds of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.pose import Pose
+from titop.blocks.bodies.beam import Beam
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.constraints.closure import Closure
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.contract.block import Block
+from titop.blocks.devices import actuators, sensors
+from titop.blocks.devices.loads import Load
+from titop.blocks.interactions.cable import Cable
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.spring_damper import SpringDamper
+from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.limits import Limits
+from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
+from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.files.fields import (
+    BLOCK_NAME,
+    COORDINATE_LIST,
+    NUMBER,
+    NUMBERS,
+    PORT,
+    PORT_LIST,
+    SYMMETRIC,
+    TEXT,
+    TEXTS,
+    UNLIMITED,
+    Field,
+    Kind,
+)
+from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
+
+#: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
+#: the block.
+ENDS: dict[str, dict[str, Field]] = {
+    "joints": {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())},
+    "closures": {"first": Field(PORT), "second": Field(PORT)},
+    "interactions": {"ports": Field(PORT_LIST, ()), "coordinates": Field(COORDINATE_LIST, ())},
+}
+
+#: The type of a block that does not say it.
+DEFAULT_TYPES = {"gears": "gear", "loads": "constant"}
+
+
+@dataclass(frozen=True)
+class BlockType:
+    """A class of blocks as model files know it.
+
+    Attributes
+    ----------
+    cls : type
+    name : str
+        Value of ``type`` in a file.
+    fields : dict of str to Field
+        In the order in which they are written.
+    sections : tuple of str
+        Tables of a file in which such blocks may stand.
+    """
+
+    cls: type[Block]
+    name: str
+    fields: Mapping[str, Field]
+    sections: tuple[str, ...]
+
+
+_TYPES: dict[tuple[tuple[str, ...], str], BlockType] = {}
+
+
+def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field | Kind]) -> None:
+    """Let model files hold the blocks of a class.
+
+    Parameters
+    ----------
+    cls : type
+        Subclass of `Block`; its constructor takes ``name`` and the fields as keywords. A subclass of a registered class needs
+        a call of its own.
+    type_name : str
+        Value of ``type`` in files; unique among the blocks of a table. Registering a class of the same name and module again
+        replaces it.
+    fields : mapping of str to Field or Kind
+        In the order in which they are written; a kind alone stands for a field that must be given.
+
+    Raises
+    ------
+    ModelError
+        If the class is no subclass of `Block`, a field no `Field` or `Kind`, the type name that of another class, or a field
+        one of those with which the table of a joint, closure or interaction names its targets.
+    """
+    _check_registration(cls, type_name, fields)
+    sections = _sections(cls)
+    known = next((types[type_name] for types in map(types_in, sections) if type_name in types), None)
+    if known and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
+        taken = f"{type_name!r} is {known.cls.__qualname__}"
+        raise ModelError(Finding("duplicate-type", cls.__qualname__, taken, "a type name of its own", "choose another name"))
+    reserved = {"type", *(end for section in sections for end in ENDS.get(section, ()))} & set(fields)
+    if reserved:
+        expected = "fields other than those of every table"
+        raise ModelError(Finding("reserved-field", cls.__qualname__, sorted(reserved), expected, "rename the field"))
+    full = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
+    _TYPES[sections, type_name] = BlockType(cls, type_name, full, sections)
+
+
+def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
+    """Refuse what is no class of blocks, no name or no fields."""
+    name = getattr(cls, "__qualname__", repr(cls))
+    advice = 'write register_block(Segment, "segment", {"length": NUMBER})'
+    if not (isinstance(cls, type) and issubclass(cls, Block)):
+        raise ModelError(Finding("not-a-block", name, cls, "a subclass of tt.Block", advice))
+    if not (isinstance(type_name, str) and type_name):
+        raise ModelError(Finding("wrong-type", f"{name}.type_name", type_name, "a text that is not empty", advice))
+    if not isinstance(fields, Mapping):
+        raise ModelError(Finding("wrong-type", f"{name}.fields", fields, "a mapping of names to kinds", advice))
+    for field, kind in fields.items():
+        if not (isinstance(field, str) and isinstance(kind, Field | Kind)):
+            expected = "a Field or a Kind, such as titop.graph.files.fields.NUMBER"
+            raise ModelError(Finding("wrong-type", f"{name}.{field}", kind, expected, advice))
+
+
+def _sections(cls: type[Block]) -> tuple[str, ...]:
+    if issubclass(cls, Interaction):
+        return "closures", "interactions"
+    bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
+    bases |= {CoordinateLimits: "limits", Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
+    return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
+
+
+def type_of(block: Block) -> BlockType | None:
+    """Return how files know a block's class; None if they do not."""
+    return next((known for known in _TYPES.values() if known.cls is type(block)), None)
+
+
+def types_in(section: str) -> dict[str, BlockType]:
+    """Return the types that may stand in a table of a file, by name."""
+    return {known.name: known for known in _TYPES.values() if section in known.sections}
+
+
+# -- titop's own blocks ----------------------------------------------------------------------------------------------------
+
+
+def _neutral(joint: Any) -> Any:
+    return joint.neutral()
+
+
+_PASSIVE = {
+    "stiffness": Field(SYMMETRIC, 0.0),
+    "damping": Field(SYMMETRIC, 0.0),
+    "rest": Field(NUMBERS, _neutral, normalised=True),
+    "armature": Field(SYMMETRIC, 0.0),
+    "friction": Field(FRICTION, ((0.0, 0.0, 0.01, 0.001),)),
+    "limits": Field(LIMITS, (Limits(),)),
+}
+_ORIGIN = (0.0, 0.0, 0.0)
+_FRAME = Field(TEXT, "port")
+
+
+def _kind(closure: Any) -> str:
+    return "weld" if closure.directions is None else "directions"
+
+
+def _register_joints(classes: Iterable[type[Joint]], **own: Field | Kind) -> None:
+    for cls in classes:
+        axes = dict.fromkeys(cls.axis_fields, Field(NUMBERS, None))
+        register_block(cls, cls.__name__.lower(), {**axes, **own, **(_PASSIVE if cls.coordinates else {})})
+
+
+register_block(
+    RigidBody,
+    "rigid",
+    {
+        "mass": NUMBER,
+        "com": Field(NUMBERS, _ORIGIN),
+        "inertia": Field(SYMMETRIC, 0.0),
+        "ports": Field(PORTS, {}, attribute="port_poses"),
+    },
+)
+register_block(
+    FlexibleBody,
+    "flexible",
+    {
+        "mass": NUMBER,
+        "com": Field(NUMBERS, _ORIGIN),
+        "inertia": Field(SYMMETRIC, 0.0),
+        "frequencies": Field(NUMBERS, None),
+        "modal_mass": Field(SYMMETRIC, None),
+        "modal_stiffness": Field(SYMMETRIC, None),
+        "modal_damping": Field(SYMMETRIC, None),
+        "damping_ratios": Field(NUMBERS, lambda body: np.zeros(body.nv)),
+        "participation": Field(NUMBERS, None),
+        "coordinate_names": Field(TEXTS, None),
+        "ports": Field(PORTS, {}, attribute="port_poses"),
+        "shapes": Field(SHAPES, {}),
+    },
+)
+register_block(
+    Beam,
+    "beam",
+    {
+        **dict.fromkeys(("length", "density", "area", "young", "iy", "iz"), NUMBER),
+        "torsion_constant": Field(NUMBER, None),
+        "shear_modulus": Field(NUMBER, None),
+        "poisson": Field(NUMBER, 0.3, attribute=None),
+        "shear_factors": Field(NUMBERS, None),
+        "damping_ratio": Field(NUMBER, 0.0),
+        "modes": Field(NUMBER, 2),
+        "torsion_modes": Field(NUMBER, 1),
+        "axial_modes": Field(NUMBER, 0),
+    },
+)
+_register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
+_register_joints((Screw,), pitch=Field(NUMBER, 0.0))
+register_block(CompliantClosure, "compliant", {"stiffness": Field(SYMMETRIC, 0.0), "damping": Field(SYMMETRIC, 0.0)})
+register_block(
+    SpringDamper,
+    "spring",
+    {"stiffness": Field(NUMBER, 0.0), "damping": Field(NUMBER, 0.0), "length": Field(NUMBER, 0.0)},
+)
+register_block(
+    Contact,
+    "contact",
+    {
+        "radius": NUMBER,
+        "stiffness": NUMBER,
+        "normal": Field(NUMBERS, (0.0, 0.0, 1.0)),
+        "dissipation": Field(NUMBER, 0.0),
+        "friction": Field(NUMBER, 0.0),
+        "slip_velocity": Field(NUMBER, 1e-3),
+    },
+)
+register_block(
+    Cable,
+    "cable",
+    {
+        **dict.fromkeys(("stiffness", "length", "dissipation"), Field(NUMBER, 0.0)),
+        "arms": Field(NUMBERS, ()),
+        "max_tension": Field(UNLIMITED, float("inf"), attribute="upper"),
+    },
+)
+register_block(
+    RigidClosure,
+    "rigid",
+    {
+        "kind": Field(TEXT, _kind),
+        "axis": Field(NUMBERS, (0.0, 0.0, 1.0)),
+        "axis2": Field(NUMBERS, (0.0, 1.0, 0.0)),
+        "directions": Field(NUMBERS, None),
+    },
+)
+register_block(
+    Gear,
+    "gear",
+    {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": Field(NUMBER, 1.0), "offset": Field(NUMBER, 0.0)},
+)
+register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": LIMITS})
+register_block(
+    Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
+)
+register_block(
+    actuators.Motor,
+    "motor",
+    {
+        "joint": BLOCK_NAME,
+        "gear": Field(NUMBER, 1.0),
+        "rotor_inertia": Field(NUMBER, 0.0),
+        "effort_limit": Field(UNLIMITED, float("inf"), attribute="upper"),
+    },
+)
+register_block(
+    actuators.Thruster,
+    "thruster",
+    {"target": PORT, "direction": Field(NUMBERS, None), "max_thrust": Field(UNLIMITED, float("inf"), attribute="upper")},
+)
+for _cls in (actuators.Force, actuators.Torque):
+    register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": Field(NUMBERS, None), "frame": _FRAME})
+for _sensor in (sensors.Accelerometer, sensors.Gyro):
+    register_block(_sensor, _sensor.__name__.lower(), {"target": PORT})
+register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": Field(TEXT, "XYZ")})
+register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME})
+register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME})
+register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME})
+register_block(sensors.WheelMomentum, "wheel-momentum", {"joint": BLOCK_NAME, "inertia": NUMBER})

@@ -1,0 +1,170 @@
+"""A system from the tables of a model file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.contract.block import Block
+from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, BlockType, types_in
+from titop.graph.files.document import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD
+from titop.graph.files.expressions import evaluate_parameters
+from titop.graph.files.fields import Field, read_fields
+from titop.graph.files.reading import Reading
+from titop.graph.files.records import moved
+from titop.graph.network.network import Network
+
+AnyNetwork = TypeVar("AnyNetwork", bound=Network)
+
+#: Most own coordinates of all bodies of a file: reducing flexible bodies takes time.
+MAX_MODES = 5_000
+
+#: How far, in units of rounding, a normalised value may be from what its normalisation makes of it.
+_ROUNDINGS = 4
+
+
+def system_of(document: Mapping[str, Any], kind: type[AnyNetwork]) -> AnyNetwork:
+    """Return the system that a file's tables describe, as an instance of a `kind` of network.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong in the tables. Whether the blocks make a sound system is checked when it is resolved.
+    """
+    _check_version(document)
+    reading = Reading()
+    reading.refuse_unknown_keys(document, KEYS, "")
+    table = reading.table(document.get("parameters", {}), "parameters")
+    reading.parameters, findings = evaluate_parameters(table)
+    reading.add(findings)
+    sections = {name: reading.table(document.get(name, {}), name) for name in SECTIONS}
+    system = _empty_system(document, reading, kind)
+    reading.names = dict.fromkeys(["world", *itertools.chain.from_iterable(sections.values())])
+    reading.blocks = {"world": system.world}
+    _read_bodies(sections["bodies"], system, reading)
+    connections = _read_between("joints", "joint", sections, reading)
+    loops = _read_between("closures", "closure", sections, reading)
+    interactions = _read_between("interactions", "interaction", sections, reading)
+    for section in Network.ATTACHMENTS:
+        for name, table in sections[section].items():
+            _read_block(section, name, table, reading)
+    if reading.findings:
+        raise ModelError(reading.findings)
+    for values in connections:
+        system.connect(**values)
+    for values in loops:
+        system.close_loop(**values)
+    for values in interactions:
+        system.add_interaction(values["interaction"], *values.get("ports", ()), *values.get("coordinates", ()))
+    for section, method in Network.ATTACHMENTS.items():
+        for name in sections[section]:
+            getattr(system, method)(reading.blocks[name])
+    return system
+
+
+def _check_version(document: Mapping[str, Any]) -> None:
+    form, version = document.get("format"), document.get("version")
+    if form != FORMAT:
+        advice = f'a model file starts with the line format = "{FORMAT}"; is it another file?'
+        raise ModelError(Finding("wrong-format", "format", "nothing" if form is None else form, repr(FORMAT), advice))
+    if version is None:
+        raise ModelError(Finding("missing-key", "version", "nothing", f"version = {VERSION}", "give it"))
+    if type(version) is not int or version != VERSION:
+        newer = type(version) is int and version > VERSION
+        advice = "a newer titop wrote it: update titop" if newer else f"write version = {VERSION}"
+        raise ModelError(Finding("unknown-version", "version", version, str(VERSION), advice))
+
+
+def _empty_system(document: Mapping[str, Any], reading: Reading, kind: type[AnyNetwork]) -> AnyNetwork:
+    own, world = (_read_table(name, fields, document, reading) for name, fields in (("system", SYSTEM), ("world", WORLD)))
+    system = kind(**own)
+    system.world.port_poses.update(world.get("ports", {}))
+    return system
+
+
+def _read_table(name: str, fields: Mapping[str, Field], document: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+    table = reading.table(document.get(name, {}), name)
+    reading.refuse_unknown_keys(table, fields, name)
+    return read_fields(fields, table, name, reading)
+
+
+def _read_bodies(section: Mapping[str, Any], system: Network, reading: Reading) -> None:
+    """Make the bodies; they join the graph at once, so that one that nothing connects is noticed."""
+    modes = 0
+    for name, table in section.items():
+        body = _read_block("bodies", name, table, reading)
+        if body is None:
+            continue
+        system.graph.add_node(name, block=body)
+        modes += body.nv
+        if modes > MAX_MODES:
+            expected = f"at most {MAX_MODES} own coordinates of all bodies"
+            raise ModelError([*reading.findings, Finding("too-large", f"bodies.{name}", modes, expected, "keep fewer modes")])
+
+
+def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:
+    """Make the joints, closures or interactions; return for each the arguments of the method that adds it."""
+    arguments = []
+    for name, table in sections[section].items():
+        block = _read_block(section, name, table, reading)
+        ends = read_fields(ENDS[section], table if isinstance(table, Mapping) else {}, f"{section}.{name}", reading)
+        arguments.append({role: block, **ends})
+    return arguments
+
+
+def _read_block(section: str, name: str, value: Any, reading: Reading) -> Block | None:
+    """Make a block and keep it in `reading`; None, with findings, if its table is wrong."""
+    where, before = f"{section}.{name}", len(reading.findings)
+    table = reading.table(value, where)
+    if not name or "." in name or name == "world" or name in reading.blocks:
+        expected = "a name without dots that no other block has"
+        reading.report("bad-name", where, name, expected, "rename the block")
+    known = _type_in(section, table, where, reading)
+    if known is None:
+        return None
+    reading.refuse_unknown_keys(table, ["type", *ENDS.get(section, ()), *known.fields], where)
+    values = read_fields(known.fields, table, where, reading)
+    if len(reading.findings) > before:
+        return None
+    try:
+        block = known.cls(name=name, **values)  # type: ignore[call-arg]
+    except ModelError as error:
+        reading.add([moved(finding, where) for finding in error.findings])
+        return None
+    except Exception as error:  # of a user's class
+        advice = "see the constructor of the class, or check the values"
+        reading.report("block-fails", where, f"{type(error).__name__}: {error}", f"values for {known.cls.__name__}", advice)
+        return None
+    _keep_bits(block, known.fields, values)
+    reading.blocks[name] = block
+    return block
+
+
+def _type_in(section: str, table: Mapping[str, Any], where: str, reading: Reading) -> BlockType | None:
+    types = types_in(section)
+    name = table.get("type", DEFAULT_TYPES.get(section))
+    if name is None:
+        reading.report("missing-key", f"{where}.type", "nothing", "a type", f"known types: {', '.join(types)}")
+    elif not isinstance(name, str) or name not in types:
+        advice = f"{did_you_mean(name, types)} A class of your own must be registered by register_block"
+        reading.report("unknown-type", f"{where}.type", name, f"a type of {section}", advice)
+    else:
+        return types[name]
+    return None
+
+
+def _keep_bits(block: Block, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
+    """Undo the normalisation of what was normalised before, up to rounding."""
+    for name, field in fields.items():
+        given = real_array(values.get(name, ()))
+        if not field.normalised or given is None:
+            continue
+        attribute = field.attribute or name
+        made, given = getattr(block, attribute), np.atleast_1d(given)
+        if given.shape == made.shape and np.abs(made - given).max(initial=0.0) <= _ROUNDINGS * np.finfo(float).eps:
+            setattr(block, attribute, given)

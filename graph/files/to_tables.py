@@ -1,0 +1,72 @@
+"""The tables of a model file from a system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.contract.block import Block
+from titop.graph.checking.system_check import checked
+from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
+from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
+from titop.graph.files.fields import write_fields
+from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.network import Network
+
+
+def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield header and entries of every table of a system's file.
+
+    Raises
+    ------
+    ModelError
+        If the system does not pass its checks, or has blocks of classes that are not registered.
+    """
+    checked(system)
+    _check_types(system)
+    yield (), {"format": FORMAT, "version": VERSION}
+    yield ("system",), write_fields(SYSTEM, system)
+    world = write_fields(WORLD, system.world)
+    if world:
+        yield ("world",), world
+    joints = {connection.joint.name: connection for connection in system.connections}
+    loops = {loop.closure.name: loop for loop in system.loops}
+    attached = {section: list(getattr(system, section)) for section in Network.ATTACHMENTS}
+    others = {"world", *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
+    for name, block in system.graph.nodes(data="block"):
+        if name not in others:
+            yield ("bodies", name), _block_entries("bodies", block)
+    for name, connection in joints.items():
+        yield ("joints", name), _block_entries("joints", connection.joint, connection)
+    for section in ("closures", "interactions"):
+        for name, loop in loops.items():
+            if section == _section_of(loop):
+                yield (section, name), _block_entries(section, loop.closure, loop)
+    for section, blocks in attached.items():
+        for block in blocks:
+            yield (section, block.name), _block_entries(section, block)
+
+
+def _section_of(loop: Loop) -> str:
+    """Return the table of a loop; all with inputs stand in one, so that these keep their order."""
+    return "closures" if loop.is_between_two_ports and not loop.closure.inputs else "interactions"
+
+
+def _check_types(system: Network) -> None:
+    findings = []
+    for name, block in system.graph.nodes(data="block"):
+        if block is not system.world and type_of(block) is None:
+            advice = "call titop.register_block for it, once, where it is defined"
+            findings.append(Finding("unregistered-class", name, type(block).__name__, "a class that files know", advice))
+    if findings:
+        raise ModelError(findings)
+
+
+def _block_entries(section: str, block: Block, between: Connection | Loop | None = None) -> dict[str, Any]:
+    known = type_of(block)
+    assert known is not None
+    entries: dict[str, Any] = {} if DEFAULT_TYPES.get(section) == known.name else {"type": known.name}
+    if between is not None:
+        entries |= write_fields(ENDS[section], between)
+    return entries | write_fields(known.fields, block)

@@ -1,0 +1,48 @@
+"""Systems from model files."""
+
+from __future__ import annotations
+
+import os
+
+from titop.graph.files.loading import load_as
+from titop.graph.system import System
+
+
+def load(source: str | os.PathLike[str]) -> System:
+    """Read a system from a file or a text; nothing in it is executed.
+
+    Parameters
+    ----------
+    source : str or Path
+        Path of the file; a `str` of several lines is the text itself.
+
+    Raises
+    ------
+    ModelError
+        With everything that is wrong in the file, each with its dotted place; with line and column if it is not TOML. What is
+        wrong with the system that it describes is reported when that is resolved.
+
+    Examples
+    --------
+    >>> system = load('''
+    ... format = "titop"
+    ... version = 1
+    ... [system]
+    ... name = "pendulum"
+    ... gravity = [0, 0, -9.81]
+    ... [parameters]
+    ... length = 0.8
+    ... [bodies.bob]
+    ... type = "rigid"
+    ... mass = 2
+    ... com = [0, 0, "-length"]
+    ... [joints.hinge]
+    ... type = "revolute"
+    ... parent = "world"
+    ... child = "bob"
+    ... axis = [1, 0, 0]
+    ... ''')
+    >>> system.resolve().mass_matrix([0.0]).round(3).tolist()
+    [[1.28]]
+    """
+    return load_as(System, source)

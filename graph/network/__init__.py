@@ -1,0 +1,6 @@
+"""Blocks connected port to port, and what is made of that.
+
+- `network` (with `connections`): connecting blocks;
+- `include`: networks as blocks of others;
+- `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `connect`.
+"""

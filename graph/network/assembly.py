@@ -1,0 +1,218 @@
+"""The frozen picture of a checked system: its connections in order and its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import owner_of, split_path
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import known_units
+from titop.blocks.bodies.rigid_body import World
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.devices.actuators import Actuator, Motor
+from titop.blocks.devices.loads import Load
+from titop.blocks.devices.sensors import Sensor
+from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.joint import Joint
+from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.network import Network
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What the resolvers read of a system.
+
+    Attributes
+    ----------
+    name : str
+    gravity : (3,) array, m/s^2
+    world : World
+    connections : tuple of Connection
+        Parents before children.
+    connect_order : tuple of int
+        Position in `connections` of the first, second, ... ``connect`` call: the order of the coordinates.
+    loads : tuple of Load
+    actuators : tuple of Actuator
+    sensors : tuple of Sensor
+    loops : tuple of Loop
+    gears : tuple of Gear
+    limits : tuple of CoordinateLimits
+        Of own coordinates of bodies.
+    """
+
+    name: str
+    gravity: Array
+    world: World
+    connections: tuple[Connection, ...]
+    connect_order: tuple[int, ...]
+    loads: tuple[Load, ...]
+    actuators: tuple[Actuator, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    gears: tuple[Gear, ...] = ()
+    limits: tuple[CoordinateLimits, ...] = ()
+
+    @cached_property
+    def blocks(self) -> dict[str, Block]:
+        """Every block by name: the world, joints and bodies parents first, then closures and all that is attached."""
+        pairs = (block for c in self.connections for block in (c.joint, c.child.block))
+        closures = (loop.closure for loop in self.loops)
+        acting = (*self.gears, *self.limits, *self.loads, *self.actuators, *self.sensors)
+        return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
+
+    @cached_property
+    def blocks_with_coordinates(self) -> tuple[Block, ...]:
+        """The blocks that have own coordinates, in the order of the coordinates."""
+        connections = (self.connections[index] for index in self.connect_order)
+        return tuple(block for c in connections for block in (c.joint, c.child.block) if block.coordinates)
+
+    @cached_property
+    def q_slices(self) -> dict[str, slice]:
+        """Where each block's coordinates stand in q."""
+        return _slices((block.name, block.nq) for block in self.blocks_with_coordinates)
+
+    @cached_property
+    def v_slices(self) -> dict[str, slice]:
+        """Where each block's coordinates stand in v, a and tau."""
+        return _slices((block.name, block.nv) for block in self.blocks_with_coordinates)
+
+    def place(self, coordinate: str) -> tuple[int, int]:
+        """Return where a coordinate stands in q and in v; ``"joint.coordinate"``, or ``"joint"`` for an only one."""
+        name, own = split_path(coordinate)
+        k = self.blocks[name].coordinates.index(own) if own else 0
+        return self.q_slices[name].start + k, self.v_slices[name].start + k
+
+    def entries_of(self, name: str) -> range | None:
+        """Return the entries of v that a joint, block or coordinate name stands for; None when it stands for none."""
+        where = self.v_slices.get(name)
+        if where is not None:
+            return range(where.start, where.stop)
+        if name in self.coordinate_names:
+            k = self.coordinate_names.index(name)
+            return range(k, k + 1)
+        return None
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of v, a and tau."""
+        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.coordinates))
+
+    @cached_property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
+        return tuple(unit for block in self.blocks_with_coordinates for unit in known_units(block.units, block.nv))
+
+    @cached_property
+    def configuration_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
+
+    @cached_property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of the entries of q."""
+        return tuple(unit for block in self.blocks_with_coordinates for unit in block.configuration_units)
+
+
+def assemble(system: Network) -> Assembly:
+    """Return the assembly of a system that passed its checks; later changes of the system do not reach it."""
+    position = {connection.joint.name: i for i, connection in enumerate(system.connections)}
+    tree = nx.DiGraph()
+    by_child = {connection.child.block.name: connection.joint.name for connection in system.connections}
+    for connection in system.connections:
+        tree.add_node(connection.joint.name)
+        parent = by_child.get(connection.parent.block.name)
+        if parent is not None:
+            tree.add_edge(parent, connection.joint.name)
+    order = [position[name] for name in nx.lexicographical_topological_sort(tree, key=position.__getitem__)]
+    rank = {index: k for k, index in enumerate(order)}
+    snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
+    reflect_rotors(snapshots, system.actuators)
+    return Assembly(
+        name=system.name,
+        gravity=system.gravity.copy(),
+        world=snapshots["world"],
+        connections=tuple(_snapshot_of(system.connections[index], snapshots) for index in order),
+        connect_order=tuple(rank[index] for index in range(len(order))),
+        loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
+        actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
+        sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
+        loops=tuple(loop_among(loop, snapshots) for loop in system.loops),
+        gears=tuple(snapshots[gear.name] for gear in system.gears),
+        limits=tuple(snapshots[limits.name] for limits in system.limits),
+    )
+
+
+def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connection:
+    parent, child = connection.parent, connection.child
+    return Connection(
+        parent=PortRef(snapshots[parent.block.name], parent.name),
+        child=PortRef(snapshots[child.block.name], child.name),
+        joint=snapshots[connection.joint.name],
+        placement=connection.placement,
+    )
+
+
+def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
+    """Return a loop with its blocks replaced by those of the same names in `blocks`."""
+    ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
+    return Loop(ports, blocks[loop.closure.name], loop.coordinates)
+
+
+def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
+    """Return the snapshot of a load, actuator or sensor, its target among the snapshots."""
+    snapshot = snapshots[block.name]
+    if hasattr(block, "target"):
+        snapshot.target = PortRef(snapshots[block.target.block.name], block.target.name)
+    return snapshot
+
+
+def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> None:
+    """Write the rotor inertias of all motors, as seen by the joints, into the joints.
+
+    Raises
+    ------
+    ModelError
+        For a rotor on the own coordinate of another block.
+    """
+    for actuator in actuators:
+        if isinstance(actuator, Motor):
+            name, coordinate = split_path(actuator.joint)
+            joint = blocks[name]
+            if not isinstance(joint, Joint):
+                if actuator.rotor_inertia:
+                    raise ModelError(rotor_without_armature(actuator))
+                continue
+            reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia
+            index = joint.coordinates.index(coordinate) if coordinate else 0
+            rotor = actuator.gear * actuator.gear * actuator.rotor_inertia
+            joint.reflected_inertia = replaced(reflected, index, reflected[index] + rotor)
+
+
+def rotor_without_armature(motor: Motor) -> Finding:
+    """Return the finding for a rotor that no joint bears."""
+    where, value = f"{motor.name}.rotor_inertia", motor.rotor_inertia
+    advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
+    return Finding("no-armature", where, value, "no rotor on a block's own coordinate: joints alone have an armature", advice)
+
+
+def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:
+    result: dict[str, slice] = {}
+    start = 0
+    for name, size in sizes:
+        result[name] = slice(start, start + size)
+        start += size
+    return result
+
+
+def _names(block: Block, entries: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(block, Joint) and len(block.coordinates) == 1:
+        return (block.name,)
+    return tuple(f"{block.name}.{entry}" for entry in entries)

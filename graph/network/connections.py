@@ -1,0 +1,65 @@
+"""What holds a system's blocks together: connections by joints, and closures between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from titop.blocks.basics.pose import Pose
+from titop.blocks.contract.block import Block, PortRef
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A child block hung on a parent's port through a joint.
+
+    Attributes
+    ----------
+    parent, child : PortRef
+    joint : Block
+        A joint, or any block with one child port ``C``.
+    placement : Pose
+        Of the joint frame in the parent's port frame.
+    """
+
+    parent: PortRef
+    child: PortRef
+    joint: Block
+    placement: Pose
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A closure and what it acts on: two ports, or any ports and coordinates of an interaction.
+
+    Attributes
+    ----------
+    ports : tuple of PortRef
+    closure : RigidClosure or Interaction
+    coordinates : tuple of str
+        As motors name them.
+    """
+
+    ports: tuple[PortRef, ...]
+    closure: Any
+    coordinates: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> PortRef:
+        """The first port."""
+        return self.ports[0]
+
+    @property
+    def second(self) -> PortRef:
+        """The second port."""
+        return self.ports[1]
+
+    @property
+    def is_between_two_ports(self) -> bool:
+        """Whether it joins two ports, and acts on nothing else."""
+        return len(self.ports) == 2 and not self.coordinates
+
+    @property
+    def targets(self) -> tuple[PortRef | str, ...]:
+        """Ports, then coordinates."""
+        return (*self.ports, *self.coordinates)

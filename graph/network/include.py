@@ -1,0 +1,177 @@
+"""Subsystems: a system used as a block of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import split_path
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import rotation_log
+from titop.blocks.basics.user_input import FieldReader, is_name
+from titop.blocks.bodies.rigid_body import PortedBlock
+from titop.blocks.contract.block import Block, PortRef
+from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.network import Network
+
+#: Between the parts of a prefixed name.
+SEPARATOR = "/"
+
+
+class Included:
+    """The blocks of an included system, by the names that they have there.
+
+    Parameters
+    ----------
+    prefix : str
+    blocks : mapping of name to Block
+    """
+
+    def __init__(self, prefix: str, blocks: Mapping[str, Block]) -> None:
+        self.prefix = prefix
+        self._blocks = dict(blocks)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the blocks in the included system."""
+        return tuple(self._blocks)
+
+    def __getitem__(self, name: str) -> Block:
+        if name not in self._blocks:
+            where, advice = f"{self.prefix}{SEPARATOR}{name}", did_you_mean(name, self._blocks)
+            raise ModelError(Finding("unknown-block", where, name, "a block of the included system", advice))
+        return self._blocks[name]
+
+    def port(self, path: str) -> PortRef:
+        """Return a port by ``"block.port"`` (or ``"block"``), named as in the included system."""
+        block, port = split_path(path)
+        return self[block].port(port or None)
+
+
+def include(system: Network, other: Network, prefix: str, at: Block | PortRef | str) -> Included:
+    """Copy a system into another; see `System.include`."""
+    copies = _copies(other, prefix)
+    here = _port_at(system, prefix, at)
+    if not is_name(prefix):
+        expected = "letters, digits and _-/"
+        system.reader.report("bad-prefix", "include", repr(prefix), expected, 'write s.include(arm, "left")')
+        return Included(prefix, copies)
+    if here is None:
+        return Included(prefix, copies)
+    # all that can be refused comes first, so that a refusal leaves the system as it was, also if it is the other
+    mount = _Mount(other, prefix, copies, here)
+    connections = [mount.connection(connection) for connection in other.connections]
+    loops = [mount.loop(loop) for loop in other.loops]
+    attachments = [
+        (method, mount.attachment(block)) for section, method in system.ATTACHMENTS.items() for block in getattr(other, section)
+    ]
+    findings = list(other.reader.findings) if other is not system else []
+    if isinstance(here.block, PortedBlock):
+        here.block.port_poses.update(mount.ports)
+    for parent, child, joint, placement in connections:
+        system.connect(parent, child, joint, placement)
+    for method, arguments in loops:
+        getattr(system, method)(*arguments)
+    for method, block in attachments:
+        getattr(system, method)(block)
+    system.reader.findings += findings
+    return Included(prefix, copies)
+
+
+def _copies(other: Network, prefix: str) -> dict[str, Any]:
+    """Return copies of a system's blocks under prefixed names, by the names that they have there."""
+    names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
+    copies: dict[str, Any] = {name: other.graph.nodes[name]["block"].snapshot() for name in names}
+    for name, copy in copies.items():
+        copy.name, findings = names[name], copy.reader.findings
+        copy.reader = FieldReader(copy.name)
+        copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
+        for field in copy.joint_fields:
+            setattr(copy, field, _renamed(getattr(copy, field), names))
+    return copies
+
+
+def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
+    """Return the name of a joint, or of a coordinate of a block, by the blocks' new `names`."""
+    block, own = split_path(coordinate)
+    return names.get(block, block) + ("" if own is None else f".{own}")
+
+
+class _Mount:
+    """What the parts of an included system become, and the ports that the block in place of its world needs for it.
+
+    Parameters
+    ----------
+    other : Network
+    prefix : str
+    copies : mapping of name to Block
+    here : PortRef
+        What stands for the other's world.
+    """
+
+    def __init__(self, other: Network, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
+        self.other, self.prefix, self.copies, self.here = other, prefix, copies, here
+        self.names = {name: copy.name for name, copy in copies.items()}
+        self.ports: dict[str, Pose] = {}
+
+    def connection(self, connection: Connection) -> tuple[PortRef, PortRef, Block, Pose]:
+        """Return parent, child, joint and placement of a connection's copy."""
+        parent, placement, world = connection.parent, connection.placement, self.other.world
+        if parent.block is world and (parent.name is None or parent.name in world.ports):
+            parent, placement = self.here, _in_world(self.other, parent.name, placement)
+        else:
+            parent = self.port(parent)
+        child = PortRef(self.copies[connection.child.block.name], connection.child.name)
+        return parent, child, self.copies[connection.joint.name], placement
+
+    def port(self, ref: PortRef) -> PortRef:
+        """Return what a port of the other becomes; one of its world becomes a port of the block that stands for it."""
+        other, here = self.other, self.here
+        if ref.block is not other.world:
+            own = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
+            return PortRef(self.copies[ref.block.name], ref.name) if own else ref
+        if ref.name is None or not isinstance(here.block, PortedBlock):
+            return here
+        name = f"{self.prefix}{SEPARATOR}{ref.name}"
+        known = ref.name in other.world.ports and (here.name is None or here.name in here.block.ports)
+        if known and name not in here.block.ports:
+            rotation, position = here.block.pose(here.name)
+            turn, shift = other.world.pose(ref.name)
+            self.ports[name] = Pose(position + rotation @ shift, rotation @ turn)
+        return here.block.port(name)
+
+    def loop(self, loop: Loop) -> tuple[str, tuple[Any, ...]]:
+        """Return the method that adds a closure's copy, and its arguments."""
+        ports, closure = [self.port(ref) for ref in loop.ports], self.copies[loop.closure.name]
+        if loop.is_between_two_ports:
+            return "close_loop", (*ports, closure)
+        return "add_interaction", (closure, *ports, *(_renamed(name, self.names) for name in loop.coordinates))
+
+    def attachment(self, acting: Any) -> Any:
+        """Return the copy of a gear, limits, load, actuator or sensor."""
+        copy = self.copies[acting.name]
+        if hasattr(acting, "target"):
+            copy.target = self.port(acting.target)
+        return copy
+
+
+def _in_world(other: Network, port: str | None, placement: Pose) -> Pose:
+    """Return a placement at a port of the other's world as one at its origin."""
+    rotation, position = other.world.pose(port)
+    turn = rotation_log(rotation @ placement.rotation) if port is not None else placement.rotation_vector
+    return Pose.from_rotation_vector(position + rotation @ placement.position, turn)
+
+
+def _port_at(system: Network, prefix: str, at: Any) -> PortRef | None:
+    """Return the port that stands for the other's world; None, with a finding, if there is none."""
+    if isinstance(at, PortRef):
+        return at
+    if isinstance(at, Block):
+        return PortRef(at, None)
+    if isinstance(at, str) and at == "world":
+        return PortRef(system.world, None)
+    expected = 'a block, a port such as body.port("C"), or "world"'
+    system.reader.report("not-a-port", f"{prefix}.at", at, expected, "pass the block itself, not its name")
+    return None

@@ -1,0 +1,228 @@
+"""Reading single URDF elements and attributes strictly, and collecting what is wrong and what is left out.
+
+Every element and attribute is read, known to say nothing about the dynamics, refused, or warned about by name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array, quaternion_log
+from titop.graph.urdf.vocabulary import REFUSED, UNEXPANDED, VOCABULARY
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+#: Numbers beyond this are typing errors, and products of a few of them leave double precision.
+LARGEST = 1e40
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_LONGEST_NUMBER = 60
+LONGEST_NAME = 200
+#: Characters of an unknown word that a message shows.
+_SHOWN = 80
+#: How far a quaternion's norm may be from 1.
+_UNIT = 1e-6
+#: Larger angles (rad) are suspected to be degrees; 6.2832 is a turn as people type it.
+_FULL_TURN = 6.29
+
+
+class Report:
+    """Collects what is wrong and what is suspicious in one robot.
+
+    Parameters
+    ----------
+    robot : str
+        Head of every finding's dotted path.
+    """
+
+    def __init__(self, robot: str) -> None:
+        self.robot = robot
+        self.findings: list[Finding] = []
+        self._suspicions: dict[tuple[str, str, str, str], list[str]] = {}
+
+    def error(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
+        """Record an error at a dotted path inside the robot; so many end the reading."""
+        self.findings.append(Finding(code, self._path(where), value, expected, advice))
+        if len(self.findings) >= MAX_FINDINGS:
+            raise ModelError(self.findings)
+
+    def suspect(self, code: str, where: str, value: str, expected: str, advice: str) -> None:
+        """Record something suspicious; the same thing at several places becomes one warning."""
+        self._suspicions.setdefault((code, value, expected, advice), []).append(where)
+
+    def left_out(self, what: str, where: str, advice: str = "check that the dynamics can do without it") -> None:
+        """Record that something in the file is not used."""
+        self.suspect("left-out", where, what, "what titop reads from URDF", advice)
+
+    def warnings(self) -> Iterator[Finding]:
+        """Yield what is suspicious, with the first place of each."""
+        for (code, value, expected, advice), places in self._suspicions.items():
+            times = f" ({len(places)} times)" if len(places) > 1 else ""
+            yield Finding(code, self._path(places[0]), value + times, expected, advice)
+
+    def _path(self, where: str) -> str:
+        return f"{self.robot}.{where}" if where else self.robot
+
+
+class ElementReader:
+    """Reads single elements and attributes.
+
+    What cannot be used is reported and replaced by something harmless, so that one report shows all that is wrong.
+
+    Parameters
+    ----------
+    report : Report
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    # -- elements ------------------------------------------------------------------------------------------------------
+
+    def check_vocabulary(self, element: Element, where: str) -> None:
+        """Report attributes and children that are not in the element's vocabulary, and children given twice."""
+        known = VOCABULARY[element.tag]
+        for name in element.attrib:
+            if name in known.attributes:
+                continue
+            if known.strict:
+                path, value = f"{where}.{name[:_SHOWN]}", repr(element.attrib[name])
+                advice = did_you_mean(name, known.attributes)
+                self.report.error("unknown-attribute", path, value, "an attribute of URDF", advice)
+            else:
+                self.report.left_out(f"attribute {name[:_SHOWN]!r} of <{element.tag}>", where)
+        if not len(element):
+            return
+        tags = [child.tag for child in element]
+        for child in element:
+            if child.tag not in known.children and child.tag not in known.silent:
+                self._unknown_child(child, where)
+        counts = Counter(tags) if len(set(tags)) < len(tags) and element.tag != "robot" else {}
+        for tag, count in counts.items():
+            if count > 1 and tag in known.children:
+                self.report.error("duplicate-element", f"{where}.{tag}", f"<{tag}> {count} times", "it once", "keep one")
+
+    def _unknown_child(self, child: Element, where: str) -> None:
+        path = f"{where}.{child.tag[:_SHOWN]}" if where else child.tag[:_SHOWN]
+        if child.tag.startswith(UNEXPANDED):
+            advice = "expand it first: xacro robot.urdf.xacro > robot.urdf"
+            self.report.error("not-expanded", path, f"<{child.tag}>", "plain URDF", advice)
+        elif child.tag in REFUSED:
+            value = " ".join([child.tag, *(f"{name}={text!r}" for name, text in child.attrib.items())])
+            self.report.error("not-representable", path, f"<{value}>", "what titop can represent", REFUSED[child.tag])
+        else:
+            self.report.left_out(f"element <{child.tag[:_SHOWN]}>", where)
+
+    def child(self, element: Element, tag: str, where: str, required: bool = False) -> Element | None:
+        """Return the first child with a tag, its vocabulary checked."""
+        child = element.find(tag)
+        if child is not None:
+            self.check_vocabulary(child, f"{where}.{tag}")
+        elif required:
+            self.report.error("missing-element", f"{where}.{tag}", "nothing", f"an element <{tag}>", "add it")
+        return child
+
+    # -- attributes ----------------------------------------------------------------------------------------------------
+
+    def text(self, element: Element, attribute: str, where: str) -> str:
+        """Return a required name that must not be empty, nor long enough to make a report useless."""
+        value = element.get(attribute)
+        if not value:
+            found = "nothing" if value is None else "an empty text"
+            self.report.error("missing-attribute", f"{where}.{attribute}", found, "a name", f'write {attribute}="..."')
+        if value and len(value) > LONGEST_NAME:
+            advice = "shorten it"
+            self.report.error("bad-name", f"{where}.{attribute}", value, f"at most {LONGEST_NAME} characters", advice)
+        return (value or "")[:LONGEST_NAME]
+
+    def number(self, element: Element, attribute: str, where: str, default: float | None = None) -> float:
+        """Return one number; without a default it is required."""
+        return self._values(element, attribute, where, None if default is None else (default,), 1)[0]
+
+    def non_negative(self, element: Element, attribute: str, where: str, default: float | None = None) -> float:
+        """Return one number that must not be negative."""
+        number = self.number(element, attribute, where, default)
+        if number < 0:
+            self.report.error(f"negative-{attribute}", f"{where}.{attribute}", number, "a value >= 0", "check the sign")
+        return max(number, 0.0)
+
+    def numbers(
+        self, element: Element, attribute: str, where: str, default: tuple[float, ...] | None = None, count: int = 3
+    ) -> Array:
+        """Return `count` numbers separated by blanks; without a default they are required."""
+        return np.array(self._values(element, attribute, where, default, count), dtype=float)
+
+    def _values(
+        self, element: Element, attribute: str, where: str, default: tuple[float, ...] | None, count: int
+    ) -> Sequence[float]:
+        text, infinite = element.get(attribute), element.tag == "limit"
+        words = text.split() if text else []
+        numbers = _read_numbers(words, infinite) if len(words) == count else None
+        if numbers and (infinite or max(map(abs, numbers)) <= LARGEST):
+            return numbers
+        path, expected = f"{where}.{attribute}", f"{count} numbers separated by blanks" if count > 1 else "a number"
+        if text is None:
+            if default is None:
+                self.report.error("missing-attribute", path, "nothing", expected, f'write {attribute}="..."')
+        elif len(words) != count:
+            self.report.error("wrong-shape", path, repr(text), f"{expected}, not {len(words)}", "check the attribute")
+        elif not numbers:
+            advice = "expand it first with xacro" if "${" in text else "write decimal numbers such as -1.5e-3"
+            self.report.error("not-a-number", path, repr(text), expected, advice)
+        else:
+            self.report.error("not-finite", path, repr(text), f"magnitudes up to {LARGEST:g}", "check the number and its unit")
+        return default or (0.0,) * count
+
+    def pose(self, element: Element | None, where: str) -> Pose:
+        """Return the pose of an `origin` element: a position, and turns about fixed x, y and z axes or a quaternion."""
+        if element is None:
+            return Pose()
+        position = self._values(element, "xyz", where, (0.0, 0.0, 0.0), 3)
+        if "quat_xyzw" in element.attrib:
+            return Pose.from_rotation_vector(position, quaternion_log(self._quaternion(element, where)))
+        rpy = self._values(element, "rpy", where, (0.0, 0.0, 0.0), 3)
+        if max(map(abs, rpy)) > _FULL_TURN:
+            advice = "if they are degrees, multiply by pi/180"
+            self.report.suspect("beyond-a-turn", f"{where}.rpy", repr(element.get("rpy")), "angles in radians", advice)
+        return Pose.from_rotation_vector(position, quaternion_log(rpy_quaternion(rpy))) if any(rpy) else Pose(position)
+
+    def _quaternion(self, element: Element, where: str) -> Array:
+        quaternion = self.numbers(element, "quat_xyzw", where, (0.0, 0.0, 0.0, 1.0), 4)
+        norm = float(np.linalg.norm(quaternion))
+        if "rpy" in element.attrib:
+            self.report.error("two-rotations", where, "rpy and quat_xyzw", "one of the two", "remove the other")
+        if abs(norm - 1) > _UNIT:
+            self.report.error("not-unit", f"{where}.quat_xyzw", quaternion.tolist(), "a unit quaternion", "divide by its norm")
+            return np.array([0.0, 0.0, 0.0, 1.0])
+        return quaternion / norm
+
+
+def _read_numbers(words: Sequence[str], infinite: bool) -> list[float] | None:
+    """Return decimal numbers, or None if one is none: no hexadecimals, no underscores, no digits of other scripts, no NaN."""
+    if max(map(len, words)) > _LONGEST_NUMBER:
+        return None
+    if all(map(_NUMBER.fullmatch, words)) or (infinite and all(_NUMBER.fullmatch(w) or _INFINITE.fullmatch(w) for w in words)):
+        return [*map(float, words)]
+    return None
+
+
+def rpy_quaternion(rpy: Sequence[float]) -> Array:
+    """Return the quaternion (x, y, z, w) of turns about fixed x, y and z axes, in this order (3, rad)."""
+    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(angle / 2), math.cos(angle / 2)) for angle in rpy)
+    return np.array(
+        [
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        ]
+    )

@@ -1,0 +1,79 @@
+"""What real robots have wrong, mended to the nearest sound value: inertias, joints that move nothing, mimics of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import check_inertia
+from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
+
+#: Moments that second moments of mass make: each is the sum of the other two axes'.
+_MOMENTS = np.ones((3, 3)) - np.eye(3)
+_CODE = "repaired"
+
+
+def repair(robot: RobotReader) -> None:
+    """Mend a robot that has been read; what is changed becomes a warning each."""
+    robot.links = [_sound(link, robot) for link in robot.links]
+    idle = {joint.name for joint in massless_joints(robot)}
+    known = {joint.name for joint in robot.joints}
+    robot.joints = [_welded(joint, robot) if joint.name in idle else joint for joint in robot.joints]
+    robot.joints = [_released(joint, robot, known, idle) for joint in robot.joints]
+
+
+def nearest_inertia(inertia: Array) -> Array:
+    """Return the inertia (3x3, kg m^2) of a distribution of mass that is nearest to a symmetric matrix.
+
+    Nearest is the least sum of squares of the differences of all entries: the axes stay, and principal moments move to the
+    nearest ones of which none is above the sum of the others.
+    """
+    from scipy.optimize import nnls
+
+    moments, axes = np.linalg.eigh(inertia)
+    size = float(np.abs(moments).max()) or 1.0
+    second_moments, _ = nnls(_MOMENTS, moments / size)
+    nearest: Array = (axes * (_MOMENTS @ second_moments * size)) @ axes.T
+    return (nearest + nearest.T) / 2
+
+
+def massless_joints(robot: RobotReader) -> Iterator[UrdfJoint]:
+    """Yield the joints with coordinates that carry no inertia at all and have none of their own."""
+    above = {joint.child: joint.parent for joint in robot.joints}
+    heavy: set[str] = set()
+    for link in robot.links:
+        name: str | None = link.name if link.mass > 0 or link.inertia.any() else None
+        while name is not None and name not in heavy:
+            heavy.add(name)
+            name = above.get(name)
+    return (joint for joint in robot.joints if joint.kind != "fixed" and joint.child not in heavy and not joint.armature)
+
+
+def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:
+    errors: list[object] = []
+    check_inertia(link.name, link.inertia, link.mass, errors, errors)  # type: ignore[arg-type]
+    if not errors:
+        return link
+    inertia = nearest_inertia(link.inertia)
+    given, taken = (" ".join(f"{x:.6g}" for x in np.linalg.eigvalsh(matrix)) for matrix in (link.inertia, inertia))
+    found, expected = f"principal moments {given} of {link.name!r}", "moments >= 0, none above the sum of the others"
+    robot.report.suspect(_CODE, f"{link.name}.inertia", found, expected, f"taken as {taken} about the same axes")
+    return replace(link, inertia=inertia)
+
+
+def _welded(joint: UrdfJoint, robot: RobotReader) -> UrdfJoint:
+    found, expected = f"a {joint.kind} joint {joint.name!r} that carries no inertia", "inertia to move"
+    robot.report.suspect(_CODE, joint.name, found, expected, "taken as fixed, at zero coordinates")
+    return UrdfJoint(joint.name, "fixed", joint.parent, joint.child, joint.origin, joint.axis)
+
+
+def _released(joint: UrdfJoint, robot: RobotReader, known: set[str], idle: set[str]) -> UrdfJoint:
+    driver = joint.mimic.joint if joint.mimic else ""
+    if not driver or (driver in known and driver not in idle):
+        return joint
+    found = f"<mimic> of {driver!r}" + (", which carries no inertia" if driver in idle else "")
+    robot.report.suspect(_CODE, f"{joint.name}.mimic", found, "a joint that moves", f"{joint.name!r} moves on its own")
+    return replace(joint, mimic=None)

@@ -1,0 +1,288 @@
+"""A URDF robot as links and joints, in the words and units of URDF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array
+from titop.graph.urdf.elements import LONGEST_NAME, ElementReader, Report
+from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KINDS
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+#: Advice where `titop.graph.urdf.repair` can help.
+REPAIR = "or from_urdf(..., repair=True) mends it"
+#: Most links and joints: some seconds of reading.
+MAX_PARTS = 20_000
+#: How far an axis' length may be from one: directions are typed with three digits, such as 0.707.
+_ROUNDED = 2e-3
+#: Attributes of a mimic element, with what URDF takes where they are missing.
+_MIMIC = {"multiplier": 1.0, "offset": 0.0}
+_LIMITS = ("lower", "upper", "velocity", "effort")
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """A link: centre of mass (3, m) and inertia about it (3x3, kg m^2), both in link axes."""
+
+    name: str
+    mass: float = 0.0
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+
+@dataclass(frozen=True)
+class UrdfMimic:
+    """How a joint follows another: its coordinate is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """A joint between two links.
+
+    Attributes
+    ----------
+    name, kind, parent, child : str
+        The kind is URDF's type; parent and child are names of links.
+    origin : Pose
+        Of the joint, and of the child link at zero coordinates, in the parent link.
+    axis : (3,) array
+        In the joint frame.
+    limits : dict of str to float
+        Lower, upper, velocity and effort, as far as they limit anything.
+    damping, friction, armature : float
+    mimic : UrdfMimic or None
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Pose
+    axis: Array
+    limits: dict[str, float] = field(default_factory=dict)
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    mimic: UrdfMimic | None = None
+
+
+class RobotReader:
+    """Reads the elements of a robot in the order of the file.
+
+    Parameters
+    ----------
+    root : xml.etree.ElementTree.Element
+
+    Attributes
+    ----------
+    report : Report
+        What is wrong and suspicious.
+    links : list of UrdfLink
+    joints : list of UrdfJoint
+
+    Raises
+    ------
+    ModelError
+        If the root is not a robot, or there are too many links and joints.
+    """
+
+    def __init__(self, root: Element) -> None:
+        if root.tag != "robot":
+            advice = "convert it to URDF; expand xacro files first"
+            raise ModelError(Finding("not-urdf", "root", f"<{root.tag[:80]}>", "<robot>", advice))
+        parts = sum(child.tag in ("link", "joint") for child in root)
+        if parts > MAX_PARTS:
+            expected, advice = f"at most {MAX_PARTS} links and joints", "split the robot, and include the parts in one system"
+            raise ModelError(Finding("too-large", "root", f"{parts} links and joints", expected, advice))
+        self.report = Report((root.get("name") or "robot")[:LONGEST_NAME])
+        self.reader = ElementReader(self.report)
+        self.reader.check_vocabulary(root, "")
+        self._rotors = dict(self._rotor_inertias(root))
+        self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
+        self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
+        for element in root.findall("gazebo"):
+            self._check_gazebo(element)
+        for name in self._rotors.keys() - {joint.name for joint in self.joints}:
+            self.report.error("unknown-joint", "transmission", name, "the name of a joint", "correct the transmission")
+
+    # -- links ---------------------------------------------------------------------------------------------------------
+
+    def _name(self, element: Element, placeholder: str) -> str:
+        return self.reader.text(element, "name", placeholder) or placeholder
+
+    def _link(self, element: Element, placeholder: str) -> UrdfLink:
+        name = self._name(element, placeholder)
+        self.reader.check_vocabulary(element, name)
+        inertial = self.reader.child(element, "inertial", name)
+        if inertial is None:
+            return UrdfLink(name)
+        where = f"{name}.inertial"
+        origin = self.reader.pose(self.reader.child(inertial, "origin", where), f"{where}.origin")
+        mass = self.reader.child(inertial, "mass", where, required=True)
+        inertia = self.reader.child(inertial, "inertia", where, required=True)
+        return UrdfLink(
+            name,
+            0.0 if mass is None else self.reader.number(mass, "value", f"{where}.mass"),
+            origin.position,
+            np.zeros((3, 3)) if inertia is None else self._inertia(inertia, origin, f"{where}.inertia"),
+        )
+
+    def _inertia(self, element: Element, origin: Pose, where: str) -> Array:
+        """Return the inertia about the centre of mass, turned from the axes of the inertial origin into the link's."""
+        xx, yy, zz, xy, xz, yz = (
+            self.reader.number(element, entry, where) for entry in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        )
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return origin.rotation @ inertia @ origin.rotation.T if origin.rotation_vector.any() else inertia
+
+    # -- joints --------------------------------------------------------------------------------------------------------
+
+    def _joint(self, element: Element, placeholder: str) -> UrdfJoint:
+        name = self._name(element, placeholder)
+        self.reader.check_vocabulary(element, name)
+        origin = self.reader.pose(self.reader.child(element, "origin", name), f"{name}.origin")
+        kind, parent, child = self._kind(element, name), self._end(element, "parent", name), self._end(element, "child", name)
+        if kind == "fixed":
+            if element.find("mimic") is not None:
+                self.report.left_out("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
+            return UrdfJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
+        damping, friction, armature = self._dynamics(element, kind, name)
+        axis, limits, mimic = (
+            self._axis(element, kind, name),
+            self._limits(element, kind, name),
+            self._mimic(element, kind, name),
+        )
+        return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
+
+    def _kind(self, element: Element, name: str) -> str:
+        kind = self.reader.text(element, "type", name)
+        if kind in KINDS:
+            return kind
+        if kind:
+            self.report.error("unknown-type", f"{name}.type", repr(kind), "a URDF joint type", did_you_mean(kind, KINDS))
+        return "fixed"
+
+    def _end(self, element: Element, role: str, name: str) -> str:
+        end = self.reader.child(element, role, name, required=True)
+        return "" if end is None else self.reader.text(end, "link", f"{name}.{role}")
+
+    def _axis(self, element: Element, kind: str, name: str) -> Array:
+        axis = self.reader.child(element, "axis", name)
+        if axis is None:
+            if kind in AXIAL_KINDS:
+                expected, advice = "an axis of what moves along one", 'URDF takes 1 0 0; write <axis xyz="..."/>'
+                self.report.suspect("no-axis", name, "no <axis>", expected, advice)
+            return np.array([1.0, 0.0, 0.0])
+        direction = self.reader.numbers(axis, "xyz", f"{name}.axis", (1.0, 0.0, 0.0))
+        if not direction.any():
+            advice = "give a direction such as 0 0 1"
+            self.report.error("zero-axis", f"{name}.axis.xyz", axis.get("xyz"), "a non-zero direction", advice)
+            return np.array([1.0, 0.0, 0.0])
+        if abs(np.linalg.norm(direction) - 1.0) > _ROUNDED and kind in AXIAL_KINDS:
+            advice = "titop takes the direction alone; other programs may scale the motion"
+            self.report.suspect("not-unit-axis", name, "an axis that is not of length one", "a unit vector", advice)
+        return direction
+
+    def _dynamics(self, element: Element, kind: str, name: str) -> tuple[float, float, float]:
+        """Return damping, friction and armature."""
+        dynamics = self.reader.child(element, "dynamics", name)
+        fields = ("damping", "friction", "armature")
+        where = f"{name}.dynamics"
+        values = [0.0 if dynamics is None else self.reader.non_negative(dynamics, key, where, 0.0) for key in fields]
+        rotor = self._rotors.get(name, 0.0)
+        if values[2] and rotor:
+            self.report.error("two-armatures", where, values[2], "an armature or a rotor inertia", "remove one of the two")
+        values[2] += rotor
+        if kind not in AXIAL_KINDS and any(values):
+            shown = ", ".join(f"{key} {value:g}" for key, value in zip(fields, values, strict=True) if value)
+            advice = "one number for displacements and rotations has no unit; remove it and set the joint's in Python"
+            self.report.error("not-representable", where, shown, f"none at a {kind} joint", advice)
+        return values[0], values[1], values[2]
+
+    def _mimic(self, element: Element, kind: str, name: str) -> UrdfMimic | None:
+        mimic = self.reader.child(element, "mimic", name)
+        if mimic is None:
+            return None
+        where = f"{name}.mimic"
+        if kind not in AXIAL_KINDS:
+            advice = "remove it, and constrain the joint in Python"
+            self.report.error("not-representable", where, f"<mimic> of a {kind} joint", "one of a joint with an axis", advice)
+            return None
+        multiplier, offset = (self.reader.number(mimic, key, where, value) for key, value in _MIMIC.items())
+        return UrdfMimic(self.reader.text(mimic, "joint", where), multiplier, offset)
+
+    def check_mimics(self) -> None:
+        """Report joints that follow none that moves along an axis."""
+        kinds = {joint.name: joint.kind for joint in self.joints}
+        for joint in self.joints:
+            driver = joint.mimic.joint if joint.mimic else ""
+            if not driver or (kinds.get(driver) in AXIAL_KINDS and driver != joint.name):
+                continue
+            expected = "another joint, revolute, continuous or prismatic"
+            others = (name for name, kind in kinds.items() if kind in AXIAL_KINDS and name != joint.name)
+            if driver in kinds and driver != joint.name:
+                advice = "that joint has no axis: remove the mimic element"
+            else:
+                advice = did_you_mean(driver, others) + ("" if driver in kinds else f"; {REPAIR}")
+            self.report.error("unknown-joint", f"{joint.name}.mimic.joint", repr(driver), expected, advice)
+
+    def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
+        limit = self.reader.child(element, "limit", name)
+        bounded = kind in ("revolute", "prismatic")
+        if limit is None:
+            if bounded:
+                self._suspect_limit("no <limit>", name)
+            return {}
+        values = {key: self.reader.number(limit, key, f"{name}.limit") for key in limit.attrib if key in _LIMITS}
+        if kind not in AXIAL_KINDS and values:
+            self.report.left_out(f"<limit> of a {kind} joint", name, "check limits in Python")
+            return {}
+        if kind == "continuous" and ("lower" in values or "upper" in values):
+            self.report.left_out("lower and upper of a continuous joint", name, "make it revolute if it has an end")
+        if bounded and not ("lower" in values or "upper" in values):
+            self._suspect_limit("neither lower nor upper", name)
+        elif bounded:
+            values = {"lower": 0.0, "upper": 0.0} | values  # URDF's defaults
+        for key in ("velocity", "effort"):
+            if bounded and key not in values:
+                self._suspect_limit(f"no {key}", name)
+        return values if bounded else {key: values[key] for key in ("velocity", "effort") if key in values}
+
+    def _suspect_limit(self, value: str, name: str) -> None:
+        expected = "limits, which URDF asks for at revolute and prismatic joints"
+        self.report.suspect("missing-limit", f"{name}.limit", value, expected, "without them the joint is taken as unlimited")
+
+    # -- extensions ----------------------------------------------------------------------------------------------------
+
+    def _rotor_inertias(self, root: Element) -> Iterator[tuple[str, float]]:
+        """Yield joints and armatures of Drake's `rotor_inertia`: the rotor's times the square of `gear_ratio`."""
+        for transmission in root.findall("transmission"):
+            rotor = transmission.find(f"actuator/{DRAKE}rotor_inertia")
+            gear = transmission.find(f"actuator/{DRAKE}gear_ratio")
+            joints = [joint.get("name", "") for joint in transmission.findall("joint")]
+            if rotor is None:
+                continue
+            inertia = self.reader.non_negative(rotor, "value", "transmission.rotor_inertia")
+            ratio = 1.0 if gear is None else self.reader.number(gear, "value", "transmission.gear_ratio")
+            if len(joints) != 1:
+                self.report.error("not-representable", "transmission.rotor_inertia", joints, "one joint", "split it")
+            else:
+                yield joints[0], inertia * ratio**2
+
+    def _check_gazebo(self, element: Element) -> None:
+        for child in element:
+            if child.tag in GAZEBO_DYNAMICS:
+                where = element.get("reference") or "gazebo"
+                self.report.left_out(f"element <gazebo><{child.tag}>", where, "set it in Python if it matters")

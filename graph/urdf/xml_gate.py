@@ -1,0 +1,124 @@
+"""The gate for XML from strangers: one local file or a text, bounded, without DTDs, entities or anything external.
+
+`defusedxml` refuses what makes XML dangerous; size, depth and number of elements are bounded while parsing, before they
+cost memory; nothing but the one given file is ever opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from xml.etree.ElementTree import TreeBuilder
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser, ParseError
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.local_files import NotAFileError, open_file
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+#: The largest real robots have 0.2 MB, 8,000 elements and a depth of 8; one of 6,000 links in full detail 130,000 elements.
+MAX_BYTES = 10_000_000
+MAX_ELEMENTS = 150_000
+MAX_DEPTH = 100
+
+_NETWORK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\\\\|//")
+_BLANKS = "\ufeff \t\r\n"
+
+
+def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
+    """Return the root element of an XML file or text.
+
+    Parameters
+    ----------
+    path_or_text : str, bytes or path
+        A text begins with ``<``, bytes are always text; anything else is the path of a local file.
+
+    Returns
+    -------
+    xml.etree.ElementTree.Element
+
+    Raises
+    ------
+    ModelError
+        If the file is not a regular local file, is too large, or is not well-formed and harmless XML.
+    """
+    text, source = _text(path_or_text)
+    if len(text) > MAX_BYTES:
+        _refuse("too-large", source, f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES} bytes", "keep meshes in other files")
+    parser = DefusedXMLParser(target=_BoundedBuilder(source), forbid_dtd=True)
+    try:
+        parser.feed(text)
+        root: Element = parser.close()
+    except DefusedXmlException as error:
+        _refuse("forbidden-xml", source, error, "no DTD, entities or external references", "remove the DOCTYPE declaration")
+    except (ParseError, ValueError, LookupError) as error:
+        if isinstance(error, ModelError):
+            raise
+        _refuse("malformed-xml", source, error, "well-formed XML", "correct the file there; expand xacro files first")
+    return root
+
+
+def folder_of(path_or_text: str | bytes | os.PathLike[str]) -> str | None:
+    """Return the folder of what `read_xml` reads as a file, None for a text."""
+    return None if _is_text(path_or_text) else os.path.dirname(os.fsdecode(path_or_text))
+
+
+def _is_text(path_or_text: Any) -> TypeGuard[str | bytes]:
+    if isinstance(path_or_text, bytes):
+        return True
+    return isinstance(path_or_text, str) and path_or_text[:1000].lstrip(_BLANKS).startswith("<")
+
+
+def _text(path_or_text: Any) -> tuple[str | bytes, str]:
+    """Return the XML and what to call it in messages."""
+    if _is_text(path_or_text):
+        return path_or_text if isinstance(path_or_text, bytes) else path_or_text.lstrip(_BLANKS), "text"
+    if not isinstance(path_or_text, str | os.PathLike):
+        _refuse("wrong-type", "path_or_text", repr(path_or_text), "a path or XML text", "pass a str, bytes or pathlib.Path")
+    path = os.fspath(path_or_text)
+    return _file(path), os.path.basename(path) or path
+
+
+def _file(path: str) -> bytes:
+    """Return at most one byte more than is allowed of a regular local file."""
+    if _NETWORK.match(path):
+        _refuse("network-path", "path", path, "the path of a local file", "download the file and look at it first")
+    try:
+        with open_file(path) as file:
+            return file.read(MAX_BYTES + 1)
+    except NotAFileError as error:
+        _refuse("not-a-file", "path", f"{path} ({error})", "a regular file", "give the file itself")
+    except (OSError, ValueError) as error:
+        _refuse("unreadable-file", "path", f"{path} ({error})", "a readable file, or XML text", "check the path")
+
+
+def _refuse(code: str, where: str, value: Any, expected: str, advice: str) -> NoReturn:
+    raise ModelError(Finding(code, where, value, expected, advice))
+
+
+class _BoundedBuilder(TreeBuilder):
+    """Builds the tree, and stops where it becomes larger or deeper than any robot."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.depth = 0
+        self.elements = 0
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> Element:
+        """Open an element."""
+        self.depth += 1
+        self.elements += 1
+        if self.depth > MAX_DEPTH or self.elements > MAX_ELEMENTS:
+            bounds = f"at most {MAX_DEPTH} levels and {MAX_ELEMENTS} elements"
+            _refuse("too-large", self.source, f"level {self.depth}, element {self.elements}", bounds, "this is no robot")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> Element:
+        """Close an element."""
+        self.depth -= 1
+        return super().end(tag)

@@ -1,0 +1,309 @@
+"""Beams: closed-form frequencies and deflections by holding and freeing the ends in the graph, parameters, findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import eigh, expm, null_space
+from scipy.optimize import brentq
+
+import titop as tt
+from tests.flexible import UNIT, linear_frequencies, unit_beam
+from titop.blocks.bodies.beam_matrices import bending_matrices
+
+Array = NDArray[np.float64]
+
+#: Modes with both ends held approach those of free ends as 1/k^3: with twenty, the third frequency errs by 3e-5 at worst.
+MODES, TRUNCATION = 20, 5e-5
+CLAMPED_FREE = np.array([1.8751041, 4.6940911, 7.8547574]) ** 2
+CLAMPED_CLAMPED = np.array([22.3732855, 61.6728229, 120.9033916])
+CLAMPED_PINNED = np.array([15.4182057, 49.9648620, 104.2476970])
+PINNED_PINNED = np.pi**2 * np.array([1, 4, 9])
+
+
+def in_plane(beam: tt.FlexibleBody, base: tt.Joint) -> tt.Model:
+    """Return the beam on a joint, without gravity."""
+    s = tt.System("beam", gravity=[0, 0, 0])
+    s.connect("world", beam, base)
+    return s.resolve()
+
+
+HINGE: dict[str, Any] = {"axis": [0, 0, 1]}
+#: Directions at the tip in the x-y plane.
+DEFLECTION, SLOPE = 1, 5
+
+
+class TestEndConditions:
+    """One beam, its ends held or freed by what it is connected to."""
+
+    @pytest.mark.parametrize(
+        ("base", "held", "expected"),
+        [
+            (tt.Weld("end"), [], CLAMPED_FREE),
+            (tt.Weld("end"), [DEFLECTION], CLAMPED_PINNED),
+            (tt.Weld("end"), [DEFLECTION, SLOPE], CLAMPED_CLAMPED),
+            (tt.Revolute("end", **HINGE), [DEFLECTION], PINNED_PINNED),
+            (tt.Planar("end"), [], CLAMPED_CLAMPED),  # free and free: the same frequencies
+            (tt.Planar("end"), [DEFLECTION, SLOPE], CLAMPED_FREE),  # turned around: the tip clamped
+            (tt.Revolute("end", **HINGE), [], CLAMPED_PINNED),  # hinged and free: as clamped and pinned
+        ],
+        ids=["clamped-free", "clamped-pinned", "clamped-clamped", "pinned-pinned", "free-free", "free-clamped", "pinned-free"],
+    )
+    def test_frequencies(self, base: tt.Joint, held: list[int], expected: Array) -> None:
+        model = in_plane(unit_beam(modes=MODES), base)
+        np.testing.assert_allclose(bending_frequencies(model, held)[:3], expected, rtol=TRUNCATION)
+
+    def test_more_modes_are_more_accurate(self) -> None:
+        found = {k: bending_frequencies(in_plane(unit_beam(modes=k), tt.Planar("end")), []) for k in (2, 4, 8, 16)}
+        errors = [abs(frequencies[1] / CLAMPED_CLAMPED[1] - 1) for frequencies in found.values()]
+        assert errors[0] > 1e-3
+        assert (np.diff(errors) < 0).all()
+        # as 60 finite elements with four modes give it, to the printed digits
+        np.testing.assert_allclose(found[4][:2], [22.3825, 61.7295], atol=2e-4)
+        held = bending_frequencies(in_plane(unit_beam(modes=4), tt.Weld("end")), [DEFLECTION, SLOPE])
+        np.testing.assert_allclose(held[:3], CLAMPED_CLAMPED, rtol=1e-8)  # with both ends held it has the exact modes
+
+    def test_free_modes_alone_are_wrong_once_the_tip_is_held(self) -> None:
+        """Why the beam carries static deformations: four clamped-free modes give 24.4 to 32 instead of 22.37."""
+        modes = unit_beam(modes=MODES).in_natural_modes()
+        assert modes.frequencies is not None
+        plane = [k for k in range(modes.nv) if np.abs(modes.shapes["C"][1, k]) > 1 or np.abs(modes.shapes["C"][2, k]) > 1][:6]
+        few = tt.FlexibleBody(
+            "few",
+            modes.mass,
+            modes.com,
+            modes.inertia,
+            frequencies=modes.frequencies[plane],
+            participation=modes.participation[plane],
+            ports=modes.port_poses,
+            shapes={"C": modes.shapes["C"][:, plane]},
+        )
+        found = linear_frequencies(in_plane(few, tt.Weld("end")), {"few.C": [1, 2, 4, 5]}, 1)
+        assert found[0] == pytest.approx(32.04, abs=0.01)  # as printed in the facts, three modes a plane
+
+
+def bending_frequencies(model: tt.Model, held: list[int]) -> Array:
+    """Return non-zero frequencies (rad/s) of bending in the x-y plane, the tip held in some directions.
+
+    Everything comes from the model, at rest without deformation; other deformations are left out.
+    """
+    beam = model.assembly.blocks["beam"]
+    assert isinstance(beam, tt.FlexibleBody)
+    other = {f"beam.{name}" for k, name in enumerate(beam.coordinates) if not beam.participation[k, [1, 5]].any()}
+    keep = [k for k, name in enumerate(model.coordinate_names) if name not in other]
+    q, rest = model.neutral(), np.zeros(model.nv)
+    mass = model.mass_matrix(q)[np.ix_(keep, keep)]
+    stiffness = -np.array([model.passive_efforts(q + e, rest) for e in np.eye(model.nv)])[np.ix_(keep, keep)]
+    basis = null_space(model.jacobian("beam.C", q)[held][:, keep]) if held else np.eye(len(keep))
+    squares = eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis, eigvals_only=True)
+    return np.sqrt(squares[squares > 1e-2])
+
+
+class TestOtherDeformations:
+    def test_torsion_and_stretch(self) -> None:
+        beam = tt.Beam("rod", 2.0, 3.0, 0.1, 50.0, 1e-3, 1e-3, shear_modulus=20.0, torsion_modes=20, axial_modes=20)
+        frequencies = beam.natural_frequencies
+        for speed in (np.sqrt(50.0 / 3.0), np.sqrt(20.0 / 3.0)):  # of waves of stretch and torsion
+            expected = np.array([1, 3]) * np.pi / 2 / 2.0 * speed
+            nearest = [np.abs(frequencies / w - 1).min() for w in expected]
+            assert max(nearest) < TRUNCATION
+
+    def test_both_planes(self) -> None:
+        beam = unit_beam(iz=4e-4)
+        found = beam.natural_frequencies[:2]
+        np.testing.assert_allclose(found, CLAMPED_FREE[0] * np.array([1, 2]), rtol=6e-5)  # two modes a plane
+        softest = np.abs(beam.in_natural_modes().shapes["C"][:, 0]).argmax()
+        assert softest == 4  # rotation about y: iy is for bending in the x-z plane
+
+    def test_slender_timoshenko_beam_is_an_euler_bernoulli_beam(self) -> None:
+        slender = {"area": 1.0, "iy": 1e-8, "iz": 1e-8, "young": 1e8}
+        found = unit_beam(modes=4, shear_factors=5 / 6, **slender).natural_frequencies[:4]
+        # shear and rotary inertia lower the second frequency by about 40 I / A l^2
+        np.testing.assert_allclose(found, unit_beam(modes=4, **slender).natural_frequencies[:4], rtol=1e-6)
+
+    def test_thick_timoshenko_beam(self) -> None:
+        """Frequency equation of a clamped-free Timoshenko beam by shooting with the exact solution."""
+        rho, area, second, young, shear, factor, length = 1.0, 1.0, 0.01, 1.0, 0.4, 5 / 6, 1.0
+
+        def determinant(w: float) -> float:
+            # states: deflection, rotation, moment, shear force
+            system = np.array(
+                [
+                    [0, 1, 0, 1 / (factor * shear * area)],
+                    [0, 0, 1 / (young * second), 0],
+                    [0, -rho * second * w * w, 0, -1],
+                    [-rho * area * w * w, 0, 0, 0],
+                ]
+            )
+            return float(np.linalg.det(expm(system * length)[2:, 2:]))
+
+        beam = tt.Beam("b", length, rho, area, young, second, second, shear_modulus=shear, shear_factors=factor, modes=MODES)
+        grid = np.linspace(0.1, 3.0, 60)
+        signs = np.sign([determinant(w) for w in grid])
+        exact = [brentq(determinant, *grid[k : k + 2], xtol=1e-13) for k in np.flatnonzero(np.diff(signs))]
+        assert len(exact) == 2
+        assert exact[1] < 0.8 * CLAMPED_FREE[1] * 0.1  # shear and rotary inertia matter here
+        for w in exact:
+            assert np.abs(beam.natural_frequencies / w - 1).min() < TRUNCATION
+
+
+class TestSuperelement:
+    """Alazard's beam: deflections of the fifth degree, by end accelerations and tip motion relative to the base."""
+
+    def matrices(self) -> tuple[Array, Array]:
+        """Return the published mass (of base deflection and slope, then four coordinates) and stiffness, all lengths 1."""
+        upper = np.zeros((6, 6))
+        upper[np.triu_indices(6)] = [
+            *(55440, 27720, 462, 27720, -5544, 462),
+            *(18480, 198, 19800, -3432, 264),
+            *(6, 181, -52, 5),
+            *(21720, -3732, 281),
+            *(832, -69),
+            6,
+        ]  # fmt: skip
+        stiffness = np.zeros((4, 4))
+        stiffness[np.triu_indices(4)] = [6, -30, 8, 1, 1200, -600, 30, 384, -22, 6]
+        return tuple((m + np.triu(m, 1).T) / scale for m, scale in ((upper, 55440), (stiffness, 70)))  # type: ignore[return-value]
+
+    def test_as_a_flexible_body(self) -> None:
+        M, K = self.matrices()
+        participation, shape = np.zeros((4, 6)), np.zeros((6, 4))
+        participation[:, [1, 5]] = M[2:, :2]
+        shape[1, 1] = shape[5, 2] = 1.0
+        body = tt.FlexibleBody(
+            "beam",
+            1.0,
+            [0.5, 0, 0],
+            [2e-4, 1 / 12, 1 / 12],
+            participation=participation,
+            ports={"C": [1, 0, 0]},
+            shapes={"C": shape},
+            modal_mass=M[2:, 2:],
+            modal_stiffness=K,
+        )
+        assert body.check() == ([], [])
+        np.testing.assert_allclose(M[:2, :2], body.rigid_inertia[np.ix_([1, 5], [1, 5])], atol=1e-12)
+        # the same space as two polynomials beyond the cubic ones; the first frequency is exact to 2e-6
+        ours, stiffness = bending_matrices(1.0, 1.0, 1.0, 2)
+        expected = np.sqrt(eigh(stiffness[2:, 2:], ours[2:, 2:], eigvals_only=True))
+        np.testing.assert_allclose(body.natural_frequencies, expected, rtol=1e-9)  # entries that span a factor 1e4
+        assert body.natural_frequencies[0] == pytest.approx(CLAMPED_FREE[0], rel=2e-6)
+        s = tt.System("hinged", gravity=[0, 0, 0])
+        s.connect("world", body, tt.Revolute("hinge", **HINGE))
+        free = bending_frequencies(s.resolve(), [])
+        assert free[0] == pytest.approx(CLAMPED_PINNED[0], rel=2e-3)  # polynomials of the fifth degree
+
+
+class TestStatics:
+    @pytest.mark.parametrize("shear_factors", [None, 5 / 6])
+    def test_tip_deflection_of_a_beam_and_of_two_halves(self, shear_factors: float | None) -> None:
+        length, young, second = 2.0, 7e10, 3e-8
+        fields = {"density": 2700.0, "area": 6e-4, "young": young, "iy": second, "iz": second, "shear_factors": shear_factors}
+        force = 1e-3  # N: small, since the deflection is exact to first order only
+        beam = tt.Beam("whole", length, **fields)
+        exact = force * length**3 / (3 * young * second)
+        if shear_factors is not None:
+            exact += force * length / (shear_factors * beam.shear_modulus * 6e-4)
+        halves = [tt.Beam(name, length / 2, **fields) for name in ("root", "outer")]
+        for parts, tip in (([beam], "whole.C"), (halves, "outer.C")):
+            s = tt.System("cantilever", gravity=[0, 0, 0])
+            s.connect("world", parts[0], tt.Weld("clamp"))
+            for k, part in enumerate(parts[1:]):
+                s.connect(parts[k].port("C"), part, tt.Weld(f"splice{k}"))
+            model = s.resolve()
+            q = equilibrium(model, {tip: np.array([0, force, 0, 0, 0, 0])})
+            assert model.pose(tip, q)[1][1] == pytest.approx(exact, rel=1e-10)
+
+    def test_frequencies_of_two_halves_converge(self) -> None:
+        errors = []
+        for modes in (0, 1, 2, 4, 8):
+            s = tt.System("cantilever", gravity=[0, 0, 0])
+            near, far = (unit_beam(name, length=0.5, modes=modes) for name in ("near", "far"))
+            s.connect("world", near, tt.Weld("clamp"))
+            s.connect(near.port("C"), far, tt.Weld("splice"))
+            found = linear_frequencies(s.resolve(), count=6)[::2]
+            errors.append(np.abs(found / CLAMPED_FREE - 1).max())
+        assert errors[0] > 1e-3
+        assert (np.diff(errors) < 0).all()
+        assert errors[-1] < 1e-5
+
+    def test_sagging_under_gravity(self) -> None:
+        s = tt.System("shelf", gravity=[0, -1e-6, 0])
+        s.connect("world", unit_beam(), tt.Weld("clamp"))
+        model = s.resolve()
+        q = equilibrium(model, {})
+        # rho A g L^4 / (8 E I); the deflections of a millionth couple into the second order
+        assert model.pose("beam.C", q)[1][1] == pytest.approx(-1e-6 / 8, rel=1e-5)
+
+
+def equilibrium(model: tt.Model, wrenches: dict[str, Array]) -> Array:
+    """Return the configuration of static equilibrium (Newton's method with the stiffness of small deformations)."""
+    q, rest = model.neutral(), np.zeros(model.nv)
+    stiffness = -np.array([model.passive_efforts(q + e, rest) for e in np.eye(model.nv)]).T
+    for _ in range(5):
+        q = q - np.linalg.solve(stiffness, model.inverse_dynamics(q, rest, rest, wrenches))
+    return q
+
+
+class TestParametersAndFindings:
+    def test_parameters_rebuild_the_beam(self) -> None:
+        beam = unit_beam(damping_ratio=0.01, modes=1)
+        changed = beam.with_parameters({"young": 4e4, "length": 2.0})
+        expected = unit_beam(damping_ratio=0.01, modes=1, young=4e4, length=2.0, shear_modulus=beam.shear_modulus)
+        assert isinstance(changed, tt.Beam)
+        for found, wanted in zip(changed.matrices, expected.matrices, strict=True):
+            assert (found == wanted).all()
+        assert changed.parameters()["length"] == (2.0, "m")
+        assert changed.port_poses["C"].position.tolist() == [2, 0, 0]
+
+    @pytest.mark.parametrize("field", ["length", "density", "area", "young", "iy", "iz", "torsion_constant", "shear_modulus"])
+    def test_not_positive(self, field: str) -> None:
+        (finding,) = unit_beam(**{field: -1.0}).check()[0]
+        assert finding.where == f"beam.{field}"
+        assert finding.code == f"bad-{field.replace('_', '-')}"
+
+    @pytest.mark.parametrize(
+        ("code", "fields"),
+        [
+            ("wrong-type", {"length": "long"}),
+            ("not-finite", {"young": np.nan}),
+            ("not-a-count", {"modes": 1.5}),
+            ("not-a-count", {"torsion_modes": -1}),
+            ("bad-shear-factors", {"shear_factors": [0.8, 0.0]}),
+            ("wrong-shape", {"shear_factors": [0.8, 0.8, 0.8]}),
+            ("not-a-count", {"modes": 51}),
+            ("not-a-count", {"axial_modes": 10_000}),
+            ("bad-poisson", {"poisson": -1.0}),
+            ("out-of-range", {"length": 1e200}),
+            ("out-of-range", {"length": 1e100}),
+            ("out-of-range", {"length": 1e-160}),
+        ],
+    )
+    def test_errors(self, code: str, fields: dict[str, Any]) -> None:
+        errors, _ = unit_beam(**fields).check()
+        assert code in [finding.code for finding in errors]
+        assert all(finding.where == f"beam.{next(iter(fields))}" for finding in errors)
+
+    @pytest.mark.parametrize("value", [1e-320, 1e-308, 1e-160, 1e160, 1e308])
+    @pytest.mark.parametrize("field", [*UNIT, "torsion_constant", "shear_modulus", "shear_factors"])
+    def test_extreme_numbers_are_refused_by_name_or_right(self, field: str, value: float) -> None:
+        errors, _ = unit_beam(**{field: value}).check()
+        assert {finding.code for finding in errors} <= {"out-of-range", "too-much-participation", "bad-modal-mass"}
+
+    def test_many_modes_are_as_right_as_few(self) -> None:
+        """A beam held at both ends: ``cos(k) cosh(k) = 1``, by bisection; 50 modes leave ten polynomials as two do."""
+        mass, stiffness, _ = unit_beam(modes=50).matrices
+        found = np.sqrt(np.diag(stiffness) / np.diag(mass))[6:56]
+        turns = (np.arange(1, 51) + 0.5) * np.pi
+        roots = np.array([brentq(lambda k: np.cos(k) - 1 / np.cosh(k), k - 0.3, k + 0.3, xtol=1e-14) for k in turns])
+        np.testing.assert_allclose(found, roots**2, rtol=1e-12)  # some thousand roundings, of matrices of 110
+
+    def test_negative_damping_is_suspicious(self) -> None:
+        assert [finding.code for finding in unit_beam(damping_ratio=-0.01).check()[1]] == ["negative-damping"]
+
+    def test_several_findings_come_together(self) -> None:
+        errors, _ = tt.Beam("beam", **(UNIT | {"length": 0.0, "area": -1.0})).check()
+        assert [finding.where for finding in errors] == ["beam.length", "beam.area"]

@@ -1,0 +1,116 @@
+"""Flexible bodies as data: natural modes, damping, parameters, units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+import titop as tt
+from tests.blocks.bodies.flexible_panels import panel, static_and_dynamic
+from tests.flexible import random_body, unit_beam
+
+
+class TestForms:
+    def test_natural_modes_are_the_same_body(self) -> None:
+        body = random_body(np.random.default_rng(3))
+        modes = body.in_natural_modes()
+        np.testing.assert_allclose(modes.natural_frequencies, body.natural_frequencies, rtol=1e-12)
+        np.testing.assert_allclose(modes.residual_mass, body.residual_mass, atol=1e-12)
+        np.testing.assert_allclose(modes.effective_mass.mass, body.effective_mass.mass, atol=1e-12)
+        a, b = (static_and_dynamic(x, np.arange(6.0), np.ones(6))["high"] for x in (with_port(body), with_port(modes)))
+        np.testing.assert_allclose(np.concatenate(a), np.concatenate(b), atol=1e-11)
+
+    def test_damping_ratios_are_those_of_the_natural_modes(self) -> None:
+        beam = unit_beam(damping_ratio=0.02)
+        M, K, D = beam.matrices
+        n = beam.nv
+        poles = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))
+        np.testing.assert_allclose(-poles.real / np.abs(poles), 0.02, rtol=1e-8)  # eigenvalues that span a factor 100
+
+    def test_random_configurations_are_small_deformations(self) -> None:
+        body = unit_beam()
+        rng = np.random.default_rng(0)
+        assert max(np.abs(body.shapes["C"] @ body.random_configuration(rng)).max() for _ in range(100)) < 0.2
+
+
+def with_port(body: tt.FlexibleBody) -> tt.FlexibleBody:
+    """Return a body with its first port called C."""
+    first = body.ports[0]
+    copied: Any = body.snapshot()
+    copied.port_poses, copied.shapes = {"C": body.port_poses[first]}, {"C": body.shapes[first]}
+    return copied
+
+
+class TestParameters:
+    def test_names_and_units(self) -> None:
+        parameters = panel().parameters()
+        assert parameters["mass"] == (1.0, "kg")
+        assert parameters["com.x"] == (0.5, "m")
+        assert parameters["inertia.zz"] == (1 / 12, "kg m^2")
+        assert parameters["mode2.frequency"] == (22.03, "rad/s")
+        assert parameters["mode1.damping"] == (0.005, "1")
+        assert parameters["C.position.x"] == (1.0, "m")
+
+    @pytest.mark.parametrize("port", ["C", "mass", "com", "inertia", "mode1"])
+    def test_round_trip_whatever_a_port_is_called(self, port: str) -> None:
+        body = panel(ports={port: [1, 0, 0]}, shapes={port: np.zeros((6, 2))})
+        before = body.parameters()
+        for name, (value, unit) in before.items():
+            assert body.with_parameters({name: value + 0.5}).parameters() == before | {name: (value + 0.5, unit)}
+        assert body.parameters() == before
+
+    def test_a_changed_frequency_changes_the_stiffness_only(self) -> None:
+        body, changed = panel(), panel().with_parameters({"mode1.frequency": 5.0})
+        assert isinstance(changed, tt.FlexibleBody)
+        assert changed.matrices.stiffness[0, 0] == 25.0
+        assert changed.matrices.damping[0, 0] == pytest.approx(0.05)
+        assert (changed.matrices.mass == body.matrices.mass).all()
+        assert body.matrices.stiffness[0, 0] == pytest.approx(3.516**2)
+
+
+def test_damping_ratios_belong_to_ascending_frequencies() -> None:
+    """Whatever the order of the modes, and given as frequencies or as matrices: the poles of the clamped body."""
+    frequencies, ratios = np.array([9.0, 3.0, 5.0]), np.array([0.01, 0.02, 0.03])
+    fields: dict[str, Any] = {"mass": 1.0, "inertia": 1.0, "participation": np.zeros((3, 6)), "damping_ratios": ratios}
+    squares = np.diag(frequencies**2)
+    expected = [complex(-z * w, w * np.sqrt(1 - z**2)) for w, z in zip(np.sort(frequencies), ratios, strict=True)]
+    for body in (
+        tt.FlexibleBody("panel", frequencies=frequencies, **fields),
+        tt.FlexibleBody("panel", frequencies=frequencies, **fields).in_natural_modes(),
+        tt.FlexibleBody("panel", modal_stiffness=squares, **fields),
+    ):
+        mass, stiffness, damping = body.matrices
+        A = np.block([[np.zeros((3, 3)), np.eye(3)], [-np.linalg.solve(mass, np.hstack([stiffness, damping]))]])
+        poles = np.linalg.eigvals(A)
+        found = sorted(poles[poles.imag > 0], key=lambda pole: pole.imag)
+        assert found == pytest.approx(expected, abs=1e-12)
+    warned = tt.FlexibleBody("panel", frequencies=frequencies, **fields).check()[1]
+    assert "unsorted-frequencies" in [finding.code for finding in warned]
+    for sound in ({"frequencies": np.sort(frequencies)}, {"frequencies": frequencies, "damping_ratios": 0.01}):
+        found = tt.FlexibleBody("panel", **{**fields, **sound}).check()[1]
+        assert "unsorted-frequencies" not in [finding.code for finding in found]
+
+
+def test_own_coordinates_have_units() -> None:
+    beam = tt.Beam("boom", 1.0, density=2700.0, area=1e-3, young=7e10, iy=1e-8, iz=1e-8, modes=1)
+    assert beam.units == ("m",) * 3 + ("rad",) * 3 + ("m sqrt(kg)",) * (beam.nv - 6)
+    panel = tt.FlexibleBody("panel", 1.0, inertia=1.0, frequencies=[3.0], participation=np.zeros((1, 6)))
+    assert panel.units == ("m sqrt(kg)",)
+    other = tt.FlexibleBody(
+        "panel", 1.0, inertia=1.0, modal_mass=[[4.0]], modal_stiffness=[[36.0]], participation=np.zeros((1, 6))
+    )
+    assert other.units == ("1",)
+    s = tt.System("boom")
+    s.connect("world", beam, tt.Weld("clamp"))
+    model = s.resolve()
+    table = tt.signal_table(tt.linearize(model, tt.trim(model), ["boom.C_x", "boom.mode1"], ["boom.C_rx.tau"]))
+    expected = {"boom_C_x_q": "m", "boom_C_rx_v": "rad/s", "boom_mode1_v": "m sqrt(kg)/s"}
+    expected |= {"boom_C_x": "N", "boom_mode1": "J/(m sqrt(kg))", "boom_C_rx_tau": "N m"}
+    assert {name: table[name].unit for name in expected} == expected
+    resting = tt.simulate(model, [0.0, 1e-4], model.neutral(), np.zeros(model.nv))
+    shown = [text.get_text() for text in resting.plot(["boom.C_x", "boom.mode1"]).findobj(Text)]
+    assert any("[m]" in text for text in shown)
+    assert any("[m sqrt(kg)]" in text for text in shown)

@@ -1,0 +1,68 @@
+"""What is wrong with the functions of an interaction of one's own is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
+
+
+class Lifting(tt.Interaction):
+    """Pushes the second port, and nothing else."""
+
+    def wrenches(self, R: Any, r: Any, V1: Any, V2: Any) -> Any:
+        return 0.0 * V1, np.array([0, 0, 1.0, 0, 0, 0]) + 0.0 * V2
+
+
+class Outside(Lifting):
+    external = True
+
+
+class Feeding(tt.SpringDamper):
+    def wrenches(self, R: Any, r: Any, V1: Any, V2: Any) -> Any:
+        return super().wrenches(R, r, -V1, -V2)
+
+
+class Forgetful(tt.SpringDamper):
+    def energy(self, R: Any, r: Any) -> Any:
+        return 0.0
+
+
+class Squared(tt.Cable):
+    def act(self, motion: TargetMotion) -> Any:
+        return super().act(motion._replace(u=motion.u**2))
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        (Lifting("lift"), "wrenches that add up to nothing"),
+        (Feeding("feed", 1.0, 2.0), "what opposes the motion"),
+        (Forgetful("spring", 1.0), "that the stored energy loses"),
+        (Squared("squared"), "inputs that act linearly"),
+    ],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_check_block_tells_what_is_wrong(block: Any, said: str) -> None:
+    with pytest.raises(tt.ModelError, match=said):
+        tt.check_block(block)
+
+
+def test_wrenches_from_outside_are_told_unless_they_are_meant() -> None:
+    def between(interaction: Interaction, first: Any) -> tt.System:
+        s = tt.System("s")
+        one, two = (tt.RigidBody(name, mass=1.0, inertia=1.0) for name in ("one", "two"))
+        s.connect("world", one, tt.Free("float"))
+        s.connect(one, two, tt.Revolute("hinge"))
+        s.close_loop("world" if first == "world" else one, two, interaction)
+        return s
+
+    (finding,) = between(Lifting("lift"), "one").check()
+    assert finding.code == "unbalanced-wrenches"
+    assert finding.where == "lift"
+    assert not between(Outside("lift"), "one").check()
+    assert not between(Lifting("lift"), "world").check()

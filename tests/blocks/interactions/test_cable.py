@@ -1,0 +1,92 @@
+"""What a cable does to its ports and coordinates: forces along its way, power from its length, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.blocks.interaction_motions import motion
+from titop.blocks.checking.interaction_findings import moved, resultant
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
+
+
+@pytest.mark.parametrize("ports", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_wrenches_add_up_to_nothing(ports: int, seed: int) -> None:
+    cable = tt.Cable("cable", stiffness=30.0, length=0.1, dissipation=0.1, arms=[0.2])
+    at = motion(cable, seed, ports, 4.0)
+    wrenches, _ = cable.act(at)
+    assert np.abs(wrenches).max() > 1.0
+    np.testing.assert_allclose(resultant(at, wrenches), 0, atol=1e-12 * np.abs(wrenches).max())  # sums of a few terms
+    wrenches[-1] = 0.0
+    assert np.abs(resultant(at, wrenches)).max() > 0.1  # the control: without the last port they do not
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tension_takes_the_power_of_the_length(seed: int) -> None:
+    """``P = -T dL/dt``: with length zero and stiffness two, the stored energy is the length's square."""
+    cable, ruler = tt.Cable("cable", arms=[0.3, -0.2]), tt.Cable("ruler", stiffness=2.0, length=-9.0, arms=[0.3, -0.2])
+    at = motion(cable, seed, tension=3.0)
+    wrenches, efforts = cable.act(at)
+    power = np.sum(wrenches * at.V) + efforts @ at.v
+    lengths = [np.sqrt(ruler.stored(moved(at, t))) for t in (1e-5, -1e-5)]
+    # central differences of 1e-5 s: 1e-10 of truncation, 1e-10 of rounding, of lengths about ten
+    assert power == pytest.approx(-3.0 * (lengths[0] - lengths[1]) / 2e-5, rel=1e-7, abs=1e-8)
+
+
+def test_an_eye_feels_both_parts() -> None:
+    cable = tt.Cable("cable")
+    at = TargetMotion(
+        np.array([np.eye(3)] * 3),
+        np.array([[0, 0, 0], [0, 0, 2.0], [3.0, 0, 2]]),
+        np.zeros((3, 6)),
+        *np.zeros((2, 0)),
+        u=np.array([5.0]),
+    )
+    wrenches, efforts = cable.act(at)
+    np.testing.assert_allclose(wrenches[:, :3], [[0, 0, 5], [5, 0, -5], [-5, 0, 0]], atol=1e-15)  # exact but for signs of zero
+    assert not wrenches[:, 3:].any()
+    assert efforts.size == 0
+
+
+def test_a_slack_cable_does_nothing_and_a_released_one_never_pushes() -> None:
+    cable, fast = tt.Cable("cable", stiffness=10.0, length=99.0), tt.Cable("fast", stiffness=10.0, dissipation=1e3)
+    at = motion(cable, 0)
+    assert not cable.act(at)[0].any()
+    assert not cable.stored(at)
+    pulling, reversed_motion = fast.act(at)[0].any(), fast.act(at._replace(V=-at.V))[0].any()
+    assert fast.stored(at) > 0
+    assert pulling != reversed_motion  # the dissipation, beyond one, takes all of the tension one way
+
+
+def test_coinciding_ports_have_no_direction() -> None:
+    at = motion(tt.Cable("cable"), 1, 3, 2.0)
+    at.r[1] = at.r[0]
+    wrenches, _ = tt.Cable("cable").act(at)
+    assert np.isfinite(wrenches).all()
+    assert not wrenches[0].any()
+
+
+@pytest.mark.parametrize(
+    "cable", [tt.Cable("c", 3.0, 0.1, 0.2, [0.3]), tt.Cable("d"), tt.Cable("e", 2.0)], ids=lambda x: x.name
+)
+def test_check_block_has_nothing_to_say(cable: Interaction) -> None:
+    tt.check_block(cable)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"stiffness": -1.0}, "c.stiffness: got -1.0"),
+        ({"dissipation": -1.0}, "c.dissipation: got -1.0"),
+        ({"length": float("nan")}, "c.length"),
+        ({"arms": "long"}, "c.arms"),
+        ({"max_tension": float("nan")}, "c.max_tension"),
+    ],
+)
+def test_unusable_cables_are_refused_by_name(values: Any, said: str) -> None:
+    errors, _ = tt.Cable("c", **values).check()
+    assert any(said in str(finding) for finding in errors), errors

@@ -1,0 +1,130 @@
+"""What real robots have wrong is mended to the nearest sound value."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+import titop as tt
+from tests.graph.urdf.urdf_texts import GOOD, ROUNDING, inertial, one_joint
+from titop.graph.urdf.repair import nearest_inertia
+from titop.graph.urdf.robot_system import from_urdf
+
+Array = NDArray[np.float64]
+
+
+# -- repair ------------------------------------------------------------------------------------------------------------
+
+
+def repaired(text: str) -> tuple[tt.System, list[str]]:
+    """Return the mended system and what is said about it."""
+    with pytest.warns(tt.ModelWarning) as caught:
+        system = from_urdf(text, repair=True)
+    return system, [str(w.message) for w in caught]
+
+
+def is_sound(inertia: Array, tolerance: float) -> bool:
+    """Tell whether there is a distribution of mass with an inertia: its second moments are not negative."""
+    second_moments = np.trace(inertia) / 2 * np.eye(3) - inertia
+    return bool(np.linalg.eigvalsh(second_moments)[0] >= -tolerance)
+
+
+def test_the_nearest_inertia() -> None:
+    """The nearest point P of a convex cone to I is the one with ``(I - P) . (J - P) <= 0`` for all J in it."""
+    rng = np.random.default_rng(1)
+    unsound = 0
+    for _ in range(300):
+        inertia = rng.normal(size=(3, 3)) * 10.0 ** rng.uniform(-8, 8)
+        inertia += inertia.T + rng.choice([0.0, 3.0]) * np.abs(inertia).max() * np.eye(3)
+        size = float(np.abs(inertia).max())
+        unsound += not is_sound(inertia, 0.0)
+        nearest = nearest_inertia(inertia)
+        rounding = 1e-13 * size  # of a few operations with entries of the size
+        assert is_sound(nearest, rounding)
+        if is_sound(inertia, 0.0):
+            np.testing.assert_allclose(nearest, inertia, atol=rounding)
+        for scale in (0.1, 1.0, 10.0):
+            masses = scale * size * rng.normal(size=(3, 3))
+            other = np.trace(masses @ masses.T) / size * np.eye(3) - masses @ masses.T / size
+            assert np.sum((inertia - nearest) * (other - nearest)) <= 1e-12 * size * np.abs(other - nearest).max()
+    assert 50 < unsound < 250
+
+
+def test_a_nearby_inertia_is_not_the_nearest() -> None:
+    """The negative control: the least change of the largest moment alone is no projection."""
+    inertia, nearby = np.diag([1.0, 1.0, 3.0]), np.diag([1.0, 1.0, 2.0])
+    np.testing.assert_allclose(nearest_inertia(inertia), np.diag([4, 4, 8]) / 3, rtol=1e-14)
+    assert np.linalg.norm(nearby - inertia) > np.linalg.norm(nearest_inertia(inertia) - inertia)
+
+
+@pytest.mark.parametrize("moments", [(-1e-9, 0.4, 0.4), (0.1, 0.2, 0.5), (-1.0, -1.0, -1.0)])
+def test_inertias_are_mended(moments: tuple[float, ...]) -> None:
+    text = one_joint("continuous", inertia=inertial(xyz="0 0 -1", rpy="0.1 0.2 0.3", diagonal=moments))
+    system, said = repaired(text)
+    assert len(said) == 1
+    assert said[0].startswith("r.bob.inertia: got principal moments ")
+    assert said[0].endswith("[repaired]")
+    turn = Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_matrix()
+    np.testing.assert_allclose(system["bob"].inertia, turn @ nearest_inertia(np.diag(moments)) @ turn.T, atol=ROUNDING)
+    assert system.check() == []
+    with pytest.raises(tt.ModelError, match="repair=True") if min(moments) < 0 else pytest.warns(match="triangle-inequality"):
+        from_urdf(text).resolve()
+
+
+def two_joints(first: str = "", second: str = "", tip: str = "") -> str:
+    """Return an arm of two joints, the outer link with `tip` as its inertial."""
+    joints = "".join(
+        f'<joint name="{name}" type="continuous"><axis xyz="{axis}"/>'
+        f'<parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
+        for name, axis, parent, child, inside in (("inner", "1 0 0", "a", "b", first), ("outer", "0 1 0", "b", "c", second))
+    )
+    return f'<robot name="r"><link name="a"/><link name="b">{inertial()}</link><link name="c">{tip}</link>{joints}</robot>'
+
+
+def test_mimics_of_unknown_joints_are_dropped() -> None:
+    text = two_joints(second='<mimic joint="iner" multiplier="2"/>', tip=inertial())
+    system, said = repaired(text)
+    assert said == ["r.outer.mimic: got <mimic> of 'iner'; expected a joint that moves; 'outer' moves on its own [repaired]"]
+    assert system.gears == []
+    assert system.resolve().nv == 2
+    with pytest.raises(tt.ModelError, match=r"did you mean 'inner'\?; or from_urdf\(\.\.\., repair=True\) mends it"):
+        from_urdf(text)
+
+
+def test_mimics_that_are_sound_stay() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        system = from_urdf(two_joints(second='<mimic joint="inner"/>', tip=inertial()), repair=True)
+    assert [gear.driver for gear in system.gears] == ["inner"]
+
+
+@pytest.mark.parametrize(
+    ("text", "coordinates"),
+    [
+        (two_joints(), ("inner",)),
+        (two_joints(second='<mimic joint="inner"/>'), ("inner",)),
+        (two_joints(first='<mimic joint="outer"/>'), ("inner",)),
+        (two_joints().replace(inertial(), ""), ()),
+        (two_joints(second='<dynamics armature="1"/>').replace(inertial(), ""), ("outer",)),
+        (two_joints(tip=inertial()).replace(inertial(), "", 1), ("inner", "outer")),
+    ],
+    ids=["leaf", "follows", "leads", "all", "armature", "massless within"],
+)
+def test_joints_that_carry_nothing_become_fixed(text: str, coordinates: tuple[str, ...]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        system = from_urdf(text, repair=True)
+    assert system.resolve().coordinate_names == coordinates
+    assert sum("taken as fixed" in str(w.message) for w in caught) == 2 - len(coordinates)
+
+
+def test_what_cannot_be_mended_is_refused_all_the_same() -> None:
+    for old, new in (('mass value="2.0"', 'mass value="-2.0"'), ("bob", "stand"), ('xyz="0 1 0"', 'xyz="0 0 0"')):
+        with pytest.raises(tt.ModelError):
+            from_urdf(GOOD.replace(old, new), repair=True)
+    with pytest.raises(tt.ModelError, match="another joint"):
+        from_urdf(two_joints(first='<mimic joint="inner"/>', tip=inertial()), repair=True)
