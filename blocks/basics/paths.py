@@ -1,6 +1,6 @@
 """Dotted names: a block's name comes first, then what is meant of it, as in ``"hub.C"``, ``"boom.mode1"``, ``"slider.com.x"``.
 
-Nobody else takes dotted names apart but `titop.solvers.signals.grammar`, which knows what the last part means.
+Nobody else takes dotted names apart but `titop.solvers.signals`, which knows what their last parts mean.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.quantities import DYNAMIC, Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import units_of
-from titop.solvers.signals.values import SOURCES, value_of
+from titop.solvers.signals.values import SOURCES
 
 
 class Measurements:
@@ -71,21 +71,35 @@ class Measurements:
             return np.concatenate([q, v])[self._entries]
         return self._read(self._kinematic, Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin))
 
-    def _read(self, groups: list[tuple[list[int], Quantity]], at: Snapshot) -> Array:
+    def _read(self, groups: list[_Group], at: Snapshot) -> Array:
         outputs = np.zeros(len(self.names))
-        for rows, of in groups:
-            outputs[rows] = value_of(at, of)
+        for rows, read, of, places in groups:
+            outputs[rows] = read(at, of)[places]
         return outputs
 
 
-def _together(quantities: Sequence[Quantity], rows: Sequence[int]) -> list[tuple[list[int], Quantity]]:
-    """Return the quantities in some rows, with these, those together that are entries of one vector."""
-    groups: dict[Any, list[int]] = {}
+class _Group(NamedTuple):
+    """Outputs in some rows that are entries of one array: what reads it, of what, and the entries."""
+
+    rows: Array
+    read: Callable[[Snapshot, Quantity], Array]
+    of: Quantity
+    places: Array
+
+
+def _together(quantities: Sequence[Quantity], rows: Sequence[int]) -> list[_Group]:
+    """Return the quantities in some rows, those together that are entries of one vector."""
+    same: dict[Any, list[int]] = {}
     for row in rows:
         of = quantities[row]
-        owner = of.owner if SOURCES[of.kind].owned else ""
-        groups.setdefault((of.kind, owner, of.factor, of.sequence), []).append(row)
-    return [
-        (same, replace(quantities[same[0]], entries=tuple(quantities[row].entries[0] for row in same)))
-        for same in groups.values()
-    ]
+        source = SOURCES[of.kind]
+        owner = of.owner if source.owned else ""
+        same.setdefault((source.read, of.kind in DYNAMIC, owner, of.factor, of.sequence), []).append(row)
+    return [_group([quantities[row] for row in own], own) for own in same.values()]
+
+
+def _group(quantities: Sequence[Quantity], rows: Sequence[int]) -> _Group:
+    first, entries = quantities[0], [of.entries[0] for of in quantities]
+    places = [SOURCES[of.kind].start + of.entries[0] for of in quantities]
+    of = replace(first, entries=tuple(entries))
+    return _Group(np.array(rows, dtype=int), SOURCES[first.kind].read, of, np.array(places, dtype=int))

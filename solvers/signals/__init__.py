@@ -1,6 +1,7 @@
 """Signals: what their names stand for, in which unit, with which value and which derivative.
 
-- `grammar`: from a name to a `Quantity`, by the argument in which it stands; the only place that takes names apart;
+- `grammar`: from a name to a `Quantity`, by the argument in which it stands, and `forms` of names: nothing else takes
+  names apart;
 - `quantities`: what a name can stand for: the kinds. Tables with one entry a kind: `units`, `values`, `derivatives`
   (`port_derivatives`, and `reaction_derivatives` with `joint_opening`);
 - `sensors`: what each class of sensors reads, one entry a class;

@@ -30,12 +30,10 @@ def value_of(at: Snapshot, of: Quantity) -> Array:
 def _displacements(at: Snapshot, of: Quantity) -> Array:
     """Return displacements (nv) from the origin, those of free and spherical joints only where they are asked for."""
     plain, model = at.model._plain, at.model
-    apart = np.zeros((*at.q.shape[:-1], model.nv), np.result_type(at.q, at.origin))
-    apart[..., plain.in_v] = at.q[..., plain.in_q] - at.origin[plain.in_q]
-    for block, in_q, in_v in plain.others:
-        if any(in_v.start <= k < in_v.stop for k in of.entries):
-            for row in np.ndindex(at.q.shape[:-1]):
-                apart[row][in_v] = block.difference(at.origin[in_q], at.q[row][in_q])
+    if any(in_v.start <= k < in_v.stop for _, _, in_v in plain.others for k in of.entries):
+        return model.difference(at.origin if at.q.ndim == 1 else np.tile(at.origin, (len(at.q), 1)), at.q)
+    apart = np.zeros((*at.q.shape[:-1], model.nv), at.q.dtype)
+    apart[..., plain.in_v] = (at.q - at.origin)[..., plain.in_q]
     return apart
 
 
