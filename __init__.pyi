@@ -67,11 +67,11 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
-from .solvers.linear.signals import Signal as Signal
-from .solvers.linear.signals import signal_table as signal_table
 from .solvers.model.model import Model as Model
 from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
 from .solvers.sampling.samples import Samples as Samples
+from .solvers.signals.exported import Signal as Signal
+from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from .solvers.simulation.interruption import SimulationInterrupt as SimulationInterrupt

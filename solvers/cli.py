@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
@@ -181,7 +182,7 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 def _given(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
     """Return the coordinates that were given values, or their joints where entries of quaternions were."""
-    return [name if name in model.coordinate_names else name.partition(".")[0] for name, _ in assignments]
+    return [name if name in model.coordinate_names else owner_of(name) for name, _ in assignments]
 
 
 def _positive(text: str) -> float:

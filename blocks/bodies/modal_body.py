@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replaced, rigid_inertia
 from titop.blocks.bodies import modal_fields
@@ -130,7 +131,7 @@ class ModalBody(Block):
         changed = self.snapshot()
         assert isinstance(changed, ModalBody)
         for name, value in values.items():
-            head, _, entry = name.partition(".")
+            head, entry = owner_of(name), entry_of(name)
             if name == "mass":
                 changed.mass = value + 0.0
             elif head == "com" and entry in "xyz":

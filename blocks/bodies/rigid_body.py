@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array, replaced, rigid_inertia, twist_cross
 from titop.blocks.contract.block import Block
@@ -90,7 +91,7 @@ class PortedBlock(Block):
         changed = copy.copy(self)
         changed.port_poses = dict(self.port_poses)
         for name, value in values.items():
-            port, entry = name.split(".", 1)
+            port, entry = owner_of(name), entry_of(name)
             changed.port_poses[port] = moved_pose(changed.port_poses[port], entry, value)
         return changed
 
@@ -109,7 +110,7 @@ def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
 
 def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
     """Return a pose with one of its six numbers changed."""
-    kind, axis = entry.split(".")
+    kind, axis = parts_of(entry)
     moved = copy.copy(pose)
     field = "position" if kind == "position" else "rotation_vector"
     setattr(moved, field, replaced(getattr(pose, field), "xyz".index(axis), value))
@@ -203,7 +204,7 @@ class RigidBody(PortedBlock):
         changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
         assert isinstance(changed, RigidBody)
         for name in own:
-            field, _, entry = name.partition(".")
+            field, entry = owner_of(name), entry_of(name)
             if field == "mass":
                 changed.mass = values[name] + 0.0
             elif field == "com":

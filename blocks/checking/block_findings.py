@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import REAL_STEP
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import ORTHOGONALITY, is_name, real_array
 from titop.blocks.checking.surroundings_check import surroundings_findings
@@ -32,6 +33,9 @@ def law_findings(block: Block) -> Iterator[Finding]:
     if scales is not None and not (np.shape(scales) == (block.nv,) and (np.asarray(scales) > 0).all()):
         expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
         yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
+        return
+    if len(block.units) not in (0, block.nv):
+        yield Finding("bad-units", f"{block.name}.units", block.units, f"{block.nv} units, or none", "one each")
         return
     if block.compiled_law is not None and (wrong := list(own_law_findings(block))):
         yield from wrong
@@ -84,7 +88,7 @@ def input_findings(block: Block) -> Iterator[Finding]:
         advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"
         yield Finding("idle-inputs", where, inputs, "own coordinates that they act on", advice)
         return
-    taken = _SIGNALS | {*block.coordinates, *block.ports, *(name.partition(".")[0] for name in block.parameters())}
+    taken = _SIGNALS | {*block.coordinates, *block.ports, *(owner_of(name) for name in block.parameters())}
     for k, name in enumerate(inputs):
         if not is_name(name):
             yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")

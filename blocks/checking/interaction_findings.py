@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.user_input import is_name
 from titop.blocks.checking.block_findings import own_law_findings
@@ -126,7 +127,7 @@ def _input_findings(interaction: Interaction) -> Iterator[Finding]:
     for k, name in enumerate(names):
         if name and not is_name(name):
             yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")
-        elif name in names[:k] or name in {entry.partition(".")[0] for entry in interaction.parameters()}:
+        elif name in names[:k] or name in {owner_of(entry) for entry in interaction.parameters()}:
             yield Finding("duplicate-name", where, name, "a name that is no parameter's or other input's", "rename the input")
     if len(interaction.input_units) not in (0, len(names)):
         found, expected = interaction.input_units, f"{len(names)} units, or none"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 
 
@@ -48,6 +50,10 @@ class Gear(Block):
         self.driven = driven.name if isinstance(driven, Block) else str(driven)
         self.ratio = self.reader.scalar("ratio", ratio)
         self.offset = self.reader.scalar("offset", offset)
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, their units made of those of driver and driven coordinate."""
+        return {"ratio": (float(self.ratio), ratio_unit(units[1], units[0])), "offset": (float(self.offset), units[1])}
 
     @property
     def relation(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, did_you_mean
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
 from titop.blocks.contract.block import Block
@@ -231,7 +232,7 @@ class RigidClosure(Closure):
         """Return a copy with some entries changed."""
         changed = copy.copy(self)
         for name, value in values.items():
-            field, *entry = name.split(".")
+            field, *entry = parts_of(name)
             index: Any = "xyz".find(entry[0])
             if field == "directions":
                 index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1

@@ -83,7 +83,6 @@ class Block(BlockLaw):
     values of parameters by their names in `parameters`.
     """
 
-    units: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     input_units: tuple[str, ...] = ()
     input_ranges: Sequence[tuple[float, float]] = ()
@@ -125,6 +124,10 @@ class Block(BlockLaw):
         for name, value in values.items():
             setattr(changed, name, value)
         return changed
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, their units made of the `units` of the coordinates that the block acts on, in their order."""
+        return self.parameters()
 
     def snapshot(self) -> Block:
         """Return a copy that later changes of the block do not reach."""

@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, complex_step, stacked, trusted_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import known_units
 
 
 class OwnCoordinates:
@@ -21,6 +22,7 @@ class OwnCoordinates:
     """
 
     coordinates: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
     #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.
     coordinate_scales: Sequence[float] | None = None
     #: Whether derivatives may be complex steps: the block's functions accept complex arguments, as `is_complex_safe` finds when
@@ -37,6 +39,12 @@ class OwnCoordinates:
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the numbers that describe the own configuration."""
         return self.coordinates
+
+    @property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of these numbers: the coordinates' where they are these, else "1" where a block does not tell."""
+        own = self.units if self.configuration_names == self.coordinates else ()
+        return known_units(own, self.nq)
 
     @property
     def nq(self) -> int:

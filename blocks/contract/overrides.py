@@ -13,6 +13,7 @@ _FREE = {
     "check",
     "complex_parameters",
     "complex_safe",
+    "configuration_units",
     "coordinate_scales",
     "input_matrix",
     "input_names",

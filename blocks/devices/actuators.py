@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import inertia_unit
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.devices.loads import FRAMES, read_target
 
@@ -80,6 +82,10 @@ class Motor(Actuator):
             )
         self.upper = self.reader.bound("effort_limit", effort_limit)
         self.lower = -self.upper
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, the rotor's inertia in that of its coordinate."""
+        return self.parameters() | {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
 
 
 class PortActuator(Actuator):

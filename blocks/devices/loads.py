@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.contract.block import Block, PortRef
 
@@ -70,6 +71,6 @@ class Load(Block):
         """Return a copy with some components changed."""
         changed = copy.copy(self)
         for name, value in values.items():
-            field, axis = name.split(".")
+            field, axis = parts_of(name)
             setattr(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
         return changed

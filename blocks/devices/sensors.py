@@ -16,11 +16,9 @@ class Sensor(Block):
     ----------
     outputs : tuple of str
         Names of the outputs within the block; one output alone goes by the block's name.
-    output_unit : str
     """
 
     outputs: tuple[str, ...] = ("",)
-    output_units: tuple[str, ...] = ("1",)
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -44,7 +42,6 @@ class Accelerometer(_PortSensor):
     """
 
     outputs = ("x", "y", "z")
-    output_units = ("m/s^2",) * 3
 
 
 class Gyro(_PortSensor):
@@ -57,7 +54,6 @@ class Gyro(_PortSensor):
     """
 
     outputs = ("x", "y", "z")
-    output_units = ("rad/s",) * 3
 
 
 class PoseSensor(_PortSensor):
@@ -72,7 +68,6 @@ class PoseSensor(_PortSensor):
     """
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
-    output_units = ("m",) * 3 + ("rad",) * 3
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ") -> None:
         super().__init__(name, target)
@@ -82,6 +77,8 @@ class PoseSensor(_PortSensor):
 
 class _JointSensor(Sensor):
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
+    #: Whether it reads joints alone, no other blocks with coordinates.
+    of_joints_alone: ClassVar[bool] = False
 
     def __init__(self, name: str, joint: str | Block) -> None:
         super().__init__(name)
@@ -98,8 +95,6 @@ class Encoder(_JointSensor):
         The joint or block, or the name of one of its coordinates.
     """
 
-    output_units = ("m or rad",)
-
 
 class Tachometer(_JointSensor):
     """Velocity of a coordinate of a joint, or of a block with own ones (in its unit a second).
@@ -110,8 +105,6 @@ class Tachometer(_JointSensor):
     joint : str or Block
         The joint or block, or the name of one of its coordinates.
     """
-
-    output_units = ("m/s or rad/s",)
 
 
 class ReactionSensor(_JointSensor):
@@ -124,7 +117,7 @@ class ReactionSensor(_JointSensor):
     """
 
     outputs = ("fx", "fy", "fz", "tx", "ty", "tz")
-    output_units = ("N",) * 3 + ("N m",) * 3
+    of_joints_alone = True
 
 
 class WheelMomentum(_JointSensor):
@@ -139,7 +132,7 @@ class WheelMomentum(_JointSensor):
         About the axis.
     """
 
-    output_units = ("N m s",)
+    of_joints_alone = True
 
     def __init__(self, name: str, joint: str | Block, inertia: float) -> None:
         super().__init__(name, joint)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 
@@ -139,14 +142,20 @@ class Cable(Interaction):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return stiffness, length, dissipation and arms."""
-        units = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
-        own = {name: (float(getattr(self, name)), unit) for name, unit in units.items()}
-        return own | {f"arms.{k}": (float(arm), "m or 1") for k, arm in enumerate(self.arms)}
+        return self.parameters_along(("1",) * len(self.arms))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`: an arm in metres a unit of its coordinate."""
+        own = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
+        arms = {
+            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, units, strict=True))
+        }
+        return {name: (float(getattr(self, name)), unit) for name, unit in own.items()} | arms
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
         changed = copy.copy(self)
         for name, value in values.items():
-            field, _, k = name.partition(".")
+            field, k = split_path(name)
             setattr(changed, field, replaced(changed.arms, int(k), value) if k else value)
         return changed

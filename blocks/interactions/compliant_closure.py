@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
 from titop.blocks.contract.block import Block
@@ -85,7 +86,7 @@ class CompliantClosure(Interaction):
         changed = copy.copy(self)
         names = list(DISPLACEMENT)
         for name, value in values.items():
-            field, a, b = name.split(".")
+            field, a, b = parts_of(name)
             i, j = names.index(a), names.index(b)
             setattr(changed, field, replaced(replaced(getattr(changed, field), (i, j), value), (j, i), value))
         return changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from titop.blocks.basics.errors import Finding
@@ -16,14 +17,8 @@ from titop.blocks.joints.limits import (
     stop_efforts,
     stop_energy,
     stop_entries,
+    stop_unit,
 )
-
-#: Of the numbers that are parameters; the coordinate decides.
-_UNITS = {
-    **dict.fromkeys(("lower", "upper"), "m or rad"),
-    "stiffness": "N/m^1.5 or N m/rad^1.5",
-    "dissipation": "s/m or s/rad",
-}
 
 
 class CoordinateLimits(Block):
@@ -75,7 +70,12 @@ class CoordinateLimits(Block):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return what the limits stop at, and how."""
-        return {f"limits.{name}": (float(self.limit_numbers[0, k]), _UNITS[name]) for name, k in self._entries.items()}
+        return self.parameters_along(("1",))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, their units made of that of the coordinate."""
+        entries = self._entries.items()
+        return {f"limits.{name}": (float(self.limit_numbers[0, k]), stop_unit(name, units[0])) for name, k in entries}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some of them changed."""

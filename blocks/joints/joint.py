@@ -16,6 +16,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import known_units
 from titop.blocks.basics.user_input import ORTHOGONALITY, is_finite
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import overrides
@@ -180,14 +181,10 @@ class Joint(Block):
 
     def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
         """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
-        configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=False))
+        configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=True))
         bounded = bounded_sides(self.limit_numbers) if self._is_plain else ()
-        return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), tuple(self.units), configuration, bounded))
-
-    @property
-    def configuration_units(self) -> tuple[str, ...]:
-        """Units of the numbers that describe the configuration."""
-        return self.units
+        units = known_units(self.units, self.nv)
+        return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), units, configuration, bounded))
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return axes, stiffness, damping, rest position, friction, armature and what limits stop at, and how."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import bracketed, effort_unit
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.joints.impact import impact_energy, impact_push
 
@@ -105,6 +106,11 @@ def stop_entries(lower: bool, upper: bool) -> tuple[tuple[str, int], ...]:
     """Return name and column of the numbers of a coordinate's stops that are parameters: none where nothing is finite."""
     bounds = tuple(entry for entry, given in zip(_BOUNDS, (lower, upper), strict=True) if given)
     return (*bounds, *_STOP) if bounds else ()
+
+
+def stop_unit(entry: str, unit: str) -> str:
+    """Return the unit of an entry of the limits of a coordinate of the given unit."""
+    return {"stiffness": f"{effort_unit(unit)}/{bracketed(unit)}^1.5", "dissipation": f"s/{bracketed(unit)}"}.get(entry, unit)
 
 
 def stop_name(coordinates: Sequence[str], name: str, entry: str) -> str:

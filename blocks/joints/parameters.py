@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from titop.blocks.basics.units import bracketed, effort_unit, inertia_unit, rate_unit
 from titop.blocks.joints.friction import FRICTION_ENTRIES
-from titop.blocks.joints.limits import stop_entries, stop_name
+from titop.blocks.joints.limits import stop_entries, stop_name, stop_unit
 
 #: By dotted name: the attribute, the index in it, and the unit.
 Fields = dict[str, tuple[str, tuple[int, ...], str]]
@@ -29,24 +30,16 @@ def joint_fields(
         for i in range(len(names)):
             for j in range(i, len(names)):
                 name = field if single else f"{field}.{names[i]}.{names[j]}"
-                fields[name] = (field, (i, j), f"{effort_unit(units[i])}{per}{units[j]}")
+                fields[name] = (field, (i, j), f"{effort_unit(units[i])}{per}{bracketed(units[j])}")
     for i, (name, unit) in enumerate(configuration):
         fields["rest" if single else f"rest.{name}"] = ("rest", (i,), unit)
     for i, name in enumerate(names):
         for k, entry in enumerate(FRICTION_ENTRIES):
-            unit = effort_unit(units[i]) if k < 2 else f"{units[i]}/s"
+            unit = effort_unit(units[i]) if k < 2 else rate_unit(units[i])
             fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
     for i, name in enumerate(names):
-        fields["armature" if single else f"armature.{name}"] = ("armature", (i,), "kg" if units[i] == "m" else "kg m^2")
+        fields["armature" if single else f"armature.{name}"] = ("armature", (i,), inertia_unit(units[i]))
     for i, sides in enumerate(bounded):
-        own = {"stiffness": f"{effort_unit(units[i])}/{units[i]}^1.5", "dissipation": f"s/{units[i]}"}
         for entry, k in stop_entries(*sides):
-            fields[stop_name(names, names[i], entry)] = ("limit_numbers", (i, k), own.get(entry, units[i]))
+            fields[stop_name(names, names[i], entry)] = ("limit_numbers", (i, k), stop_unit(entry, units[i]))
     return fields
-
-
-def effort_unit(unit: str) -> str:
-    """Return the unit of the effort on a coordinate of the given unit."""
-    if unit in ("m", "rad", "1"):
-        return {"m": "N", "rad": "N m", "1": "J"}[unit]
-    return f"J/({unit})" if " " in unit else f"J/{unit}"

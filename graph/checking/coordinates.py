@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import networkx as nx
 
 from titop.blocks.basics.errors import Finding, did_you_mean
+from titop.blocks.basics.paths import split_path
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.sensors import ReactionSensor, WheelMomentum
+from titop.blocks.devices.sensors import ReactionSensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
@@ -37,12 +38,12 @@ def wrong_targets(system: Network) -> Iterator[Finding]:
             for twice in (target for target, number in Counter(full).items() if number > 1):
                 yield Finding("doubled-target", name, twice, f"each {what} once", "leave one of the two out")
         for coordinate in loop.coordinates:
-            target, dot, own = coordinate.partition(".")
+            target, own = split_path(coordinate)
             if target not in moving:
                 expected = "a joint of the system, or a block with coordinates"
                 yield Finding("unknown-joint", f"{name}.targets", coordinate, expected, did_you_mean(target, moving))
             else:
-                yield from _not_a_coordinate(loop.closure, f"{name}.targets", moving[target], own if dot else None)
+                yield from _not_a_coordinate(loop.closure, f"{name}.targets", moving[target], own)
 
 
 def _range(least: float, most: float) -> str:
@@ -61,13 +62,13 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
         name = getattr(block, field)
         if isinstance(block, ReactionSensor) and name in closures:
             continue
-        target, dot, coordinate = name.partition(".")
-        where, of_joint = f"{block.name}.{field}", isinstance(block, ReactionSensor | WheelMomentum)
+        target, coordinate = split_path(name)
+        where, of_joint = f"{block.name}.{field}", getattr(block, "of_joints_alone", False)
         if target not in (joints if of_joint else moving):
             expected = "a joint of the system" if of_joint else "a joint of the system, or a block with coordinates"
             yield Finding("unknown-joint", where, name, expected, did_you_mean(target, joints if of_joint else moving))
         elif not isinstance(block, ReactionSensor):
-            yield from _not_a_coordinate(block, where, moving[target], coordinate if dot else None)
+            yield from _not_a_coordinate(block, where, moving[target], coordinate)
     for gear in system.gears:
         if len({full_name(moving, gear.driver), full_name(moving, gear.driven)}) == 1:
             yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import networkx as nx
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.joints.joint import Joint, is_elementary
@@ -21,7 +22,7 @@ def massless_leaves(system: Network) -> Iterator[Finding]:
     moving, geared = moving_blocks(system), nx.Graph()
     for gear in system.gears:
         geared.add_edge(full_name(moving, gear.driver), full_name(moving, gear.driven))
-    groups = ({coordinate.rpartition(".")[0]: coordinate for coordinate in group} for group in nx.connected_components(geared))
+    groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - idle for coordinate in group.values()}
     for name, joint in idle.items():
         if not {f"{name}.{own}" for own in joint.coordinates} <= heavy:
@@ -33,7 +34,7 @@ def _idle_joints(system: Network) -> Iterator[tuple[str, Joint]]:
     tree, blocks_of = tree_of(system), dict(system.graph.nodes(data="block"))
     heavy: set[str] = set()
     motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
-    driven = {motor.joint.partition(".")[0] for motor in motors if motor.rotor_inertia > 0}
+    driven = {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
     for name in reversed([name for level in nx.bfs_layers(tree, "world") for name in level]):
         block = blocks_of[name]
         known = is_rigid(block) or is_elementary(block)

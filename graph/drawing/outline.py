@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
@@ -154,7 +155,7 @@ def outline(system: Network) -> Outline:
     on_coordinates = [
         (k, by_name[name], own)
         for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
-        for name, _, own in (coordinate.partition(".") for coordinate in loop.coordinates)
+        for name, own in ((owner_of(coordinate), entry_of(coordinate)) for coordinate in loop.coordinates)
         if name in by_name
     ]
     chords = [Wire(end, k, printable(own)) for k, end, own in sorted([*on_ports, *on_coordinates], key=lambda end: end[0])]
@@ -187,7 +188,7 @@ def _faults(names: list[set[str]], wires: list[Wire], findings: list[Finding]) -
     codes: dict[str, dict[str, None]] = {}
     for finding in findings:
         if finding.code != "unconnected":
-            codes.setdefault(finding.where.partition(".")[0], {})[finding.code] = None
+            codes.setdefault(owner_of(finding.where), {})[finding.code] = None
     tree = nx.DiGraph([(wire.parent, wire.child) for wire in wires])
     tree.add_node(0)
     reached = nx.descendants(tree, 0) | {0}
@@ -205,8 +206,8 @@ def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) 
             target: int | None = index[id(block.target.block)]
             port = printable(block.target.name or "")
         else:
-            name, _, port = (block.driven if isinstance(block, Gear) else block.joint).partition(".")
-            target, port = by_name.get(name), printable(port)
+            coordinate = block.driven if isinstance(block, Gear) else block.joint
+            target, port = by_name.get(owner_of(coordinate)), printable(entry_of(coordinate))
         if target is not None:
             yield Signal(
                 printable(block.name), type(block).__name__, _value(block), target, port, inward=not isinstance(block, Sensor)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.files.expressions import number
 
@@ -73,12 +74,12 @@ class Reading:
         text = self.text(value, where)
         if text is None or not self.knows_block(text, where):
             return None
-        name, dot, port = text.partition(".")
-        return PortRef(self.blocks[name], port if dot else None) if name in self.blocks else None
+        name, port = split_path(text)
+        return PortRef(self.blocks[name], port) if name in self.blocks else None
 
     def knows_block(self, text: str, where: str) -> bool:
         """Tell whether a dotted name starts with a block's; report it if not."""
-        name = text.partition(".")[0]
+        name = owner_of(text)
         if name in self.names:
             return True
         self.report("unknown-block", where, text, "the name of a block, or block.port", did_you_mean(name, self.names))

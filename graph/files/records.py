@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.joints.friction import Friction
 from titop.blocks.joints.limits import Limits
@@ -103,7 +104,7 @@ class FrictionKind(Record):
 
 def moved(finding: Finding, where: str) -> Finding:
     """Return a finding of an object with the object's place in the file."""
-    return dataclasses.replace(finding, where=join(where, finding.where.partition(".")[2]))
+    return dataclasses.replace(finding, where=join(where, entry_of(finding.where)))
 
 
 def _pose(position: Any = (0.0, 0.0, 0.0), rotation_vector: Any = (0.0, 0.0, 0.0)) -> Pose:

@@ -11,7 +11,9 @@ import networkx as nx
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
@@ -84,9 +86,19 @@ class Assembly:
 
     def place(self, coordinate: str) -> tuple[int, int]:
         """Return where a coordinate stands in q and in v; ``"joint.coordinate"``, or ``"joint"`` for an only one."""
-        name, _, own = coordinate.partition(".")
+        name, own = split_path(coordinate)
         k = self.blocks[name].coordinates.index(own) if own else 0
         return self.q_slices[name].start + k, self.v_slices[name].start + k
+
+    def entries_of(self, name: str) -> range | None:
+        """Return the entries of v that a joint, block or coordinate name stands for; None when it stands for none."""
+        where = self.v_slices.get(name)
+        if where is not None:
+            return range(where.start, where.stop)
+        if name in self.coordinate_names:
+            k = self.coordinate_names.index(name)
+            return range(k, k + 1)
+        return None
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -96,16 +108,17 @@ class Assembly:
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
-        units: list[str] = []
-        for block in self.blocks_with_coordinates:
-            own = tuple(block.units)
-            units += own if len(own) == block.nv else ("1",) * block.nv
-        return tuple(units)
+        return tuple(unit for block in self.blocks_with_coordinates for unit in known_units(block.units, block.nv))
 
     @cached_property
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
         return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
+
+    @cached_property
+    def configuration_units(self) -> tuple[str, ...]:
+        """Units of the entries of q."""
+        return tuple(unit for block in self.blocks_with_coordinates for unit in block.configuration_units)
 
 
 def assemble(system: Network) -> Assembly:
@@ -171,7 +184,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
     """
     for actuator in actuators:
         if isinstance(actuator, Motor):
-            name, _, coordinate = actuator.joint.partition(".")
+            name, coordinate = split_path(actuator.joint)
             joint = blocks[name]
             if not isinstance(joint, Joint):
                 if actuator.rotor_inertia:
@@ -186,7 +199,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
 def rotor_without_armature(motor: Motor) -> Finding:
     """Return the finding for a rotor that no joint bears."""
     where, value = f"{motor.name}.rotor_inertia", motor.rotor_inertia
-    advice = f"add gear^2 rotor_inertia to the mass matrix of {motor.joint.partition('.')[0]!r} itself"
+    advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
     return Finding("no-armature", where, value, "no rotor on a block's own coordinate: joints alone have an armature", advice)
 
 

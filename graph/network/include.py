@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import rotation_log
 from titop.blocks.basics.user_input import FieldReader, is_name
@@ -45,7 +46,7 @@ class Included:
 
     def port(self, path: str) -> PortRef:
         """Return a port by ``"block.port"`` (or ``"block"``), named as in the included system."""
-        block, _, port = path.partition(".")
+        block, port = split_path(path)
         return self[block].port(port or None)
 
 
@@ -94,8 +95,8 @@ def _copies(other: Network, prefix: str) -> dict[str, Any]:
 
 def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
     """Return the name of a joint, or of a coordinate of a block, by the blocks' new `names`."""
-    block, dot, own = coordinate.partition(".")
-    return names.get(block, block) + dot + own
+    block, own = split_path(coordinate)
+    return names.get(block, block) + ("" if own is None else f".{own}")
 
 
 class _Mount:

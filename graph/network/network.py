@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import networkx as nx
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
@@ -174,7 +175,7 @@ class Network:
         for ref in found:
             if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
                 self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
-        for name in {coordinate.partition(".")[0] for coordinate in coordinates}:
+        for name in {owner_of(coordinate) for coordinate in coordinates}:
             if name in self.graph and not self.graph.has_edge(closure.name, name):
                 self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
 
@@ -260,7 +261,7 @@ class Network:
         blocks.append(block)
         if hasattr(block, "target"):
             self._add_edge_to_target(block)
-        for joint in {getattr(block, field).split(".")[0] for field in block.joint_fields}:
+        for joint in {owner_of(getattr(block, field)) for field in block.joint_fields}:
             if joint in self.graph:
                 self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import Assembly
 
 #: How far a quaternion's norm may be from 1 before it is refused.
 QUATERNION_TOLERANCE = 1e-6
@@ -135,7 +137,7 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])
-        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {names[start].rsplit('.', 1)[0]}"
+        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {owner_of(names[start])}"
         norm = f"norm {np.real(norms[entry]):.9g}"
         raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
 
@@ -191,9 +193,7 @@ def read_wrench(port: str, value: Any) -> Array:
     return wrench
 
 
-def coordinate_mask(
-    chosen: Iterable[str], names: tuple[str, ...], v_slices: Mapping[str, slice], argument: str = "prescribed"
-) -> Array:
+def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "prescribed") -> Array:
     """Return a mask (nv) that is true for the chosen coordinates.
 
     `chosen` holds coordinate names, or names of joints and blocks for all of their coordinates; `argument` is what the caller's
@@ -204,6 +204,7 @@ def coordinate_mask(
     ModelError
         If a name is unknown or a coordinate is chosen twice.
     """
+    names = assembly.coordinate_names
     mask = np.zeros(len(names), dtype=bool)
     if isinstance(chosen, str):
         chosen = [chosen]
@@ -212,14 +213,10 @@ def coordinate_mask(
     for name in chosen:
         if not isinstance(name, str):
             raise ModelError(Finding("unknown-coordinate", argument, name, "a joint or coordinate", "give its name"))
-        if name in v_slices:
-            entries = range(v_slices[name].start, v_slices[name].stop)
-        elif name in names:
-            entries = range(names.index(name), names.index(name) + 1)
-        else:
-            raise ModelError(
-                Finding("unknown-coordinate", argument, name, "a joint or coordinate", did_you_mean(name, [*v_slices, *names]))
-            )
+        entries = assembly.entries_of(name)
+        if entries is None:
+            advice = did_you_mean(name, [*assembly.v_slices, *names])
+            raise ModelError(Finding("unknown-coordinate", argument, name, "a joint or coordinate", advice))
         for k in entries:
             if mask[k]:
                 raise ModelError(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
@@ -158,7 +159,7 @@ def open_loops(model: ClosedMechanism, q: Array) -> str:
     """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
     rows = model.constraints(q, np.zeros(model.nv))
     row = int((model.closure_weights * np.abs(rows.error)).argmax())
-    name = model.constraint_names[row].split(".")[0]
+    name = owner_of(model.constraint_names[row])
     own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
     if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):
         return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {model.constraint_units[row]} and"

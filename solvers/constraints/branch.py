@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_configuration
 from titop.solvers.constraints.mechanism import ClosedMechanism
@@ -152,4 +153,4 @@ def _loops_that_lose_rank(model: ClosedMechanism, q: Array, aside: Array) -> lis
         if len(independent_rows(here[own])) < len(independent_rows(there[own])):
             names.append(loop.closure.name)
         row = own.stop
-    return names or list(dict.fromkeys(name.partition(".")[0] for name in model.constraint_names))
+    return names or list(dict.fromkeys(owner_of(name) for name in model.constraint_names))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
@@ -219,7 +220,7 @@ class ClosedLoops(Configurations):
         q, why = self._closed_somewhere
         if q is None:
             advice = "check ports, axes, ratios and offsets; else call m.assemble(q) with a guess near a closed configuration"
-            first = self.constraint_names[0].partition(".")[0]
+            first = owner_of(self.constraint_names[0])
             yield Finding("open-closure", first, why, "loops that can be closed", advice)
             return
         weighted = weighted_jacobian(self, q)
@@ -230,8 +231,8 @@ class ClosedLoops(Configurations):
         if aside is not None:
             weighted = weighted_jacobian(self, aside)
         redundant = [self.constraint_names[row] for row in redundant_rows(weighted)]
-        for closure in dict.fromkeys(name.partition(".")[0] for name in redundant):
-            own = [name.partition(".")[2] for name in redundant if name.startswith(f"{closure}.")]
+        for closure in dict.fromkeys(owner_of(name) for name in redundant):
+            own = [entry_of(name) for name in redundant if owner_of(name) == closure]
             expected = "constraints that do not follow from the others"
             advice = "reactions are then the least ones; constrain less for determinate reactions"
             yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
@@ -335,4 +336,4 @@ class ClosedLoops(Configurations):
         return chosen
 
     def _chosen(self, argument: str, names: Iterable[str]) -> Array:
-        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices, argument)
+        return coordinate_mask(names, self._assembly, argument)

@@ -9,9 +9,9 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model.model import Model
-
-#: Unit of the effort on a coordinate, by the coordinate's.
-EFFORT_UNITS = {"m": "N", "rad": "N m"}
+from titop.solvers.signals.grammar import COMMANDED, read_name
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.units import units_of
 
 
 class Command(NamedTuple):
@@ -43,19 +43,12 @@ class Commands:
 
     def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
         self.names = tuple(names)
-        inputs, coordinates = model.inputs, model.assembly.coordinate_units
+        inputs = model.inputs
         self.to_u, self.to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
-        units = []
-        for k, name in enumerate(self.names):
-            if name in inputs.names:
-                row = inputs.names.index(name)
-                self.to_u[row, k] = 1.0
-                units.append(inputs.units[row])
-            else:
-                row = model.coordinate_names.index(name.removesuffix(".tau"))
-                self.to_tau[row, k] = 1.0
-                units.append(EFFORT_UNITS.get(coordinates[row], "1"))
-        self.units = tuple(units)
+        quantities = [read_name(model, COMMANDED, name) for name in self.names]
+        for k, of in enumerate(quantities):
+            (self.to_u if of.kind == Kind.INPUT else self.to_tau)[of.entries[0], k] = 1.0
+        self.units = tuple(unit for of in quantities for unit in units_of(model, of))
         free = np.full(model.nu, np.inf)
         self.limits = np.array([inputs.lower, inputs.upper] if saturate else [-free, free])
 

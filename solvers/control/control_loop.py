@@ -28,8 +28,10 @@ from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
-from titop.solvers.linear.variation import Snapshot
 from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import MEASURED, read_name
+from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.units import units_of
 
 #: Times this close, relatively to the interval between two samples, count as one.
 ROUNDING = 1e-9
@@ -101,10 +103,9 @@ class ControlLoop(ABC):
             "states": tuple(f"controller.{name}" for name in states),
         }
         check_names("controller", [name for names in self._names.values() for name in names])
-        units = dict(zip(inputs, self.measurements.units, strict=True))
         self._units = {
             "outputs": self.measurements.units,
-            "references": tuple(units.get(name, "1") for name in references),
+            "references": tuple(_unit(model, name) if name in known else "1" for name in references),
             "commands": self.commands.units,
             "states": ("1",) * len(states),
         }
@@ -344,3 +345,8 @@ class SampledLoop(ControlLoop):
     def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
         instants, outputs, references, states = ([sample[k] for sample in self._samples] for k in range(4))
         return self.rows(np.array(instants), outputs, references, [sample.command for sample in self._samples], states)
+
+
+def _unit(model: Model, output: str) -> str:
+    """Return the unit of an output of the model."""
+    return units_of(model, read_name(model, MEASURED, output))[0]

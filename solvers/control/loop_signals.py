@@ -6,19 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.solvers.signals.exported import exported
+from titop.solvers.signals.grammar import COMMANDED, MEASURED, Role, read_name
 
 if TYPE_CHECKING:
     from titop.solvers.model.model import Model
-
-#: Parts of a port's motion vector: where they stand in it, and their units.
-PORT_PARTS = {
-    "dv": (0, "m/s^2"),
-    "dw": (3, "rad/s^2"),
-    "v": (6, "m/s"),
-    "w": (9, "rad/s"),
-    "r": (12, "m"),
-    "theta": (15, "rad"),
-}
 
 
 class SignalTable:
@@ -70,28 +62,19 @@ class SignalTable:
         raise ModelError(Finding("unknown-signal", where, name, self.kind, advice))
 
 
-def exported(name: str) -> str:
-    """Return a signal's name in python-control's spelling, which knows no dots."""
-    return name.replace(".", "_")
-
-
 def measured_signals(model: Model) -> SignalTable:
     """Return what a controller can measure: sensors, then coordinates (``.q``, ``.v``), then the motion of ports."""
-    return SignalTable("an output of the model", _measured(model))
-
-
-def _measured(model: Model) -> Iterator[str]:
-    yield from model.output_names
-    yield from (f"{name}.q" for name in dict.fromkeys((*model.coordinate_names, *model.configuration_names)))
-    yield from (f"{name}.v" for name in model.coordinate_names)
-    for port in model.port_names:
-        yield from (f"{port}.{part}[{k}]" for part in PORT_PARTS for k in range(3))
+    return SignalTable(MEASURED.expected, _paths(model, MEASURED))
 
 
 def commanded_signals(model: Model) -> SignalTable:
     """Return what a controller can command: the actuators' inputs, then efforts of joints (``hinge`` or ``hinge.tau``)."""
-    efforts = {name: f"{name}.tau" for name in model.coordinate_names}
-    return SignalTable("an input of the model", (*model.input_names, *efforts.values()), efforts)
+    efforts = {name: read_name(model, COMMANDED, name).paths[0] for name in model.coordinate_names}
+    return SignalTable(COMMANDED.expected, _paths(model, COMMANDED), efforts)
+
+
+def _paths(model: Model, role: Role) -> Iterator[str]:
+    yield from dict.fromkeys(path for of in role.quantities(model) for path in of.paths)
 
 
 def check_names(where: str, names: Sequence[str]) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.readings import read_outputs
-from titop.solvers.linear.reduction import Reduction
-from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model.model import Model
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
 
 
 class LoopSlopes:
@@ -30,8 +29,8 @@ class LoopSlopes:
 
     def __init__(self, model: Model, measured: Sequence[str], commanded: Sequence[str], K: Any, from_y: Array) -> None:
         self._model, self._K, self._from_y = model, K, from_y
-        self._drives = Drives(model, [name.removesuffix(".tau") for name in commanded])
-        self._readings = read_outputs(model, list(measured), self._drives)
+        self._inputs = SystemInputs(model, list(commanded))
+        self._outputs = read_outputs(model, list(measured), self._inputs)
 
     def at(self, state: Snapshot, by_state: Array, by_tau: Array, acting: Array) -> Array:
         """Return the derivatives (nv + nx, 2 nv + nx) of accelerations and ``dx/dt`` by tangent changes of q, by v and x.
@@ -45,11 +44,11 @@ class LoopSlopes:
             Zero for commands that are at the actuators' limits, else one.
         """
         nv, K, nc = self._model.nv, self._K, len(acting)
-        by_command = by_tau @ self._drives.efforts(self._model, state.q) * acting
+        by_command = by_tau @ self._inputs.efforts(self._model, state.q) * acting
         whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])
-        efforts = np.zeros((nv, 2 * nv)), self._drives.applied(nv)
-        change = Variation(Reduction(np.arange(2 * nv)), *whole, *efforts)
-        outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(reading.slopes(state, change) for reading in self._readings)])
+        efforts = np.zeros((nv, 2 * nv)), self._inputs.applied(nv)
+        change = SnapshotSlopes(lambda matrix: matrix, *whole, *efforts)
+        outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.slopes(state, change) for group in self._outputs)])
         y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
         command_by_state = K.D @ self._from_y @ y_by_state  # outputs that a command changes at once have no part in D
         e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state)

@@ -11,12 +11,14 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.joints.parameters import effort_unit
 from titop.solvers.equilibrium.equations import equation_slopes
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, search
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import UNKNOWN, read_name
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.units import units_of
 
 #: A step that finds no equilibrium is halved so often.
 _HALVINGS = 8
@@ -142,7 +144,7 @@ def _step(
 def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Any) -> Array:
     """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (over their scales)."""
     both = Unknowns(start, [*names, *([unknowns] if isinstance(unknowns, str) else unknowns)])
-    moving = bool(start.v.any()) or bool(both.select("rate")[0])
+    moving = bool(start.v.any()) or bool(both.select(Kind.RATE)[0])
     slopes = equation_slopes(both, np.zeros(len(both.entries)), moving)
     n = len(names)
     predicted: Array = -np.linalg.lstsq(slopes[:, n:], slopes[:, :n] @ changes, rcond=1e-10)[0] * both.scales[n:]
@@ -166,27 +168,21 @@ def value_of(point: OperatingPoint, name: str) -> float:
 
 def unit_of(model: Model, name: str) -> str:
     """Return a quantity's unit."""
-    entry = Unknowns(OperatingPoint(model, model.neutral()), [name]).entries[0]
-    if entry.kind == "parameter":
-        return model.parameters()[name][1]
-    if entry.kind == "input":
-        return model.inputs.units[entry.number]
-    unit = model.assembly.coordinate_units[entry.number]
-    return {"coordinate": unit, "rate": f"{unit}/s", "effort": effort_unit(unit)}[entry.kind]
+    return units_of(model, read_name(model, UNKNOWN, name))[0]
 
 
 def values_of(points: Sequence[OperatingPoint], name: str) -> Array:
     """Return a quantity's values (n) at points of one system; see `value_of`."""
     entry = Unknowns(points[0], [name]).entries[0]
-    if entry.kind == "parameter":
+    if entry.kind == Kind.PARAMETER:
         return np.array([point.parameters[name] if name in point.parameters else value_of(point, name) for point in points])
     value_of(points[0], name)
-    if entry.kind == "coordinate":
+    if entry.kind == Kind.POSITION:
         k = points[0].model.configuration_names.index(entry.name)
         return np.array([point.q[k] for point in points])
-    if entry.kind == "input":
+    if entry.kind == Kind.INPUT:
         return np.array([0.0 if point.u is None else point.u[entry.number] for point in points])
-    return np.array([(point.v if entry.kind == "rate" else point.tau)[entry.number] for point in points])
+    return np.array([(point.v if entry.kind == Kind.RATE else point.tau)[entry.number] for point in points])
 
 
 def _read_values(values: Any, steps: Any) -> Array:

@@ -16,6 +16,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
+from titop.solvers.signals.quantities import Kind
 
 #: Step of central differences, in the unknowns' scale.
 _STEP = 1e-5
@@ -67,16 +68,16 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
     closed, turning = _closure_slopes(point)
     first = len(by_x) - 2 * len(closed)
-    positions, _ = unknowns.select("coordinate")
+    positions, _ = unknowns.select(Kind.POSITION)
     if positions:
         by_x[:nv, positions] = by_q @ unknowns.chart(x)
         by_x[first:, positions] = np.vstack([closed, turning]) @ unknowns.chart(x)
-    for kind, matrix in (("rate", by_v), ("effort", by_tau)):
+    for kind, matrix in ((Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
         positions, indices = unknowns.select(kind)
         by_x[:nv, positions] = matrix[:, indices] * scales[positions]
-        if kind == "rate":
+        if kind == Kind.RATE:
             by_x[first:, positions] = np.vstack([0.0 * closed, closed])[:, indices] * scales[positions]
-    positions, indices = unknowns.select("input")
+    positions, indices = unknowns.select(Kind.INPUT)
     if positions:
         by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices] * scales[positions]
     return by_x / ones
@@ -91,7 +92,7 @@ def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     first = equations(unknowns.at(x), moving, unknowns.sizes)
     result = np.zeros((len(first.values), len(x)))
     for k, entry in enumerate(unknowns.entries):
-        if entry.kind == "parameter" or moving:
+        if entry.kind == Kind.PARAMETER or moving:
             step = _STEP * np.eye(len(x))[k]
             ahead, behind = (equations(unknowns.at(x + sign * step), moving, unknowns.sizes).values for sign in (1, -1))
             result[:, k] = (ahead - behind) / (2 * _STEP)

@@ -13,8 +13,9 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.linear.reduction import reduction
-from titop.solvers.linear.signals import state_signals
 from titop.solvers.model.model import Model
+from titop.solvers.signals.exported import signals_of, state_signals
+from titop.solvers.signals.quantities import Kind, of_all_coordinates
 
 #: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
 #: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.
@@ -150,18 +151,26 @@ class OperatingPoint:
         return whole[[names.index(label) for label in system.state_labels]]
 
     def __str__(self) -> str:
-        lines = [
-            f"operating point of {self.model.name!r}: {self.stability}, residual {np.abs(self.residual).max(initial=0.0):.1e}"
+        model = self.model
+        lines = [f"operating point of {model.name!r}: {self.stability}, residual {np.abs(self.residual).max(initial=0.0):.1e}"]
+        lines += [
+            _line(*each) for each in zip(model.configuration_names, self.q, model.assembly.configuration_units, strict=True)
         ]
-        lines += [f"  {name} = {value:.6g}" for name, value in zip(self.model.configuration_names, self.q, strict=True)]
-        lines += [f"  {name}.v = {x:.6g}" for name, x in zip(self.model.coordinate_names, self.v, strict=True) if x]
-        lines += [f"  {name}.tau = {x:.6g}" for name, x in zip(self.model.coordinate_names, self.tau, strict=True) if x]
+        for kind, suffix, values in ((Kind.RATE, ".v", self.v), (Kind.EFFORT, ".tau", self.tau)):
+            signals = signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
+            lines += [_line(signal.path, x, signal.unit) for signal, x in zip(signals, values, strict=True) if x]
         if self.u is not None:
-            lines += [f"  {name} = {x:.6g}" for name, x in zip(self.model.input_names, self.u, strict=True)]
-        lines += [f"  {name} = {x:.6g}" for name, x in self.parameters.items()]
+            lines += [_line(*each) for each in zip(model.input_names, self.u, model.inputs.units, strict=True)]
+        numbers = model.parameters() if self.parameters else {}
+        lines += [_line(name, x, numbers[name][1]) for name, x in self.parameters.items()]
         for what, names in (("free", self.free), ("overdetermined", self.overdetermined)):
             lines += [f"  {what}: {', '.join(names)}"] if names else []
         return "\n".join(lines)
+
+
+def _line(name: str, value: float, unit: str) -> str:
+    """Return a number of a point as text; nothing is said of the unit of pure numbers."""
+    return f"  {name} = {value:.6g}" + (f" {unit}" if unit != "1" else "")
 
 
 def read_point(model: Any, point: Any) -> OperatingPoint:

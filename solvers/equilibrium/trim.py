@@ -17,6 +17,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
+from titop.solvers.signals.quantities import Kind
 
 #: Longest step of a coordinate (rad, or m for a system of size one), or of a parameter in parts of its guess: longer ones lead
 #: to far equilibria.
@@ -126,7 +127,7 @@ def search(
     ConvergenceError
         When there is none.
     """
-    moving = bool(unknowns.guess.v.any()) or bool(unknowns.select("rate")[0])
+    moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
     size = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
 

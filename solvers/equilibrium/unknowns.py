@@ -8,17 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
-from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
 from titop.solvers.model.model import Model
-
-#: Ending of a name, and what it stands for.
-_KINDS = {"q": "coordinate", "v": "rate", "tau": "effort"}
+from titop.solvers.signals.grammar import UNKNOWN, read_name, read_names
+from titop.solvers.signals.quantities import Kind
 
 
 class Unknown(NamedTuple):
@@ -26,13 +24,13 @@ class Unknown(NamedTuple):
 
     Attributes
     ----------
-    kind : {"coordinate", "rate", "effort", "input", "parameter"}
+    kind : {Kind.POSITION, Kind.RATE, Kind.EFFORT, Kind.INPUT, Kind.PARAMETER}
     name : str
     number : int
         In v, tau or u; -1 for a parameter.
     """
 
-    kind: str
+    kind: Kind
     name: str
     number: int = -1
 
@@ -69,12 +67,15 @@ class Unknowns:
     def __init__(self, guess: OperatingPoint, names: Any) -> None:
         self.guess = guess
         model = guess.model
-        self._numbers = model.parameters() if any("." in str(name) for name in read_names("unknowns", names)) else {}
-        self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name, self._numbers))
+        self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name))
         for k, entry in enumerate(self.entries):
             if entry in self.entries[:k]:
                 advice = f"{entry.name!r} is there already"
                 raise ModelError(Finding("duplicate-unknown", "unknowns", entry.name, "each unknown once", advice))
+
+    @cached_property
+    def _numbers(self) -> dict[str, tuple[float, str]]:
+        return self.guess.model.parameters()
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -85,9 +86,9 @@ class Unknowns:
     def scales(self) -> Array:
         """What a unit of x stands for."""
         sizes = self.sizes
-        scales = {"coordinate": sizes.coordinates, "rate": sizes.coordinates * sizes.rate, "effort": sizes.efforts}
-        scales["input"] = self._inputs[0]
-        return np.array([self._parameter(e.name) if e.kind == "parameter" else scales[e.kind][e.number] for e in self.entries])
+        scales = {Kind.POSITION: sizes.coordinates, Kind.RATE: sizes.coordinates * sizes.rate, Kind.EFFORT: sizes.efforts}
+        scales[Kind.INPUT] = self._inputs[0]
+        return np.array([self._parameter(e.name) if e.number < 0 else scales[e.kind][e.number] for e in self.entries])
 
     def _parameter(self, name: str) -> float:
         """Return what a unit of x stands for in a parameter."""
@@ -97,7 +98,7 @@ class Unknowns:
     @cached_property
     def least(self) -> Array:
         """Changes of x that count as large even where x is smaller."""
-        least = {"effort": self.sizes.inertias, "input": self._inputs[1]}
+        least = {Kind.EFFORT: self.sizes.inertias, Kind.INPUT: self._inputs[1]}
         return np.array([least[e.kind][e.number] if e.kind in least else 1.0 for e in self.entries])
 
     @cached_property
@@ -115,7 +116,7 @@ class Unknowns:
         """Names of the unknowns."""
         return tuple(entry.name for entry in self.entries)
 
-    def select(self, kind: str) -> tuple[list[int], list[int]]:
+    def select(self, kind: Kind) -> tuple[list[int], list[int]]:
         """Return positions in x, and indices in v, tau or u, of the unknowns of a kind."""
         found = [(k, entry.number) for k, entry in enumerate(self.entries) if entry.kind == kind]
         return [k for k, _ in found], [index for _, index in found]
@@ -130,17 +131,17 @@ class Unknowns:
         """
         guess, model = self.guess, self.guess.model
         dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
-        for target, kind in ((dq, "coordinate"), (v, "rate"), (tau, "effort")):
+        for target, kind in ((dq, Kind.POSITION), (v, Kind.RATE), (tau, Kind.EFFORT)):
             positions, indices = self.select(kind)
             target[indices] += self.scales[positions] * x[positions]
-        positions, indices = self.select("input")
+        positions, indices = self.select(Kind.INPUT)
         if positions:
             u = np.zeros(model.nu) if u is None else u.copy()
             u[indices] += self.scales[positions] * x[positions]
         changes = {
             entry.name: self._numbers[entry.name][0] + float(x[k] * self.scales[k])
             for k, entry in enumerate(self.entries)
-            if entry.kind == "parameter"
+            if entry.kind == Kind.PARAMETER
         }
         if changes:
             model = model.changed(changes)[0]
@@ -149,7 +150,7 @@ class Unknowns:
     def chart(self, x: Array) -> Array:
         """Return the derivative (nv, coordinates among x) of the configuration's tangent by x."""
         model = self.guess.model
-        positions, indices = self.select("coordinate")
+        positions, indices = self.select(Kind.POSITION)
         dq = np.zeros(model.nv)
         dq[indices] = self.scales[positions] * x[positions]
         slopes: Array = np.linalg.inv(model.difference_slopes(dq))[:, indices] * self.scales[positions]
@@ -167,11 +168,12 @@ class Unknowns:
         values = self.values()
         lower, upper = np.full((2, len(values)), [[-np.inf], [np.inf]])
         for k, entry in enumerate(self.entries):
-            if entry.kind == "input":
+            if entry.kind == Kind.INPUT:
                 lower[k], upper[k] = inputs.lower[entry.number], inputs.upper[entry.number]
         for name, pair in read_mapping("bounds", bounds or {}).items():
             if name not in self.names:
-                raise unknown_name("bound", name, "one of the unknowns", self.names)
+                advice = did_you_mean(name, self.names)
+                raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", advice))
             k = self.names.index(name)
             if np.isnan(values[k]):
                 advice = "bound joints with plain coordinates"
@@ -185,36 +187,21 @@ class Unknowns:
         guess, model = self.guess, self.guess.model
         values = np.empty(len(self.entries))
         for k, (kind, name, index) in enumerate(self.entries):
-            if kind == "coordinate":
+            if kind == Kind.POSITION:
                 plain = model.coordinate_names[index] in model.configuration_names and model.has_plain_coordinates(index)
                 values[k] = guess.q[model.configuration_names.index(model.coordinate_names[index])] if plain else np.nan
-            elif kind == "input":
+            elif kind == Kind.INPUT:
                 values[k] = 0.0 if guess.u is None else guess.u[index]
             else:
-                values[k] = {"rate": guess.v, "effort": guess.tau}[kind][index] if index >= 0 else self._numbers[name][0]
+                values[k] = {Kind.RATE: guess.v, Kind.EFFORT: guess.tau}[kind][index] if index >= 0 else self._numbers[name][0]
         return values
 
 
-def _read(model: Model, name: Any, numbers: Mapping[str, Any]) -> list[Unknown]:
-    if isinstance(name, str):
-        where = coordinates_of(model, name)
-        if where is not None:
-            return [Unknown("coordinate", model.coordinate_names[k], k) for k in where]
-        base, _, part = name.rpartition(".")
-        where = coordinates_of(model, base)
-        if where is not None and part in _KINDS:
-            suffix = "" if part == "q" else f".{part}"
-            return [Unknown(_KINDS[part], f"{model.coordinate_names[k]}{suffix}", k) for k in where]
-        if name in model.input_names:
-            return [Unknown("input", name, model.input_names.index(name))]
-        actuators = [actuator for actuator in model.assembly.actuators if actuator.name == name]
-        if actuators:
-            return [Unknown("input", entry, model.input_names.index(entry)) for entry in actuators[0].input_names]
-        if name in numbers:
-            return [Unknown("parameter", name)]
-    joints = [*model.assembly.v_slices, *model.coordinate_names]
-    known = [*joints, *(f"{joint}.{part}" for joint in joints for part in ("v", "tau")), *model.input_names, *numbers]
-    raise unknown_name("unknown", name, "a coordinate, rate, effort, input or parameter", known)
+def _read(model: Model, name: Any) -> list[Unknown]:
+    of = read_name(model, UNKNOWN, name)
+    if of.kind == Kind.PARAMETER:
+        return [Unknown(of.kind, name)]
+    return [Unknown(of.kind, path, k) for k, path in zip(of.entries, of.paths, strict=True)]
 
 
 def _read_pair(name: str, pair: Any) -> tuple[float, float]:

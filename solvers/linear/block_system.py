@@ -21,22 +21,20 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
 from titop.blocks.contract.applied import Place, is_acted_on, slopes_at
 from titop.blocks.contract.block import PARENT_PORT, Block
-from titop.blocks.joints.parameters import effort_unit
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.resolver import Node, ReferenceModel, State
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.signals import Signal
 from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
+from titop.solvers.signals.exported import Signal, signals_of
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.units import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
 
 if TYPE_CHECKING:
     from control import StateSpace
 
     from titop.solvers.model.model import Model
-
-_WRENCH, _ACCELERATION = ("N",) * 3 + ("N m",) * 3, ("m/s^2",) * 3 + ("rad/s^2",) * 3
-_TWIST, _DISPLACEMENT = ("m/s",) * 3 + ("rad/s",) * 3, ("m",) * 3 + ("rad",) * 3
 
 
 class Port(NamedTuple):
@@ -255,17 +253,20 @@ def _port_acceleration(port: Port, V: Array, A: Array, own: Any, accelerations: 
 
 def _signals(model: Model, node: Node, ports: list[str]) -> tuple[list[Signal], list[Signal], list[Signal]]:
     name, parent = node.block.name, PARENT_PORT if PARENT_PORT not in ports else "parent"
-    coordinates = model.coordinate_names[node.v]
-    units = model.assembly.coordinate_units[node.v]
-    states = _six(f"{name}.{parent}.xi", _DISPLACEMENT) + _six(f"{name}.{parent}.V", _TWIST)
-    states += [Signal(f"{c}.q", unit) for c, unit in zip(coordinates, units, strict=True)]
-    states += [Signal(f"{c}.v", f"{unit}/s") for c, unit in zip(coordinates, units, strict=True)]
-    inputs, outputs = _six(f"{name}.{parent}.dV", _ACCELERATION), _six(f"{name}.{parent}.W", _WRENCH)
+    entries = tuple(range(node.v.start, node.v.stop))
+
+    def own(kind: Kind, suffix: str) -> tuple[Signal, ...]:
+        paths = tuple(model.coordinate_names[k] + suffix for k in entries)
+        return signals_of(model, Quantity(kind, name, entries, paths))
+
+    states = _six(f"{name}.{parent}.xi", DISPLACEMENT_UNITS) + _six(f"{name}.{parent}.V", TWIST_UNITS)
+    states += [*own(Kind.POSITION, ".q"), *own(Kind.RATE, ".v")]
+    inputs, outputs = _six(f"{name}.{parent}.dV", ACCELERATION_UNITS), _six(f"{name}.{parent}.W", WRENCH_UNITS)
     for port in ports:
-        inputs += _six(f"{name}.{port}.W", _WRENCH)
-        outputs += _six(f"{name}.{port}.dV", _ACCELERATION)
-    inputs += [Signal(f"{c}.a", f"{unit}/s^2") for c, unit in zip(coordinates, units, strict=True)]
-    outputs += [Signal(f"{c}.tau", effort_unit(unit)) for c, unit in zip(coordinates, units, strict=True)]
+        inputs += _six(f"{name}.{port}.W", WRENCH_UNITS)
+        outputs += _six(f"{name}.{port}.dV", ACCELERATION_UNITS)
+    inputs += own(Kind.ACCELERATION, ".a")
+    outputs += own(Kind.EFFORT, ".tau")
     return states, inputs, outputs
 
 

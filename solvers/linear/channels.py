@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.solvers.linear.signals import Signal, exported, read_names
+from titop.solvers.signals.exported import Signal, exported, stems
+from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
 
 #: A feedthrough of a channel whose smallest singular value is below this part of its largest cannot be inverted.
 _SINGULAR = 1e-12
-
-#: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
-_ENDS = re.compile(r"[.\[]")
-_EXPORTED_ENDS = re.compile(r"_(?:dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction)(?:\[\d+\])?$|\[\d+\]$")
 
 
 def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
@@ -119,7 +115,7 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
     if isinstance(channel, str):
         table = getattr(system, "signals", {})
         found = [
-            [label for label in labels if exported(channel) in _stems(table[label].path if label in table else label)]
+            [label for label in labels if exported(channel) in stems(table[label].path if label in table else label)]
             for labels in (inputs, outputs)
         ]
     if not found[0] or len(found[0]) != len(found[1]):
@@ -127,9 +123,3 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
         advice = f"give pairs such as ({inputs[0] if inputs else ''!r}, {outputs[0] if outputs else ''!r})"
         raise ModelError(Finding("unknown-channel", "channels", counts, "as many inputs as outputs, one at least", advice))
     return list(zip(*found, strict=True))
-
-
-def _stems(path: str) -> set[str]:
-    """Return the exported names that a signal's path begins with, part by part; a name without dots is read for its parts."""
-    ends = {match.start() for match in (_ENDS if "." in path else _EXPORTED_ENDS).finditer(path)}
-    return {exported(path[:end]) for end in (*ends, len(path))}

@@ -12,8 +12,9 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import reaches
-from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
 
 _COMPLEX_STEP = 1e-30
 #: Where the search for the step of differences begins, over what the state is.
@@ -43,12 +44,14 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
     return value
 
 
-def function_slopes(at: Snapshot, change: Variation, name: str, function: Callable[..., Any], drives: Drives) -> Array:
+def function_slopes(
+    at: Snapshot, change: SnapshotSlopes, name: str, function: Callable[..., Any], inputs: SystemInputs
+) -> Array:
     """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
-    actuators = np.zeros((at.model.nu, len(drives.channels)))
-    for column, drive in enumerate(drives.channels):
-        if drive.kind == "actuator":
-            actuators[drive.entry, column] = 1.0
+    actuators = np.zeros((at.model.nu, len(inputs.channels)))
+    for column, channel in enumerate(inputs.channels):
+        if channel.kind == Kind.INPUT:
+            actuators[channel.entry, column] = 1.0
     q_change = at.model.configuration_slopes(at.q) @ change.q
     changes = (q_change, change.v, change.a, actuators @ change.inputs)
     state = (at.q, at.v, at.a, at.inputs)

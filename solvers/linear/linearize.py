@@ -11,12 +11,12 @@ from titop.blocks.basics.errors import Finding, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.linearisation import Points, linearise, nearby
+from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
-from titop.solvers.linear.readings import Reading, read_outputs
-from titop.solvers.linear.signals import Signal, exported, state_signals, table_of
+from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.model.model import Model
+from titop.solvers.signals.exported import Signal, exported, state_signals, table_of
+from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -118,34 +118,38 @@ def linearize(
            [-9.81,  0.  ]])
     """
     at = read_point(model, point)
-    drives = Drives(at.model, inputs, hold)
-    readings = read_outputs(at.model, outputs, drives)
+    system_inputs = SystemInputs(at.model, inputs, hold)
+    system_outputs = read_outputs(at.model, outputs, system_inputs)
     omitted = read_omitted(at.model, omit)
     wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
     points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if at.u is None else at.u[None], wrenches)
-    linear = linearise(points, drives, readings, independent)
+    linear = linear_equations(points, system_inputs, system_outputs, independent)
     states = state_signals(at.model)
     chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
 
     def again(_: Array) -> list[tuple[Array, Array]]:
         rng = np.random.default_rng(0)
-        found = (linearise(nearby(points, rng), drives, readings, chosen) for _ in range(2))
+        found = (linear_equations(nearby(points, rng), system_inputs, system_outputs, chosen) for _ in range(2))
         return [(other.A, other.C) for other in found]
 
-    kept = kept_states(linear.states, (linear.A, linear.C), states, omitted, readings, again)
+    kept = kept_states(linear.states, (linear.A, linear.C), states, omitted, system_outputs, again)
     moving = np.array([k for k in kept if linear.states[k] >= at.model.nv], dtype=int)
-    moving = moving[~drives.prescribed[linear.states[moving] - at.model.nv]]
+    moving = moving[~system_inputs.prescribed[linear.states[moving] - at.model.nv]]
     rates = linear.states[moving] - at.model.nv
     _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
-    return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], drives, readings, at.model.name)
+    return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], system_inputs, system_outputs, at.model.name)
 
 
 def state_space(
-    matrices: Sequence[Array], states: Sequence[Signal], drives: Drives, readings: Sequence[Reading], name: str
+    matrices: Sequence[Array],
+    states: Sequence[Signal],
+    system_inputs: SystemInputs,
+    system_outputs: Sequence[SystemOutputs],
+    name: str,
 ) -> StateSpace:
     """Return matrices as a named system that carries its table of signals."""
-    return named_system(matrices, states, drives.signals, [s for reading in readings for s in reading.signals], name)
+    return named_system(matrices, states, system_inputs.signals, [s for group in system_outputs for s in group.signals], name)
 
 
 def named_system(

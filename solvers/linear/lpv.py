@@ -16,13 +16,14 @@ from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
-from titop.solvers.linear.family import Family, Recipe
-from titop.solvers.linear.family_results import Results
+from titop.solvers.linear.lpv_members import Family, Recipe
 from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.lpv_results import Results
 from titop.solvers.linear.omission import kept_states, read_omitted
-from titop.solvers.linear.signals import state_signals
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
+from titop.solvers.signals.exported import state_signals
+from titop.solvers.signals.grammar import UNKNOWN, read_name
 
 #: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000
@@ -109,7 +110,7 @@ def lpv(
     guess = read_guess(model, q, v, tau, u, wrenches, None)
     axes = _read_parameters(guess, parameters, grid)
     if unknowns is None:
-        names = {name.removesuffix(".q") for name in axes}
+        names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
         unknowns = [name for name in model.coordinate_names if name not in names]
     recipe = Recipe(tuple(axes), inputs, outputs, hold, independent, unknowns, bounds, tolerance)
     family = Family(guess, recipe)
@@ -132,13 +133,13 @@ def _assembled(
     family: Family, axes: dict[str, Array], grid: bool, results: Results, omit: Any, points: Sequence[OperatingPoint] | None
 ) -> LPVModel:
     """Return the family's model: states left out, arrays in the grid's shape."""
-    model, drives, readings = family.guess.model, family.drives, family.readings
+    model, system_inputs, system_outputs = family.guess.model, family.system_inputs, family.system_outputs
     signals, valid = state_signals(model), results.valid
     kept = np.arange(len(results.states))
     omitted = read_omitted(model, omit)
     A, B, C = results.A, results.B, results.C
     if omitted.size:
-        kept = kept_states(results.states, (A[valid], C[valid]), signals, omitted, readings, family.nearby)
+        kept = kept_states(results.states, (A[valid], C[valid]), signals, omitted, system_outputs, family.nearby)
         A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
@@ -153,8 +154,8 @@ def _assembled(
         units={name: unit_of(model, name) for name in axes},
         is_grid=grid,
         states=tuple(signals[k] for k in results.states[kept]),
-        inputs=drives.signals,
-        outputs=tuple(signal for reading in readings for signal in reading.signals),
+        inputs=system_inputs.signals,
+        outputs=tuple(signal for group in system_outputs for signal in group.signals),
         A=shaped(A),
         B=shaped(B),
         C=shaped(C),
@@ -210,8 +211,8 @@ def _refuse_too_many(family: Family, axes: dict[str, Array], grid: bool) -> None
     """Refuse families that do not fit into memory."""
     model, lengths = family.guess.model, [len(values) for values in axes.values()]
     points = math.prod(lengths) if grid else lengths[0]
-    x, w = 2 * model.nv, len(family.drives.channels)
-    y = sum(len(reading.signals) for reading in family.readings)
+    x, w = 2 * model.nv, len(family.system_inputs.channels)
+    y = sum(len(group.signals) for group in family.system_outputs)
     size = points * (_POINT + 8 * ((x + w) * (x + y) + model.nq + 3 * model.nv + model.nu + y))
     if size > _MOST_MEMORY:
         found = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"

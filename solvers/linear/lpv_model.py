@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.signals import Signal, exported
+from titop.solvers.signals.exported import Signal, exported
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
 

@@ -15,17 +15,18 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.linear.drives import Drives
 from titop.solvers.linear.independent_states import Follower, IndependentStates
-from titop.solvers.linear.linearisation import Points, motions
+from titop.solvers.linear.linear_equations import Points, motions
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.readings import read_outputs
 from titop.solvers.linear.reduction import Reduction, reduction
-from titop.solvers.linear.signals import exported, state_signals, table_of
-from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
+from titop.solvers.signals.exported import exported, state_signals, table_of
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem, StateSpace
@@ -73,15 +74,15 @@ class Plant:
 
     Attributes
     ----------
-    drives : Drives
-    readings : tuple of Reading
+    system_inputs : SystemInputs
+    system_outputs : tuple of SystemOutputs
     origin : (nq,) array
         From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """
 
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
         self.point, self.model = point, point.model
-        self.drives = Drives(self.model, inputs)
+        self.system_inputs = SystemInputs(self.model, inputs)
         self.origin = self._origin()
         self._chosen = np.arange(self.model.nv)
         self._independent: IndependentStates | None = None
@@ -93,8 +94,8 @@ class Plant:
         self.states = tuple(states[k] for k in (*self._chosen, *(self.model.nv + self._chosen)))
         if outputs is None:
             outputs = [signal.path for signal in self.states]
-        self.readings = read_outputs(self.model, outputs, self.drives)
-        self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.drives.signals)
+        self.system_outputs = read_outputs(self.model, outputs, self.system_inputs)
+        self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
         self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]
         self._at_inputs = slice(2 * self.model.nv, 2 * self.model.nv + self.model.nu)
@@ -104,14 +105,14 @@ class Plant:
         """Return ports on which wrenches act; all that acts, ``[a; tau; u; wrenches]``; and where in it the inputs stand."""
         point, nv, nu = self.point, self.model.nv, self.model.nu
         given = point.wrenches or {}
-        pushed = [drive.port for drive in self.drives.channels if drive.kind == "wrench"]
+        pushed = [channel.port for channel in self.system_inputs.channels if channel.kind == Kind.WRENCH]
         ports = tuple(dict.fromkeys([*given, *pushed]))
         u = np.zeros(nu) if point.u is None else point.u
         resting = [np.zeros(nv), point.tau, u, *(given.get(port, np.zeros(6)) for port in ports)]
-        starts = {"acceleration": 0, "effort": nv, "actuator": 2 * nv, "wrench": 2 * nv + nu}
+        starts = {Kind.ACCELERATION: 0, Kind.EFFORT: nv, Kind.INPUT: 2 * nv, Kind.WRENCH: 2 * nv + nu}
         targets = [
-            starts[drive.kind] + drive.entry + (6 * ports.index(drive.port) if drive.kind == "wrench" else 0)
-            for drive in self.drives.channels
+            starts[channel.kind] + channel.entry + (6 * ports.index(channel.port) if channel.kind == Kind.WRENCH else 0)
+            for channel in self.system_inputs.channels
         ]
         return ports, np.concatenate(resting), np.array(targets, dtype=int)
 
@@ -170,10 +171,10 @@ class Plant:
         key, kept = tuple(sorted(params.items())) if params else (), self._kept
         if key != getattr(kept, "key", None):
             model = self.model.changed(dict(key))[0] if key else self.model
-            dynamics = model.prepared(self._places, self.drives.prescribed)
+            dynamics = model.prepared(self._places, self.system_inputs.prescribed)
             follower = None if self._independent is None else self._independent.follow(model)
             if model.is_constrained:
-                dynamics.rank = rank_of_free(model, self.point.q, self.drives.prescribed)
+                dynamics.rank = rank_of_free(model, self.point.q, self.system_inputs.prescribed)
             kept.key, kept.parts = key, (model, dynamics, follower)
         return kept.parts  # type: ignore[no-any-return]
 
@@ -181,7 +182,7 @@ class Plant:
         """Return accelerations and efforts."""
         motors = at.model.inputs.efforts(at.inputs, at.q)
         a, efforts = at.dynamics.dynamics(at.q, at.v, at.tau + motors, at.a)
-        return a, np.where(self.drives.prescribed, efforts - motors, at.tau)
+        return a, np.where(self.system_inputs.prescribed, efforts - motors, at.tau)
 
     def rates(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return dx/dt."""
@@ -213,7 +214,7 @@ class Plant:
         """Return the outputs."""
         at = self.acting(x, w, params)
         snapshot = self._snapshot(at, *self.dynamics(at))
-        return np.concatenate([reading.value(snapshot) for reading in self.readings]) if self.readings else np.zeros(0)
+        return np.concatenate([group.value(snapshot) for group in self.system_outputs]) if self.system_outputs else np.zeros(0)
 
     def _snapshot(self, at: Acting, a: Array, tau: Array) -> Snapshot:
         return Snapshot(at.model, at.q, at.v, a, tau, at.u, at.wrenches, self.origin)
@@ -223,9 +224,9 @@ class Plant:
         at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
         wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
         u = None if at.u is None else at.u[None]
-        motion = motions(Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None]), self.drives)
+        motion = motions(Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None]), self.system_inputs)
         reduced = self._reduction(at)
-        change = Variation(reduced, *motion[2:]).at(0)
+        change = SnapshotSlopes(reduced.columns, *motion[2:]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
         x = read_state("x", x, self._names[0])
         chart = self.model.difference_slopes(self._displacements(x))[np.ix_(chosen, chosen)]
@@ -234,7 +235,7 @@ class Plant:
         A, B = reduced.rows(reduced.columns(motion.by_state[0])) @ to_x, reduced.rows(motion.by_input[0])
         A[:n, :n] = complex_step(lambda dx: (self.model.difference_slopes(self._displacements(dx)) @ at.v)[chosen], x[:n])
         A[:n, n:] = chart
-        rows = [reading.slopes(snapshot, change) for reading in self.readings]
+        rows = [group.slopes(snapshot, change) for group in self.system_outputs]
         y = np.vstack(rows) if rows else np.zeros((0, 2 * n + B.shape[1]))
         return A, B, y[:, : 2 * n] @ to_x, y[:, 2 * n :]
 
@@ -255,18 +256,18 @@ def _system_class() -> Any:
         """A model as a nonlinear system whose linearisation is exact."""
 
         def __init__(self, plant: Plant) -> None:
-            outputs = [signal for reading in plant.readings for signal in reading.signals]
+            outputs = [signal for group in plant.system_outputs for signal in group.signals]
             super().__init__(
                 lambda t, x, u, params: plant.rates(x, u, params),
                 lambda t, x, u, params: plant.outputs(x, u, params),
-                inputs=[signal.name for signal in plant.drives.signals] or 0,
+                inputs=[signal.name for signal in plant.system_inputs.signals] or 0,
                 outputs=[signal.name for signal in outputs] or 0,
                 states=[signal.name for signal in plant.states] or 0,
                 name=exported(plant.model.name),
                 dt=0,
             )
             self.plant = plant
-            self.signals = table_of(plant.states, plant.drives.signals, outputs)
+            self.signals = table_of(plant.states, plant.system_inputs.signals, outputs)
 
         def linearize(
             self,
@@ -282,9 +283,11 @@ def _system_class() -> Any:
             if isinstance(x0, control.OperatingPoint):
                 x0, u0 = x0.states, x0.inputs if u0 is None else u0
             x, w = (_vector(value, size) for value, size in ((x0, self.nstates), (u0, self.ninputs)))
-            signals = [signal for reading in self.plant.readings for signal in reading.signals]
+            signals = [signal for group in self.plant.system_outputs for signal in group.signals]
             matrices = self.plant.slopes(x, w, params)
-            system = named_system(matrices, self.plant.states, self.plant.drives.signals, signals, f"{self.name}$linearized")
+            system = named_system(
+                matrices, self.plant.states, self.plant.system_inputs.signals, signals, f"{self.name}$linearized"
+            )
             if not kwargs:
                 return system
             renamed = control.StateSpace(system, **kwargs)

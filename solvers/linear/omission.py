@@ -14,8 +14,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.linear.readings import Reading
-from titop.solvers.linear.signals import Signal, coordinates_of, read_names, unknown_name
+from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.signals.exported import Signal
+from titop.solvers.signals.grammar import STATE, read_name, read_names
+from titop.solvers.signals.quantities import Kind
 
 if TYPE_CHECKING:
     from titop.solvers.model.model import Model
@@ -36,16 +38,9 @@ def read_omitted(model: Model, omit: Any) -> Array:
     ModelError
         For unknown names.
     """
-    entries: list[int] = []
-    for name in read_names("omit", omit):
-        parts: tuple[int, ...] = (0, model.nv)
-        where = coordinates_of(model, name) if isinstance(name, str) else None
-        if where is None and isinstance(name, str) and name.endswith((".q", ".v")):
-            where, parts = coordinates_of(model, name[:-2]), (0,) if name.endswith(".q") else (model.nv,)
-        if where is None:
-            known = [*model.assembly.v_slices, *model.coordinate_names]
-            raise unknown_name("coordinate", name, "a coordinate to omit", [*known, *(f"{one}.q" for one in known)])
-        entries += [start + k for start in parts for k in where]
+    starts = {Kind.POSITION: (0,), Kind.RATE: (model.nv,), Kind.STATE: (0, model.nv)}
+    found = [read_name(model, STATE, name) for name in read_names("omit", omit)]
+    entries = [start + k for of in found for start in starts[of.kind] for k in of.entries]
     return np.unique(np.array(entries, dtype=int))
 
 
@@ -54,7 +49,7 @@ def kept_states(
     matrices: tuple[Array, Array],
     signals: Sequence[Signal],
     omitted: Array,
-    readings: Sequence[Reading],
+    system_outputs: Sequence[SystemOutputs],
     nearby: Callable[[Array], Sequence[tuple[Array, Array]]],
 ) -> Array:
     """Return the positions of the states that remain, at all of stacked points.
@@ -69,7 +64,7 @@ def kept_states(
         Of all entries.
     omitted : int array
         Entries to leave out.
-    readings : sequence of Reading
+    system_outputs : sequence of SystemOutputs
     nearby : callable
         From the numbers (m) of points to the same matrices (m, ...) at points next to them, several times.
 
@@ -85,7 +80,7 @@ def kept_states(
     out = np.isin(states, omitted)
     kept = np.flatnonzero(~out)
     names = [signals[k].path for k in states[kept]]
-    outputs = [signal.path for reading in readings for signal in reading.signals]
+    outputs = [signal.path for group in system_outputs for signal in group.signals]
     rows = matrices[0][:, kept], matrices[1]
     depends, open_ = (list(parts) for parts in zip(*(_judged(part, out) for part in rows), strict=True))
     again = np.flatnonzero(open_[0].any(axis=(1, 2)) | open_[1].any(axis=(1, 2)))
@@ -97,8 +92,10 @@ def kept_states(
     for found, kind, who in zip(depends, ("rate of state", "output"), (names, outputs), strict=True):
         if found.any():
             _, row, column = (int(x[0]) for x in np.nonzero(found))
-            path = signals[states[column]].path
-            advice = f"the {kind} {who[row]!r} depends on {path!r}: keep it" + _angle_alone(path)
+            entry, path = int(states[column]), signals[states[column]].path
+            advice = f"the {kind} {who[row]!r} depends on {path!r}: keep it"
+            if entry >= len(signals) // 2:
+                advice += f", or omit {signals[entry - len(signals) // 2].path!r} alone"
             raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
     return kept
 
@@ -109,7 +106,3 @@ def _judged(rows: Array, out: Array) -> tuple[Array, Array]:
     largest = sizes.max(initial=0.0)
     small = sizes <= _OF_ROW * sizes.max(axis=2, keepdims=True, initial=0.0) + _OF_ALL * largest
     return ~small & out, small & out & (sizes > _ROUNDING * largest)
-
-
-def _angle_alone(path: str) -> str:
-    return f", or omit {path[:-2] + '.q'!r} alone" if path.endswith(".v") else ""

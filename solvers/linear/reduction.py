@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.linear.signals import coordinates_of, read_names, unknown_name
+from titop.solvers.signals.grammar import read_entries
 
 if TYPE_CHECKING:
     from titop.solvers.model.model import Model
@@ -127,14 +127,7 @@ def read_independent(model: Model, names: Any) -> Array:
     ModelError
         For unknown names.
     """
-    chosen: list[int] = []
-    for name in read_names("independent", names):
-        where = coordinates_of(model, name) if isinstance(name, str) else None
-        if where is None:
-            known = [*model.assembly.v_slices, *model.coordinate_names]
-            raise unknown_name("coordinate", name, "a joint or coordinate", known)
-        chosen += where
-    return np.unique(chosen)
+    return np.unique(np.array(read_entries(model, "independent", names), dtype=int))
 
 
 def _not_independent(model: Model, asked: Any, possible: Array) -> ModelError:

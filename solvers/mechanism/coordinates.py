@@ -40,8 +40,8 @@ class Configurations:
         self.name = assembly.name
         self.coordinate_names = assembly.coordinate_names
         self.configuration_names = assembly.configuration_names
-        self.nq = len(self.configuration_names)
-        self.nv = len(self.coordinate_names)
+        self.nq: int = len(self.configuration_names)
+        self.nv: int = len(self.coordinate_names)
 
     @property
     def assembly(self) -> Assembly:

@@ -10,9 +10,9 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import effort_unit, known_units
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor, PortActuator
-from titop.blocks.joints.parameters import effort_unit
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_state
 
@@ -135,7 +135,7 @@ class Inputs:
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
         blocks = (*actuators, *driven, *interactions)
         self.names = tuple(name for block in blocks for name in block.input_names)
-        self.units = tuple(unit for block in blocks for unit in _units(assembly, block))
+        self.units: tuple[str, ...] = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
         self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
         gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
@@ -217,4 +217,4 @@ def _units(assembly: Assembly, block: Block) -> tuple[str, ...]:
     """Return the units of a block's inputs; a motor's is that of efforts on its coordinate."""
     if isinstance(block, Motor):
         return (effort_unit(assembly.coordinate_units[assembly.place(block.joint)[1]]),)
-    return tuple(block.input_units) or ("1",) * len(block.inputs)
+    return known_units(block.input_units, len(block.inputs))

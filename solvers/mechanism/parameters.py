@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors
@@ -28,11 +29,22 @@ def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
     """Return every number of every block of an assembly by dotted name, with its unit."""
     result = {f"gravity.{axis}": (float(x), "m/s^2") for axis, x in zip("xyz", assembly.gravity, strict=True)}
     for name, block in assembly.blocks.items():
-        result |= {f"{name}.{entry}": value for entry, value in block.parameters().items()}
+        units = _units_along(assembly, block)
+        own = block.parameters() if units is None else block.parameters_along(units)
+        result |= {f"{name}.{entry}": value for entry, value in own.items()}
     for connection in assembly.connections:
         pose = pose_parameters(connection.placement)
         result |= {f"{connection.joint.name}.placement.{entry}": value for entry, value in pose.items()}
     return result
+
+
+def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
+    """Return the units of the coordinates that a block acts on; None where its parameters' units do not depend on them."""
+    if not overrides_method(block, "parameters_along"):
+        return None
+    loop = next((loop.coordinates for loop in assembly.loops if loop.closure.name == block.name), None)
+    names = [getattr(block, field) for field in block.joint_fields] if loop is None else loop
+    return [assembly.coordinate_units[assembly.place(name)[1]] for name in names]
 
 
 def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
@@ -76,7 +88,7 @@ def look_at(
     """
     errors, warnings = [], []
     looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values)]
-    for name in dict.fromkeys(entry.partition(".")[0] for entry in looked_at):
+    for name in dict.fromkeys(owner_of(entry) for entry in looked_at):
         block = assembly.blocks.get(name)
         if block is not None:
             own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
@@ -89,7 +101,7 @@ def look_at(
 
 def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> bool:
     """Return whether bodies and joints find nothing in a parameter; to let them look would cost most of a change."""
-    block_name, *entry = name.split(".")
+    block_name, *entry = parts_of(name)
     block: Any = assembly.blocks.get(block_name)
     if getattr(type(block), "check", None) not in (RigidBody.check, Joint.check):
         return False
@@ -127,11 +139,10 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
     by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
-        block, entry = name.split(".", 1)
-        by_block.setdefault(block, {})[entry] = value
+        by_block.setdefault(owner_of(name), {})[entry_of(name)] = value
     changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
-    driven = {motor.joint.partition(".")[0] for motor in actuators if isinstance(motor, Motor)}
+    driven = {owner_of(motor.joint) for motor in actuators if isinstance(motor, Motor)}
     for name in (name for name in driven if isinstance(changed[name], Joint)):
         changed[name] = copy.copy(changed[name])
         changed[name].reflected_inertia = None

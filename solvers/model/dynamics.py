@@ -148,7 +148,7 @@ class Dynamics(PortKinematics, ABC):
 
     def _prescribed(self, names: Sequence[str]) -> Array:
         """Return a mask (nv) of the coordinates whose motion is prescribed."""
-        return coordinate_mask(names, self.coordinate_names, self._assembly.v_slices)
+        return coordinate_mask(names, self._assembly)
 
     def _masked_dynamics(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
@@ -362,6 +362,11 @@ class Dynamics(PortKinematics, ABC):
     @abstractmethod
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:
         """Return inverse dynamics at zero acceleration without passive efforts and loads."""
+
+    @cached_property
+    def _parameter_names(self) -> frozenset[str]:
+        """Names of the parameters, which no change of them changes."""
+        return frozenset(self.parameters())
 
     @abstractmethod
     def parameters(self) -> dict[str, tuple[float, str]]:

@@ -22,7 +22,11 @@ from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.mechanism.conditioning import Pivots, conditioning, conditioning_findings
 from titop.solvers.mechanism.inputs import Push, acting_inputs
 from titop.solvers.model.differentiable import Differentiable
-from titop.solvers.model.outputs import read_sensor, sensor_units
+from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.sensors import sensed
+from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.units import units_of
+from titop.solvers.signals.values import value_of
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
@@ -70,7 +74,12 @@ class Model(Differentiable):
     @cached_property
     def output_units(self) -> tuple[str, ...]:
         """Units of the sensors' outputs."""
-        return tuple(unit for sensor in self._assembly.sensors for unit in sensor_units(self, sensor))
+        return tuple(unit for of in self._sensed for unit in units_of(self, of))
+
+    @cached_property
+    def _sensed(self) -> list[Quantity]:
+        """What the sensors read."""
+        return [sensed(self._assembly, sensor) for sensor in self._assembly.sensors]
 
     @rowwise
     def outputs(
@@ -82,7 +91,8 @@ class Model(Differentiable):
         closures on the efforts `tau` (see `reaction`).
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        parts = [read_sensor(self, sensor, q, v, a, wrenches, u, tau) for sensor in self.assembly.sensors]
+        at = Snapshot(self, q, v, a, tau, u, wrenches)
+        parts = [value_of(at, of) for of in self._sensed]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def to_nlsys(

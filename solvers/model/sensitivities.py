@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from titop.blocks.basics.differences import derivative, settled_step
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.contract.overrides import overrides
@@ -24,6 +24,8 @@ from titop.solvers.constraints.mechanism import LinearisedMechanism
 from titop.solvers.constraints.multipliers import share_efforts
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.parameters import perturbed_assembly
+from titop.solvers.signals.grammar import CAUSE, read_name
+from titop.solvers.signals.quantities import Kind
 
 _STEP = 1e-30
 #: Step over a parameter's value, for blocks whose parameters cannot be complex.
@@ -74,11 +76,7 @@ class Sensitivities:
     def __init__(self, model: SensitiveModel, names: Iterable[str]) -> None:
         self.model = model
         self.names = [names] if isinstance(names, str) else list(names)
-        known = dict.fromkeys([*self._values, *model.input_names, *model.ports])
-        for name in self.names:
-            if name not in known:
-                expected = "a parameter, an input or a port of the model"
-                raise ModelError(Finding("unknown-name", "names", name, expected, did_you_mean(str(name), known)))
+        self._causes = {name: read_name(model, CAUSE, name) for name in self.names}  # type: ignore[arg-type]  # it is a Model
 
     @cached_property
     def _values(self) -> dict[str, float]:
@@ -143,10 +141,10 @@ class Sensitivities:
 
     def _push(self, name: str, q: Array) -> Array:
         """Return the efforts a unit of an input (nv), or of a wrench on a port (nv, 6)."""
-        model = self.model
-        if name in model.input_names:
-            return model.actuation_matrix(q)[:, model.input_names.index(name)]
-        return model.jacobian(name, q).T
+        model, cause = self.model, self._causes[name]
+        if cause.kind == Kind.INPUT:
+            return model.actuation_matrix(q)[:, cause.entries[0]]
+        return model.jacobian(cause.owner, q).T[:, list(cause.entries)]
 
     def _by_parameter(self, name: str, function: Callable[[SensitiveModel], Array]) -> Array:
         """Return the derivative of a function of the model by a parameter: a complex step through the reference resolver.
@@ -165,8 +163,7 @@ class Sensitivities:
 
     def _takes_complex(self, name: str) -> bool:
         """Tell whether the functions of the block to which a parameter belongs keep imaginary parts; users' are tried."""
-        owner, _, entry = name.partition(".")
-        block = self.model.assembly.blocks.get(owner)
+        entry, block = entry_of(name), self.model.assembly.blocks.get(owner_of(name))
         if block is None or not block.complex_parameters:
             return block is None
         return (

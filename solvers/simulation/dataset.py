@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.solvers.model.outputs import configuration_units
 from titop.solvers.simulation.recorded_motion import RecordedMotion
 
 if TYPE_CHECKING:
@@ -24,9 +23,8 @@ _LOOP = {
 def trajectory_variables(trajectory: RecordedMotion) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return variables and coordinates; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
     model = trajectory.model
-    q_units = configuration_units(model)
     coordinates: dict[str, Any] = {"t": ("t", trajectory.t, {"units": "s"})}
-    coordinates |= _axis("configuration", model.configuration_names, [q_units.get(n, "") for n in model.configuration_names])
+    coordinates |= _axis("configuration", model.configuration_names, model.assembly.configuration_units)
     coordinates |= _axis("coordinate", model.coordinate_names, model.assembly.coordinate_units)
     variables: dict[str, Any] = {"q": (("t", "configuration"), trajectory.q)}
     variables |= {name: (("t", "coordinate"), getattr(trajectory, name)) for name in ("v", "a", "tau")}

@@ -52,7 +52,7 @@ class PrescribedMotion:
         self, model: Model, functions: Mapping[str, Callable[[float], Any]], span: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         self.names = list(functions)
-        self.mask = coordinate_mask(self.names, model.coordinate_names, model.assembly.v_slices)
+        self.mask = coordinate_mask(self.names, model.assembly)
         self._parts: list[_Part] = []
         for name, function in functions.items():
             q, v = self._where(model, name)

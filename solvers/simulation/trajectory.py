@@ -13,7 +13,6 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.model.model import Model
-from titop.solvers.model.outputs import configuration_units
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.recorded_motion import RecordedMotion
 from titop.solvers.simulation.violations import violations
@@ -116,7 +115,7 @@ class Trajectory(RecordedMotion):
         """
         from titop.solvers.simulation.plotting import plot_over_time
 
-        units = configuration_units(self.model)
+        units = dict(zip(self.model.configuration_names, self.model.assembly.configuration_units, strict=True))
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
         signals = {}
         for name in shown:

@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.units import effort_unit, rate_unit
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
 from titop.solvers.simulation.recorded_motion import RecordedMotion
@@ -27,19 +28,20 @@ def violations(trajectory: RecordedMotion) -> Iterator[Finding]:
         yield from _beyond_limits(trajectory, own.limits[0], *model.assembly.place(own.joint))
     inputs = model.inputs
     for k, name in enumerate(inputs.names):
-        yield from _beyond(t, trajectory.u[:, k], inputs.lower[k], inputs.upper[k], f"{name} input")
+        yield from _beyond(t, trajectory.u[:, k], inputs.lower[k], inputs.upper[k], f"{name} input", inputs.units[k])
 
 
 def _beyond_limits(trajectory: RecordedMotion, limits: Limits, q: int, v: int) -> Iterator[Finding]:
-    name, t = trajectory.model.coordinate_names[v], trajectory.t
-    yield from _beyond(t, trajectory.q[:, q], limits.lower, limits.upper, f"{name} position")
-    yield from _beyond(t, trajectory.v[:, v], -limits.velocity, limits.velocity, f"{name} velocity")
-    yield from _beyond(t, trajectory.tau[:, v], -limits.effort, limits.effort, f"{name} effort")
+    model, t = trajectory.model, trajectory.t
+    name, unit = model.coordinate_names[v], model.assembly.coordinate_units[v]
+    yield from _beyond(t, trajectory.q[:, q], limits.lower, limits.upper, f"{name} position", unit)
+    yield from _beyond(t, trajectory.v[:, v], -limits.velocity, limits.velocity, f"{name} velocity", rate_unit(unit))
+    yield from _beyond(t, trajectory.tau[:, v], -limits.effort, limits.effort, f"{name} effort", effort_unit(unit))
 
 
-def _beyond(t: Array, values: Array, lower: float, upper: float, what: str) -> Iterator[Finding]:
+def _beyond(t: Array, values: Array, lower: float, upper: float, what: str, unit: str) -> Iterator[Finding]:
     excess = np.maximum(lower - values, values - upper)
     worst = int(np.argmax(excess))
     if excess[worst] > 0:
-        value, advice = f"{values[worst]:.6g} at t = {t[worst]:.6g} s", "change the motion or the limit"
-        yield Finding("limit", what, value, f"between {lower:.6g} and {upper:.6g}", advice)
+        value, advice = f"{values[worst]:.6g} {unit} at t = {t[worst]:.6g} s", "change the motion or the limit"
+        yield Finding("limit", what, value, f"between {lower:.6g} and {upper:.6g} {unit}", advice)

@@ -16,7 +16,7 @@ from tests.systems import Array
 from titop.solvers.constraints import consistency
 from titop.solvers.equilibrium import unknowns as trim_unknowns
 from titop.solvers.equilibrium.sizes import Sizes
-from titop.solvers.linear.linearisation import Points, nearby
+from titop.solvers.linear.linear_equations import Points, nearby
 from titop.solvers.simulation import feedback_slopes as feedback
 from titop.solvers.simulation.feedback_slopes import feedback_slopes
 

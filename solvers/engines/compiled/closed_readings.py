@@ -25,7 +25,7 @@ from titop.solvers.native.callbacks import raise_pending
 _CARRIED = (sensor_readings.JOINT_WRENCH, sensor_readings.CLOSURE_WRENCH, sensor_readings.MULTIPLIER)
 
 #: How many numbers each has.
-_SIZES = {
+SIZES = {
     sensor_readings.SPECIFIC_FORCE: 3,
     sensor_readings.ANGULAR_VELOCITY: 3,
     sensor_readings.POSE: 6,
@@ -82,7 +82,7 @@ class CompiledClosedReadings(CompiledEfforts):
     """What is read of a compiled model whose constraints carry a part of what acts; see `Model` for its functions."""
 
     def _bind_readings(self, rows: list[Row], angles: Sequence[tuple[str, str, int]] = ()) -> Readings:
-        sizes = [_SIZES[row.what] for row in rows]
+        sizes = [SIZES[row.what] for row in rows]
         numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
         table = np.array(numbers, dtype=np.int64).reshape(-1, sensor_readings.READING_COLUMNS)
         frames = np.array([[*row.frame, row.factor] for row in rows], dtype=float).reshape(-1, sensor_readings.FRAME_COLUMNS)

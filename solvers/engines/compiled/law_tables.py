@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.contract.applied import has_weight, is_acted_on
@@ -218,7 +219,7 @@ def numbered_anew(
     interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
 ) -> Array:
     """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
-    touched = {name.partition(".")[0] for name in names} if interactions else set()
+    touched = {owner_of(name) for name in names} if interactions else set()
     for acting in interactions:
         if acting.block.name in touched:
             start = f"{acting.block.name}."

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.overrides import built_in, overrides
@@ -434,7 +435,7 @@ class PackedModel(Model):
         if -1 not in bodies and self._ample is not None and are_near(self._ample, model._params, bodies):
             return model, []
         model.__dict__.pop("_ample", None)
-        if self.is_constrained and any(part in _GEOMETRY for name in values for part in name.split(".")):
+        if self.is_constrained and any(part in _GEOMETRY for name in values for part in parts_of(name)):
             model._regular_before = self.regular_configuration
             for name in ("_closed_somewhere", "regular_configuration", "generic_rank", "_forward"):
                 model.__dict__.pop(name, None)
@@ -461,12 +462,10 @@ class PackedModel(Model):
         general -= {acting.block.name for acting in self._tables.interactions if has_own_numbers(acting.block)}
         index = {}
         for position, name in enumerate(self._tables.parameter_names):
-            block, entry = name.split(".", 1)
-            if block in general or (
-                block in unsprung and entry.split(".")[0] in ("stiffness", "damping", "friction", "limits")
-            ):
+            block, entry, *own = parts_of(name)
+            if block in general or (block in unsprung and entry in ("stiffness", "damping", "friction", "limits")):
                 continue
-            if entry.startswith("rest.q"):  # a quaternion, which its joint has to check
+            if entry == "rest" and own and own[0].startswith("q"):  # a quaternion, which its joint has to check
                 continue
             index[name] = position
         return index

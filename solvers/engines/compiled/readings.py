@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,25 +11,32 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import sequence_findings
-from titop.blocks.devices.sensors import (
-    Accelerometer,
-    Encoder,
-    Gyro,
-    PoseSensor,
-    ReactionSensor,
-    Sensor,
-    Tachometer,
-    WheelMomentum,
-)
 from titop.solvers.arguments.reading import check_stacks
 from titop.solvers.arguments.rowwise import at_rows
 from titop.solvers.arguments.stacked_loads import are_stacked
-from titop.solvers.engines.compiled.closed_readings import CompiledClosedReadings, Readings, Row
+from titop.solvers.engines.compiled.closed_readings import SIZES, CompiledClosedReadings, Readings, Row
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.model import warn_of_gimbal_lock
 from titop.solvers.native.callbacks import raise_pending
+from titop.solvers.signals.quantities import Kind, Quantity
+
+#: What the kernels read of the kinds of a port, and where the kind's vector begins in it.
+_AT_PORTS = {
+    Kind.SPECIFIC_FORCE: (sensor_readings.SPECIFIC_FORCE, 0),
+    Kind.POSE: (sensor_readings.POSE, 0),
+    Kind.PORT_ACCELERATION: (sensor_readings.MOTION, 0),
+    Kind.TWIST: (sensor_readings.MOTION, 6),
+    Kind.PLACE: (sensor_readings.MOTION, 12),
+    Kind.ANGLES: (sensor_readings.MOTION, 15),
+}
+#: What they read of the entries of q and v.
+_OF_COORDINATES = {
+    Kind.CONFIGURATION: sensor_readings.COORDINATE,
+    Kind.RATE: sensor_readings.RATE,
+    Kind.MOMENTUM: sensor_readings.RATE,
+}
 
 
 class CompiledReadings(CompiledClosedReadings):
@@ -38,12 +45,13 @@ class CompiledReadings(CompiledClosedReadings):
     def outputs(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
     ) -> Array:
-        found = self._sensors
-        given = q, v, a, wrenches, u
+        if self._sensors is None:
+            return super().outputs(q, v, a, wrenches, u, tau)
+        (found, picked), given = self._sensors, (q, v, a, wrenches, u)
         result = self._read_closed(found, *given, tau) if found.closed else self._read_under(found, *given)
         for port, sequence, place in found.angles:
             warn_of_gimbal_lock(port, result[..., place : place + 3], sequence)
-        return result
+        return result if picked is None else result[..., picked]
 
     def reaction(
         self,
@@ -98,8 +106,8 @@ class CompiledReadings(CompiledClosedReadings):
         return self.neutral()
 
     @cached_property
-    def _sensors(self) -> Readings:
-        return self._readings_of(self.assembly.sensors)
+    def _sensors(self) -> tuple[Readings, list[int] | None] | None:
+        return self._readings_of(self._sensed)
 
     @cached_property
     def _reactions(self) -> dict[str, Readings]:
@@ -148,31 +156,36 @@ class CompiledReadings(CompiledClosedReadings):
         """The readings of accelerometers by port."""
         return {}
 
-    def _readings_of(self, sensors: Iterable[Sensor]) -> Readings:
-        rows, angles, size = [], [], 0
-        for sensor in sensors:
-            rows.append(self._reading(sensor))
-            if isinstance(sensor, PoseSensor):
-                angles.append((str(sensor.target), sensor.sequence, size + 3))
-            size += len(sensor.outputs)
-        return self._bind_readings(rows, angles)
+    def _readings_of(self, sensed: Sequence[Quantity]) -> tuple[Readings, list[int] | None] | None:
+        """Return what reads the sensors, and where their outputs stand in it if it is not them all in order.
 
-    def _reading(self, sensor: Sensor) -> Row:
-        """Return what to read for a sensor."""
-        if isinstance(sensor, Accelerometer):
-            return self._row_at(sensor_readings.SPECIFIC_FORCE, str(sensor.target))
-        if isinstance(sensor, Gyro):
-            return self._row_at(sensor_readings.ANGULAR_VELOCITY, str(sensor.target))
-        if isinstance(sensor, PoseSensor):
-            return self._row_at(sensor_readings.POSE, str(sensor.target), sensor.sequence)
-        if isinstance(sensor, Encoder):
-            return Row(sensor_readings.COORDINATE, self._assembly.place(sensor.joint)[0])
-        if isinstance(sensor, Tachometer | WheelMomentum):
-            factor = sensor.inertia if isinstance(sensor, WheelMomentum) else 1.0
-            return Row(sensor_readings.RATE, self._assembly.place(sensor.joint)[1], factor=factor)
-        if isinstance(sensor, ReactionSensor):
-            return self._reaction_row(sensor.joint)
-        raise NotImplementedError(f"sensor {sensor.name!r} of unknown type {type(sensor).__name__}")
+        None where the kernels do not know the kind of one of them.
+        """
+        rows, angles, picked, size = [], [], [], 0
+        for of in sensed:
+            found = self._rows_of(of)
+            if found is None:
+                return None
+            own, start = found
+            if of.kind in (Kind.POSE, Kind.ANGLES):
+                angles.append((of.owner, of.sequence, size + SIZES[own[0].what] - 3))
+            picked += [size + start + k for k in (range(len(own)) if of.kind in _OF_COORDINATES else of.entries)]
+            rows += own
+            size += sum(SIZES[row.what] for row in own)
+        return self._bind_readings(rows, angles), None if picked == [*range(size)] else picked
+
+    def _rows_of(self, of: Quantity) -> tuple[list[Row], int] | None:
+        """Return rows that read a quantity, and where its vector begins in what they give; None where there are none."""
+        if of.kind == Kind.REACTION:
+            return [self._reaction_row(of.owner)], 0
+        if of.kind in _OF_COORDINATES:
+            return [Row(_OF_COORDINATES[of.kind], k, factor=of.factor) for k in of.entries], 0
+        if of.kind == Kind.TWIST and min(of.entries) >= 3:
+            return [self._row_at(sensor_readings.ANGULAR_VELOCITY, of.owner)], -3
+        if of.kind in _AT_PORTS:
+            what, start = _AT_PORTS[of.kind]
+            return [self._row_at(what, of.owner, of.sequence)], start
+        return None
 
     def _row_at(self, what: int, port: str, sequence: str = "") -> Row:
         element, place, frame = self._port_place(port)

@@ -17,12 +17,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
-from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.readings import Reading
 from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
-from titop.solvers.linear.variation import Snapshot, Variation
+from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.model.model import Model
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
 _NEARBY = 1e-9
@@ -99,7 +99,7 @@ class Motion(NamedTuple):
     effort_by_input: Array
 
 
-class Linearisation(NamedTuple):
+class LinearEquations(NamedTuple):
     """Stacked linear equations.
 
     Attributes
@@ -123,9 +123,12 @@ class Linearisation(NamedTuple):
     states: Array
 
 
-def linearise(
-    points: Points, drives: Drives, readings: Sequence[Reading], independent: Sequence[str] | None = None
-) -> Linearisation:
+def linear_equations(
+    points: Points,
+    system_inputs: SystemInputs,
+    system_outputs: Sequence[SystemOutputs],
+    independent: Sequence[str] | None = None,
+) -> LinearEquations:
     """Return the linear equations of stacked points, all in the same states.
 
     Without `independent` the first point chooses its coordinates.
@@ -137,70 +140,73 @@ def linearise(
     """
     model, q, v = points.models[0], points.q[0], points.v[0]
     if len(points.q) > 1 and closure_slopes(model, q, v) is not None:
-        first = linearise(points.one(0), drives, readings, independent)
+        first = linear_equations(points.one(0), system_inputs, system_outputs, independent)
         chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
-        parts = [first, *(linearise(points.one(k), drives, readings, chosen) for k in range(1, len(points.q)))]
-        return Linearisation._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
-    motion = motions(points, drives)
-    reduced = reduction(model, q, v, drives.held, independent)
-    if drives.held.any():
-        _refuse_moving(points, motion.by_state, drives, reduced)
-    change = Variation(reduced, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
-    outputs = [_outputs(points, motion, reading, change) for reading in readings]
+        parts = [
+            first,
+            *(linear_equations(points.one(k), system_inputs, system_outputs, chosen) for k in range(1, len(points.q))),
+        ]
+        return LinearEquations._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
+    motion = motions(points, system_inputs)
+    reduced = reduction(model, q, v, system_inputs.held, independent)
+    if system_inputs.held.any():
+        _refuse_moving(points, motion.by_state, system_inputs, reduced)
+    change = SnapshotSlopes(reduced.columns, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
+    outputs = [_outputs(points, motion, group, change) for group in system_outputs]
     A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
     y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
     drift = (motion.by_state[:, model.nv :, : model.nv] @ points.v[:, :, None])[..., 0]
-    return Linearisation(A, B, y[..., : A.shape[1]], y[..., A.shape[1] :], motion.a, motion.tau, drift, reduced.states)
+    return LinearEquations(A, B, y[..., : A.shape[1]], y[..., A.shape[1] :], motion.a, motion.tau, drift, reduced.states)
 
 
-def motions(points: Points, drives: Drives) -> Motion:
+def motions(points: Points, system_inputs: SystemInputs) -> Motion:
     """Return accelerations, efforts and all coordinates' linear equations at stacked points."""
-    return _hybrid_motions(points, drives) if drives.prescribed.any() else _forward_motions(points, drives)
+    return _hybrid_motions(points, system_inputs) if system_inputs.prescribed.any() else _forward_motions(points, system_inputs)
 
 
-def _forward_motions(points: Points, drives: Drives) -> Motion:
+def _forward_motions(points: Points, system_inputs: SystemInputs) -> Motion:
     n, nv = points.v.shape
     a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
     simple = points.u is None and not points.wrenches
     for k, model in enumerate(points.models):
         acting = () if simple else (points.loads(k), points.inputs(k))
         a[k], A[k], B[k] = model._linear_matrices(points.q[k], points.v[k], points.tau[k], *acting)
-    applied = drives.applied(nv)
-    if drives.depend_on_attitude:
-        by_input = B @ np.array([drives.efforts(model, q) for model, q in zip(points.models, points.q, strict=True)])
+    applied = system_inputs.applied(nv)
+    if system_inputs.depend_on_attitude:
+        by_input = B @ np.array([system_inputs.efforts(model, q) for model, q in zip(points.models, points.q, strict=True)])
     else:
-        by_input = B[:, :, [drive.entry for drive in drives.channels]]
+        by_input = B[:, :, [channel.entry for channel in system_inputs.channels]]
     return Motion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
 
 
-def _hybrid_motions(points: Points, drives: Drives) -> Motion:
-    rows = [_hybrid_motion(points, k, drives) for k in range(len(points.q))]
+def _hybrid_motions(points: Points, system_inputs: SystemInputs) -> Motion:
+    rows = [_hybrid_motion(points, k, system_inputs) for k in range(len(points.q))]
     return Motion(*(np.array(field) for field in zip(*rows, strict=True)))
 
 
-def _hybrid_motion(points: Points, k: int, drives: Drives) -> Motion:
+def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motion:
     """Return the equations at one point."""
     model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
-    nv, names = model.nv, drives.imposed_names
+    nv, names = model.nv, system_inputs.imposed_names
     imposed = np.zeros(nv) if points.a is None else points.a[k]
     if model.is_constrained:
-        refuse_overdriven(model, q, drives.prescribed, drives.held)
+        refuse_overdriven(model, q, system_inputs.prescribed, system_inputs.held)
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
     slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
-    efforts, motions, applied = drives.efforts(model, q), drives.motions(nv), drives.applied(nv)
+    efforts, motions, applied = system_inputs.efforts(model, q), system_inputs.motions(nv), system_inputs.applied(nv)
     A = np.block([[-model._bracket(v), np.eye(nv)], [slopes.da_dq, slopes.da_dv]])
     B = np.vstack([np.zeros_like(efforts), slopes.da_dtau @ efforts + slopes.da_da @ motions])
     by_input = slopes.dtau_dtau @ efforts + slopes.dtau_da @ motions - (efforts - applied)
     return Motion(a, tau, A, B, np.hstack([slopes.dtau_dq, slopes.dtau_dv]), by_input)
 
 
-def _outputs(points: Points, motion: Motion, reading: Reading, change: Variation) -> Array:
-    """Return ``[C D]`` (n, outputs, states + inputs) of a reading."""
+def _outputs(points: Points, motion: Motion, group: SystemOutputs, change: SnapshotSlopes) -> Array:
+    """Return ``[C D]`` (n, outputs, states + inputs) of some outputs."""
     n = len(points.q)
-    if reading.selects:
-        rows = reading.slopes(None, change)
+    if group.selects:
+        rows = group.slopes(None, change)
         return np.broadcast_to(rows, (n, *rows.shape[-2:]))
-    return np.array([reading.slopes(snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n)])
+    return np.array([group.slopes(snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n)])
 
 
 def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:
@@ -209,9 +215,9 @@ def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:
     return Snapshot(points.models[k], q, points.v[k], a, tau, points.inputs(k), points.loads(k), q)
 
 
-def _refuse_moving(points: Points, by_state: Array, drives: Drives, reduced: Reduction) -> None:
+def _refuse_moving(points: Points, by_state: Array, system_inputs: SystemInputs, reduced: Reduction) -> None:
     """Refuse held coordinates that move at the points, or that turn with others that do."""
-    model, v, held = points.models[0], points.v, np.flatnonzero(drives.held)
+    model, v, held = points.models[0], points.v, np.flatnonzero(system_inputs.held)
     moving = np.abs(v[:, held]).max(axis=0, initial=0.0) > 0
     sizes = _sizes(points)
     speed = float(np.abs(v / sizes).max(initial=0.0)) or 1.0

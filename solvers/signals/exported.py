@@ -1,4 +1,4 @@
-"""Names and units of the signals that linear and nonlinear systems exchange with the outside.
+"""Signals as they leave titop: paths, units and exported names.
 
 Inside titop signals are dotted paths (``hub.C.F[0]``); exported, dots become underscores (``hub_C_F[0]``), since
 python-control refuses dots.
@@ -6,13 +6,20 @@ python-control refuses dots.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
+from titop.solvers.signals.units import units_of
 
 if TYPE_CHECKING:
     from titop.solvers.model.model import Model
+
+#: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
+_ENDS = re.compile(r"[.\[]")
+_EXPORTED_ENDS = re.compile(r"_(?:dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction)(?:\[\d+\])?$|\[\d+\]$")
 
 
 class Signal(NamedTuple):
@@ -70,46 +77,30 @@ def table_of(*groups: Iterable[Signal]) -> dict[str, Signal]:
     return {signal.name: signal for group in groups for signal in group}
 
 
+def signals_of(model: Model, of: Quantity) -> tuple[Signal, ...]:
+    """Return the entries of a quantity as signals."""
+    return tuple(map(Signal, of.paths, units_of(model, of)))
+
+
 def state_signals(model: Model) -> tuple[Signal, ...]:
     """Return the 2 nv states of a linear model: the coordinates' displacements, then their rates."""
-    pairs = list(zip(model.coordinate_names, model.assembly.coordinate_units, strict=True))
-    return (*(Signal(f"{name}.q", unit) for name, unit in pairs), *(Signal(f"{name}.v", f"{unit}/s") for name, unit in pairs))
+    parts = ((Kind.POSITION, ".q"), (Kind.RATE, ".v"))
+    return tuple(
+        signal
+        for kind, suffix in parts
+        for signal in signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
+    )
+
+
+def stems(path: str) -> set[str]:
+    """Return the exported names that a signal's path begins with, part by part; a name without dots is read for its parts."""
+    ends = {match.start() for match in (_ENDS if "." in path else _EXPORTED_ENDS).finditer(path)}
+    return {exported(path[:end]) for end in (*ends, len(path))}
 
 
 def components(path: str, unit: str, count: int) -> tuple[Signal, ...]:
     """Return the signals of a vector, or of a scalar when there is one component."""
     return (Signal(path, unit),) if count == 1 else tuple(Signal(f"{path}[{k}]", unit) for k in range(count))
-
-
-def coordinates_of(model: Model, name: str) -> range | None:
-    """Return the entries of v that a joint, block or coordinate name stands for; None when it stands for none."""
-    where = model.assembly.v_slices.get(name)
-    if where is not None:
-        return range(where.start, where.stop)
-    if name in model.coordinate_names:
-        k = model.coordinate_names.index(name)
-        return range(k, k + 1)
-    return None
-
-
-def read_names(role: str, names: Any) -> list[Any]:
-    """Return a list of names, also when one alone is given.
-
-    Raises
-    ------
-    ModelError
-        If they are no sequence.
-    """
-    if isinstance(names, str) or callable(names):
-        return [names]
-    if not isinstance(names, Sequence):
-        raise ModelError(Finding("wrong-type", role, names, "a list of names", 'write ["hinge"]'))
-    return list(names)
-
-
-def unknown_name(role: str, name: Any, expected: str, known: Iterable[str]) -> ModelError:
-    """Return the error for a name that stands for nothing."""
-    return ModelError(Finding(f"unknown-{role}", f"{role}s", name, expected, did_you_mean(name, known)))
 
 
 def refuse_twice(role: str, signals: Iterable[Signal]) -> None:

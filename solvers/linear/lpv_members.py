@@ -12,14 +12,14 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.linear.drives import Drives
-from titop.solvers.linear.family_basis import FamilyBasis
-from titop.solvers.linear.family_points import AnyPoint, BarePoint, WholePoint, bare
-from titop.solvers.linear.family_results import Results
-from titop.solvers.linear.linearisation import Points, linearise, nearby
-from titop.solvers.linear.readings import Reading, read_outputs
-from titop.solvers.linear.variation import Snapshot
+from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
+from titop.solvers.linear.lpv_basis import FamilyBasis
+from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, WholePoint, bare
+from titop.solvers.linear.lpv_results import Results
+from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.model.model import Model
+from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.support.workers import spread
 
 #: Points that are linearised together.
@@ -59,8 +59,8 @@ class Family:
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
         self.guess, self.recipe = guess, recipe
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
-        self.drives = Drives(guess.model, recipe.inputs, recipe.hold)
-        self.readings: tuple[Reading, ...] = read_outputs(guess.model, recipe.outputs, self.drives)
+        self.system_inputs = SystemInputs(guess.model, recipe.inputs, recipe.hold)
+        self.system_outputs: tuple[SystemOutputs, ...] = read_outputs(guess.model, recipe.outputs, self.system_inputs)
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Family:
         """Return A and C, twice, next to some of the points that were linearised last."""
         points, independent = self._linearised_at
         stack, rng = self._stacked([points[k].on(self.guess.model) for k in rows]), np.random.default_rng(0)
-        found = (linearise(nearby(stack, rng), self.drives, self.readings, independent) for _ in range(2))
+        found = (linear_equations(nearby(stack, rng), self.system_inputs, self.system_outputs, independent) for _ in range(2))
         return [(other.A, other.C) for other in found]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: Lines) -> Any:
@@ -138,13 +138,13 @@ class Family:
             return self._values(targets[rows[k]])
 
         before = _neighbours(rows, lines)
-        basis = FamilyBasis([point.on(model) for point in points], before, self.drives.held, name)
+        basis = FamilyBasis([point.on(model) for point in points], before, self.system_inputs.held, name)
         return basis.choose() if asked is None else basis.read(asked)
 
     def linearised(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
         """Return the results at operating points, in the states of the independent coordinates."""
         model, count, stack = self.guess.model, len(points), self._stacked(points)
-        linear = linearise(stack, self.drives, self.readings, independent)
+        linear = linear_equations(stack, self.system_inputs, self.system_outputs, independent)
         u = np.zeros((count, model.nu)) if stack.u is None else stack.u
         y = self._outputs(stack, linear.a, linear.tau)
         valid = np.ones(count, dtype=bool)
@@ -179,15 +179,15 @@ class Family:
         n, origin = len(points.q), self.guess.model.neutral()
         whole = Snapshot(points.models[0], points.q, points.v, a, tau, None, None, origin)
         columns = []
-        for reading in self.readings:
-            if reading.selects:
-                columns.append(reading.value(whole))
+        for group in self.system_outputs:
+            if group.selects:
+                columns.append(group.value(whole))
                 continue
             rows = [
                 Snapshot(points.models[k], points.q[k], points.v[k], a[k], tau[k], points.inputs(k), points.loads(k), origin)
                 for k in range(n)
             ]
-            columns.append(np.array([reading.value(row) for row in rows]))
+            columns.append(np.array([group.value(row) for row in rows]))
         return np.concatenate(columns, axis=1) if columns else np.zeros((n, 0))
 
     # -- equilibria ----------------------------------------------------------------------------------------------------

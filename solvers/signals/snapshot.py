@@ -1,15 +1,14 @@
-"""A state of a system with all that acts on it, and its small changes."""
+"""A state of a system with all that acts on it, and how it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.linear.reduction import Reduction
 
 if TYPE_CHECKING:
     from titop.solvers.model.model import Model
@@ -28,7 +27,7 @@ class Snapshot(NamedTuple):
     tau: Array
     u: Array | None
     wrenches: Mapping[str, Array] | None
-    origin: Array
+    origin: Any = None
 
     @property
     def displacement_slopes(self) -> Array:
@@ -41,12 +40,13 @@ class Snapshot(NamedTuple):
         return np.zeros(self.model.nu) if self.u is None else np.asarray(self.u)
 
 
-class Variation:
-    """How coordinates, rates, accelerations and efforts change with ``z = [states; inputs]``.
+class SnapshotSlopes:
+    """The derivatives of a snapshot's coordinates, rates, accelerations and efforts by ``z = [states; inputs]``.
 
     Parameters
     ----------
-    reduction : Reduction
+    columns : callable
+        From matrices that act on ``[dq; dv]`` to those that act on the states.
     by_state : (..., 2nv, 2nv) array
         Derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; perhaps stacked.
     by_input : (..., 2nv, inputs) array
@@ -61,17 +61,22 @@ class Variation:
     """
 
     def __init__(
-        self, reduction: Reduction, by_state: Array, by_input: Array, effort_by_state: Array, effort_by_input: Array
+        self,
+        columns: Callable[[Array], Array],
+        by_state: Array,
+        by_input: Array,
+        effort_by_state: Array,
+        effort_by_input: Array,
     ) -> None:
-        self._reduction = reduction
+        self._columns = columns
         self._by_state, self._by_input = by_state, by_input
         self._effort_by_state, self._effort_by_input = effort_by_state, effort_by_input
         self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
 
-    def at(self, k: int) -> Variation:
-        """Return the k-th of stacked variations."""
+    def at(self, k: int) -> SnapshotSlopes:
+        """Return the k-th of stacked ones."""
         parts = (self._by_state, self._by_input, self._effort_by_state, self._effort_by_input)
-        return Variation(self._reduction, *(part[k] if part.ndim == 3 else part for part in parts))
+        return SnapshotSlopes(self._columns, *(part[k] if part.ndim == 3 else part for part in parts))
 
     @cached_property
     def q(self) -> Array:
@@ -94,4 +99,4 @@ class Variation:
         return np.eye(self._inputs, self.q.shape[-1], self.q.shape[-1] - self._inputs)
 
     def _joined(self, by_state: Array, by_input: Array) -> Array:
-        return np.concatenate([self._reduction.columns(by_state), by_input], axis=-1)
+        return np.concatenate([self._columns(by_state), by_input], axis=-1)

@@ -1,0 +1,42 @@
+"""Units of coordinates, and of what goes with them: rates, efforts, inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def known_units(units: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return the units of so many numbers: those given, "1" for all where there is not one for each."""
+    return tuple(units) if len(units) == count else ("1",) * count
+
+
+def rate_unit(unit: str) -> str:
+    """Return the unit of the rate of a coordinate of the given unit."""
+    return f"{unit}/s"
+
+
+def acceleration_unit(unit: str) -> str:
+    """Return the unit of the acceleration of a coordinate of the given unit."""
+    return f"{unit}/s^2"
+
+
+def effort_unit(unit: str) -> str:
+    """Return the unit of the effort on a coordinate of the given unit: the work of both is in J."""
+    known = {"m": "N", "rad": "N m", "1": "J"}
+    return known[unit] if unit in known else f"J/{bracketed(unit)}"
+
+
+def inertia_unit(unit: str) -> str:
+    """Return the unit of the inertia of a coordinate of the given unit: the energy of its rate is in J."""
+    known = {"m": "kg", "rad": "kg m^2", "1": "J s^2"}
+    return known[unit] if unit in known else f"J s^2/{bracketed(unit)}^2"
+
+
+def ratio_unit(unit: str, other: str) -> str:
+    """Return the unit of a coordinate over that of another one."""
+    return "1" if unit == other else f"{unit}/{bracketed(other)}"
+
+
+def bracketed(unit: str) -> str:
+    """Return a unit as it stands in a product or below a line."""
+    return f"({unit})" if " " in unit or "/" in unit else unit

@@ -1,0 +1,81 @@
+"""What is read of a linear or nonlinear system: what names stand for, and functions of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.linear.function_slopes import function_slopes, function_value
+from titop.solvers.signals.derivatives import derivative_of
+from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of
+from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import OF_COORDINATES
+from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.values import value_of
+
+if TYPE_CHECKING:
+    from titop.solvers.model.model import Model
+
+
+class SystemOutputs(NamedTuple):
+    """Some outputs of a system, read together.
+
+    Attributes
+    ----------
+    signals : tuple of Signal
+    value : callable
+        From a snapshot to the outputs.
+    slopes : callable
+        From a snapshot and its slopes to the outputs'.
+    selects : bool
+        Whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself, slopes need no
+        snapshot and take stacked ones.
+    """
+
+    signals: tuple[Signal, ...]
+    value: Callable[[Any], Array]
+    slopes: Callable[[Any, Any], Array]
+    selects: bool = False
+
+
+def read_outputs(model: Model, outputs: Any, inputs: SystemInputs) -> tuple[SystemOutputs, ...]:
+    """Return what outputs stand for; see `linearize`.
+
+    Raises
+    ------
+    ModelError
+        For unknown names and signals named twice.
+    """
+    found = tuple(_read(model, output, inputs) for output in read_names("outputs", outputs))
+    refuse_twice("output", (signal for group in found for signal in group.signals))
+    return found
+
+
+def _read(model: Model, output: Any, inputs: SystemInputs) -> SystemOutputs:
+    if callable(output):
+        output = (getattr(output, "__name__", "function"), output)
+    if isinstance(output, tuple) and len(output) == 2 and isinstance(output[0], str) and callable(output[1]):
+        return _function(model, *output, inputs)
+    of = read_name(model, OUTPUT, output)
+    return SystemOutputs(
+        signals_of(model, of),
+        lambda at: value_of(at, of),
+        lambda at, change: derivative_of(at, change, of, inputs),
+        of.kind in OF_COORDINATES,
+    )
+
+
+def _function(model: Model, name: str, function: Callable[..., Any], inputs: SystemInputs) -> SystemOutputs:
+    if not exported(name).replace("_", "").isalnum():
+        raise ModelError(Finding("bad-name", "outputs", name, "letters, digits and _", 'write ("power", function)'))
+    at_rest = model.neutral(), np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nu)
+    count = len(function_value(name, function, *at_rest))
+    return SystemOutputs(
+        components(name, "1", count),
+        lambda at: function_value(name, function, at.q, at.v, at.a, at.inputs),
+        lambda at, change: function_slopes(at, change, name, function, inputs),
+    )

@@ -1,0 +1,59 @@
+"""The exact derivative of what a name stands for, by states and inputs: one entry a kind that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.port_derivatives import (
+    acceleration_derivative,
+    angles_derivative,
+    place_derivative,
+    pose_derivative,
+    specific_force_derivative,
+    twist_derivative,
+)
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.reaction_derivatives import reaction_derivative
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.system_inputs import SystemInputs
+
+
+def derivative_of(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+    """Return the change (..., n, z) of a quantity with ``z = [states; inputs]``.
+
+    Parameters
+    ----------
+    at : Snapshot or None
+        None for quantities of coordinates, displacements measured from the point itself; then also at stacked points.
+    change : SnapshotSlopes
+        Of the state.
+    of : Quantity
+    inputs : SystemInputs
+    """
+    whole = np.asarray(DERIVATIVES[of.kind](at, change, of, inputs))
+    return whole[..., list(of.entries), :]
+
+
+def _displacements(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+    return change.q if at is None else at.displacement_slopes @ change.q
+
+
+#: From a state, its change, a quantity and the inputs to the change of all entries of the quantity's vector.
+DERIVATIVES: dict[Kind, Callable[..., Array]] = {
+    Kind.POSITION: _displacements,
+    Kind.RATE: lambda at, change, of, inputs: change.v,
+    Kind.ACCELERATION: lambda at, change, of, inputs: change.a,
+    Kind.EFFORT: lambda at, change, of, inputs: change.tau,
+    Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_slopes(at.q) @ change.q,
+    Kind.PORT_ACCELERATION: lambda at, change, of, inputs: acceleration_derivative(at, change, of.owner),
+    Kind.TWIST: lambda at, change, of, inputs: twist_derivative(at, change, of.owner),
+    Kind.PLACE: lambda at, change, of, inputs: place_derivative(at, change, of.owner),
+    Kind.ANGLES: lambda at, change, of, inputs: angles_derivative(at, change, of.owner, of.sequence),
+    Kind.SPECIFIC_FORCE: lambda at, change, of, inputs: specific_force_derivative(at, change, of.owner),
+    Kind.POSE: lambda at, change, of, inputs: pose_derivative(at, change, of.owner, of.sequence),
+    Kind.MOMENTUM: lambda at, change, of, inputs: of.factor * change.v,
+    Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),
+}

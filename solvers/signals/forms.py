@@ -1,0 +1,173 @@
+"""The forms of signal names: each knows its owners, their endings, and the names of the entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.sensors import sensed
+
+if TYPE_CHECKING:
+    from titop.solvers.model.model import Model
+
+
+class Form(Protocol):
+    """Names of one form."""
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for; None if it is not of this form."""
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names of this form."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Joints, blocks with coordinates, and coordinates: by `endings`, what they stand for and the ending of their entries.
+
+    The entries of joints and blocks are named after the coordinates, an only one after the joint or block itself unless `full`.
+    """
+
+    endings: Mapping[str, tuple[Kind, str]]
+    full: bool = False
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        for ending, (kind, suffix) in self.endings.items():
+            owner = name.removesuffix(ending)
+            where = model.assembly.entries_of(owner) if owner + ending == name else None
+            if where is not None:
+                own = [owner] if len(where) == 1 and not self.full else [model.coordinate_names[k] for k in where]
+                return Quantity(kind, owner, tuple(where), tuple(path + suffix for path in own))
+        return None
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        owners = dict.fromkeys((*model.assembly.v_slices, *model.coordinate_names))
+        return (owner + ending for ending in self.endings for owner in owners)
+
+
+@dataclass(frozen=True)
+class PlainPositions:
+    """Entries of q that are no displacements along a direction of v: plain coordinates, and the numbers of quaternions."""
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        owner = name.removesuffix(".q")
+        if owner == name or owner not in model.configuration_names:
+            return None
+        if owner in model.coordinate_names and not model.has_plain_coordinates(model.coordinate_names.index(owner)):
+            return None
+        return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (name,))
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        return (f"{owner}.q" for owner in model.configuration_names if self.read(model, f"{owner}.q") is not None)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Ports: by endings, what they stand for and which of its entries.
+
+    A port itself stands for all of these together if `whole`. The world's are among them if `world`.
+    """
+
+    endings: Mapping[str, tuple[Kind, Sequence[int]]]
+    whole: bool = False
+    world: bool = False
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        if self.whole and self._has(model, name):
+            parts = [self._part(name, ending) for ending in self.endings]
+            entries, paths = (tuple(x for part in parts for x in getattr(part, field)) for field in ("entries", "paths"))
+            return Quantity(parts[0].kind, name, entries, paths)
+        owner, _, ending = name.rpartition(".")
+        return self._part(owner, ending) if ending in self.endings and self._has(model, owner) else None
+
+    def _part(self, port: str, ending: str) -> Quantity:
+        kind, entries = self.endings[ending]
+        paths = [f"{port}.{ending}[{k}]" for k in range(len(entries))] if len(entries) > 1 else [f"{port}.{ending}"]
+        return Quantity(kind, port, tuple(entries), tuple(paths))
+
+    def _has(self, model: Model, port: str) -> bool:
+        return port in model.ports and (self.world or port != "world")
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        ports = [port for port in model.port_names if self._has(model, port)]
+        yield from ports if self.whole else ()
+        yield from (f"{port}.{ending}" for port in ports for ending in self.endings)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs; and actuators, which stand for all of theirs, unless `single`."""
+
+    single: bool = False
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        actuators = () if self.single else model.assembly.actuators
+        own = next((a.input_names for a in actuators if a.name == name), (name,))
+        if not set(own) <= set(model.input_names):
+            return None
+        return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, own)), tuple(own))
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        actuators = () if self.single else model.assembly.actuators
+        yield from dict.fromkeys((*model.input_names, *(actuator.name for actuator in actuators)))
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Sensors, their outputs, and outputs that are components of one vector."""
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        for sensor in model.assembly.sensors:
+            if name == sensor.name:
+                return sensed(model.assembly, sensor)
+            own = [k for k, path in enumerate(sensor.output_names) if path == name or path.startswith(f"{name}[")]
+            if own:
+                return sensed(model.assembly, sensor).only(*own)
+        return None
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        yield from dict.fromkeys(name for sensor in model.assembly.sensors for name in (sensor.name, *sensor.output_names))
+
+
+@dataclass(frozen=True)
+class Reactions:
+    """Joints, and closures between ports, with the ending of their wrench."""
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        owner = name.removesuffix(".reaction")
+        if owner == name or owner not in self._owners(model):
+            return None
+        return Quantity(Kind.REACTION, owner, tuple(range(6)), tuple(f"{name}[{k}]" for k in range(6)))
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        return (f"{owner}.reaction" for owner in self._owners(model))
+
+    def _owners(self, model: Model) -> tuple[str, ...]:
+        return (*model.joint_names, *(loop.closure.name for loop in model.assembly.loops if len(loop.ports) > 1))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Numbers of blocks."""
+
+    def read(self, model: Model, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model._parameter_names else None
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names."""
+        return iter(model.parameters())

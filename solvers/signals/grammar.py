@@ -1,0 +1,173 @@
+"""The grammar of signal names: what a dotted name stands for, by the argument in which it is given.
+
+A name is an owner, perhaps an ending, perhaps the number of a component: ``hinge``, ``hinge.q``, ``hub.C.w[0]``. Each argument
+has its `forms`, which are tried one after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.solvers.signals.forms import Coordinates, Form, Inputs, Parameters, PlainPositions, Ports, Reactions, Sensors
+from titop.solvers.signals.quantities import Kind, Quantity
+
+if TYPE_CHECKING:
+    from titop.solvers.model.model import Model
+
+_COMPONENT = re.compile(r"(?P<whole>.+)\[(?P<number>\d+)\]")
+
+
+@dataclass(frozen=True)
+class Role:
+    """An argument that takes names.
+
+    Attributes
+    ----------
+    what : str
+        What a name stands for there, in one word.
+    expected : str
+        The same, for messages.
+    forms : tuple of Form
+        In the order in which they are tried.
+    """
+
+    what: str
+    expected: str
+    forms: tuple[Form, ...]
+
+    def names(self, model: Model) -> Iterator[str]:
+        """Yield all names that are valid there, those of single components left out."""
+        return (name for form in self.forms for name in form.names(model))
+
+    def quantities(self, model: Model) -> Iterator[Quantity]:
+        """Yield what all of these names stand for."""
+        return (found for form in self.forms for name in form.names(model) if (found := form.read(model, name)))
+
+
+_MOTION_OF_PORTS = {
+    "dv": (Kind.PORT_ACCELERATION, range(3)),
+    "dw": (Kind.PORT_ACCELERATION, range(3, 6)),
+    "v": (Kind.TWIST, range(3)),
+    "w": (Kind.TWIST, range(3, 6)),
+    "r": (Kind.PLACE, range(3)),
+    "theta": (Kind.ANGLES, range(3)),
+}
+_WRENCHES = {"F": (Kind.WRENCH, range(3)), "T": (Kind.WRENCH, range(3, 6))}
+_POSITIONS = {"": (Kind.POSITION, ""), ".q": (Kind.POSITION, "")}
+_STATES = {".q": (Kind.POSITION, ".q"), ".v": (Kind.RATE, ".v")}
+
+#: What can be read of a system.
+OUTPUT = Role(
+    "output",
+    "a coordinate's, port's, joint's or sensor's output",
+    (
+        Sensors(),
+        Ports(_MOTION_OF_PORTS),
+        Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
+        Reactions(),
+    ),
+)
+#: What can drive a system.
+INPUT = Role(
+    "input",
+    "a joint, actuator, port or prescribed acceleration",
+    (
+        Inputs(),
+        Coordinates({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),
+        Ports(_WRENCHES, whole=True),
+    ),
+)
+#: What an equilibrium is searched over, and what a family's parameters may be.
+UNKNOWN = Role(
+    "unknown",
+    "a coordinate, rate, effort, input or parameter",
+    (
+        Coordinates(_POSITIONS | {".v": (Kind.RATE, ".v"), ".tau": (Kind.EFFORT, ".tau")}, full=True),
+        Inputs(),
+        Parameters(),
+    ),
+)
+#: Joints and coordinates themselves.
+COORDINATE = Role("coordinate", "a joint or coordinate", (Coordinates({"": (Kind.POSITION, "")}, full=True),))
+#: States of a linear model: displacements, rates, or both.
+STATE = Role("coordinate", "a coordinate to omit", (Coordinates({"": (Kind.STATE, "")} | _STATES, full=True),))
+#: What a controller can measure.
+MEASURED = Role(
+    "signal",
+    "an output of the model",
+    (Sensors(), PlainPositions(), Ports(_MOTION_OF_PORTS, world=True), Coordinates(_STATES, full=True)),
+)
+#: What a controller can command.
+COMMANDED = Role(
+    "signal",
+    "an input of the model",
+    (Inputs(), Coordinates({"": (Kind.EFFORT, ".tau"), ".tau": (Kind.EFFORT, ".tau")}, full=True)),
+)
+#: What dynamics change with beside the state.
+CAUSE = Role(
+    "name",
+    "a parameter, an input or a port of the model",
+    (Parameters(), Inputs(single=True), Ports(_WRENCHES, whole=True, world=True)),
+)
+
+
+def read_name(model: Model, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
+    """Return what a name stands for.
+
+    Parameters
+    ----------
+    model : Model
+    role : Role
+        Of the argument.
+    name : str
+    where, expected : str, optional
+        What the caller's caller calls the argument, and what has to stand there.
+
+    Raises
+    ------
+    ModelError
+        For names that stand for nothing there.
+    """
+    if isinstance(name, str):
+        if found := _read(model, role, name):
+            return found
+        match = _COMPONENT.fullmatch(name)
+        whole = _read(model, role, match["whole"]) if match else None
+        if match and whole and int(match["number"]) < len(whole.entries):
+            return whole.only(int(match["number"]))
+    advice = did_you_mean(name, [*role.names(model)])
+    raise ModelError(Finding(f"unknown-{role.what}", where or f"{role.what}s", name, expected or role.expected, advice))
+
+
+def _read(model: Model, role: Role, name: str) -> Quantity | None:
+    return next((found for form in role.forms if (found := form.read(model, name))), None)
+
+
+def read_names(argument: str, names: Any) -> list[Any]:
+    """Return a list of names, also when one alone is given.
+
+    Raises
+    ------
+    ModelError
+        If they are no sequence.
+    """
+    if isinstance(names, str) or callable(names):
+        return [names]
+    if not isinstance(names, Sequence):
+        raise ModelError(Finding("wrong-type", argument, names, "a list of names", 'write ["hinge"]'))
+    return list(names)
+
+
+def read_entries(model: Model, argument: str, names: Any, expected: str = COORDINATE.expected) -> list[int]:
+    """Return the entries of v that names of joints and coordinates stand for.
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+    """
+    return [k for name in read_names(argument, names) for k in read_name(model, COORDINATE, name, expected=expected).entries]

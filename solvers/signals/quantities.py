@@ -1,0 +1,82 @@
+"""What the name of a signal stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What can be named: each is a vector of numbers, of a model or of an owner in it."""
+
+    #: Displacements along the tangent directions of the coordinates (nv), their rates, accelerations and efforts.
+    POSITION = "coordinate"
+    RATE = "rate"
+    ACCELERATION = "acceleration"
+    EFFORT = "effort"
+    #: Displacements and rates together, as states.
+    STATE = "state"
+    #: Entries of q.
+    CONFIGURATION = "configuration"
+    #: Of actuators, blocks and interactions (nu).
+    INPUT = "actuator"
+    #: Numbers of blocks.
+    PARAMETER = "parameter"
+    #: External ones on a port (6), in its frame.
+    WRENCH = "wrench"
+    #: Of a port, in its frame: spatial acceleration (6), twist (6), position from the inertial origin (3); Euler angles (3).
+    PORT_ACCELERATION = "acceleration of a port"
+    TWIST = "twist"
+    PLACE = "place"
+    ANGLES = "angles"
+    #: Of a port: what accelerometers read (3), position in inertial axes with Euler angles (6).
+    SPECIFIC_FORCE = "specific force"
+    POSE = "pose"
+    #: Rates (nv) times an inertia.
+    MOMENTUM = "momentum"
+    #: What a joint or closure transmits (6).
+    REACTION = "reaction"
+
+
+#: What the dynamics' state is made of, stacked where it is.
+OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT})
+
+#: What depends on accelerations and so, at once, on what acts.
+DYNAMIC = frozenset({Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION})
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a name stands for: some entries of a vector.
+
+    Attributes
+    ----------
+    kind : Kind
+    owner : str
+        Joint, block, coordinate, port, sensor's target, or parameter.
+    entries : tuple of int
+        In the vector of this kind.
+    paths : tuple of str
+        Dotted name of each entry.
+    factor : float
+        Inertia, of a momentum.
+    sequence : str
+        Axes of Euler angles.
+    """
+
+    kind: Kind
+    owner: str
+    entries: tuple[int, ...]
+    paths: tuple[str, ...]
+    factor: float = 1.0
+    sequence: str = "XYZ"
+
+    def only(self, *chosen: int) -> Quantity:
+        """Return some of the entries alone."""
+        return replace(self, entries=tuple(self.entries[k] for k in chosen), paths=tuple(self.paths[k] for k in chosen))
+
+
+def of_all_coordinates(kind: Kind, names: Sequence[str], suffix: str) -> Quantity:
+    """Return what stands for all coordinates of a model."""
+    return Quantity(kind, "", tuple(range(len(names))), tuple(name + suffix for name in names))

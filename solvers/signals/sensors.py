@@ -1,0 +1,44 @@
+"""What each sensor reads: one entry a class. A class that is not here cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from titop.blocks.devices.sensors import (
+    Accelerometer,
+    Encoder,
+    Gyro,
+    PoseSensor,
+    ReactionSensor,
+    Sensor,
+    Tachometer,
+    WheelMomentum,
+)
+from titop.graph.network.assembly import Assembly
+from titop.solvers.signals.quantities import Kind, Quantity
+
+
+def sensed(assembly: Assembly, sensor: Sensor) -> Quantity:
+    """Return what a sensor of an assembly reads; its paths are those of the sensor's outputs."""
+    return next(SENSORS[cls](assembly, sensor) for cls in type(sensor).__mro__ if cls in SENSORS)
+
+
+def _at_port(sensor: Any, kind: Kind, entries: Iterable[int], sequence: str = "XYZ") -> Quantity:
+    return Quantity(kind, str(sensor.target), tuple(entries), sensor.output_names, sequence=sequence)
+
+
+def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1.0) -> Quantity:
+    return Quantity(kind, sensor.joint, tuple(entries), sensor.output_names, factor)
+
+
+#: From an assembly and a sensor of the class to what it reads.
+SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
+    Accelerometer: lambda _, s: _at_port(s, Kind.SPECIFIC_FORCE, range(3)),
+    Gyro: lambda _, s: _at_port(s, Kind.TWIST, range(3, 6)),
+    PoseSensor: lambda _, s: _at_port(s, Kind.POSE, range(6), s.sequence),
+    Encoder: lambda assembly, s: _of_joint(s, Kind.CONFIGURATION, assembly.place(s.joint)[:1]),
+    Tachometer: lambda assembly, s: _of_joint(s, Kind.RATE, assembly.place(s.joint)[1:]),
+    WheelMomentum: lambda assembly, s: _of_joint(s, Kind.MOMENTUM, assembly.place(s.joint)[1:], s.inertia),
+    ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
+}

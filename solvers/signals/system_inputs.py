@@ -1,0 +1,145 @@
+"""What a linear or nonlinear system is driven by: efforts, actuators, wrenches at ports, prescribed accelerations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
+from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
+from titop.solvers.signals.joint_opening import opened
+from titop.solvers.signals.quantities import Kind
+
+if TYPE_CHECKING:
+    from titop.solvers.model.model import Model
+
+
+class SystemInput(NamedTuple):
+    """One scalar input.
+
+    Attributes
+    ----------
+    kind : {Kind.EFFORT, Kind.INPUT, Kind.WRENCH, Kind.ACCELERATION}
+    entry : int
+        Coordinate, actuator input, or entry of the wrench.
+    port : str
+        Of a wrench.
+    signal : Signal
+    """
+
+    kind: Kind
+    entry: int
+    port: str
+    signal: Signal
+
+
+class SystemInputs:
+    """The inputs of a system, read from their names.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+        See `linearize`.
+    hold : sequence of str
+        Joints or coordinates that are frozen.
+
+    Attributes
+    ----------
+    channels : tuple of SystemInput
+    held : (nv,) bool array
+        Coordinates that are frozen.
+    prescribed : (nv,) bool array
+        Coordinates whose motion is imposed: the held ones, and those whose acceleration is an input.
+    imposed_names : list of str
+        Their names.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, signals named twice, and efforts on coordinates whose motion is imposed.
+    """
+
+    def __init__(self, model: Model, names: Any, hold: Any = ()) -> None:
+        self.channels = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
+        refuse_twice("input", (channel.signal for channel in self.channels))
+        self.held = np.zeros(model.nv, dtype=bool)
+        self.held[read_entries(model, "hold", hold, "a joint or coordinate to hold")] = True
+        self.prescribed = self.held.copy()
+        for channel in self.channels:
+            if channel.kind == Kind.ACCELERATION:
+                self.prescribed[channel.entry] = True
+        self._refuse_conflicts(model)
+        self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
+        self._opened: dict[str, tuple[Model, Model, SystemInputs]] = {}
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Paths and units."""
+        return tuple(channel.signal for channel in self.channels)
+
+    @property
+    def depend_on_attitude(self) -> bool:
+        """Whether the efforts a unit of the inputs change with the configuration."""
+        return any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
+
+    def efforts(self, model: Model, q: Array) -> Array:
+        """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
+        result = np.zeros((model.nv, len(self.channels)))
+        actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None
+        ports = {channel.port for channel in self.channels if channel.kind == Kind.WRENCH}
+        jacobians = {port: model.jacobian(port, q) for port in ports}
+        for column, channel in enumerate(self.channels):
+            if channel.kind == Kind.EFFORT:
+                result[channel.entry, column] = 1.0
+            elif channel.kind == Kind.INPUT and actuation is not None:
+                result[:, column] = actuation[:, channel.entry]
+            elif channel.kind == Kind.WRENCH:
+                result[:, column] = jacobians[channel.port][channel.entry]
+        return result
+
+    def motions(self, nv: int) -> Array:
+        """Return the accelerations imposed a unit of each input (nv, inputs)."""
+        result = np.zeros((nv, len(self.channels)))
+        for column, channel in enumerate(self.channels):
+            if channel.kind == Kind.ACCELERATION:
+                result[channel.entry, column] = 1.0
+        return result
+
+    def applied(self, nv: int) -> Array:
+        """Return the efforts that are inputs themselves (nv, inputs)."""
+        result = np.zeros((nv, len(self.channels)))
+        for column, channel in enumerate(self.channels):
+            if channel.kind == Kind.EFFORT:
+                result[channel.entry, column] = 1.0
+        return result
+
+    def opened(self, model: Model, joint: str) -> tuple[Model, SystemInputs]:
+        """Return a tree with one of its joints opened, and these inputs there; kept until another model asks."""
+        kept = self._opened.get(joint)
+        if kept is None or kept[0] is not model:
+            wider = opened(model, joint)
+            kept = self._opened[joint] = model, wider, SystemInputs(wider, [signal.path for signal in self.signals])
+        return kept[1:]
+
+    def _refuse_conflicts(self, model: Model) -> None:
+        imposed_twice = [channel for channel in self.channels if channel.kind == Kind.EFFORT and self.prescribed[channel.entry]]
+        imposed_twice += [
+            channel for channel in self.channels if channel.kind == Kind.ACCELERATION and self.held[channel.entry]
+        ]
+        if imposed_twice:
+            name = model.coordinate_names[imposed_twice[0].entry]
+            advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
+            raise ModelError(
+                Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)
+            )
+
+
+def _read(model: Model, name: Any) -> list[SystemInput]:
+    """Return the inputs that a name stands for."""
+    of = read_name(model, INPUT, name)
+    port = of.owner if of.kind == Kind.WRENCH else ""
+    return [SystemInput(of.kind, k, port, signal) for k, signal in zip(of.entries, signals_of(model, of), strict=True)]

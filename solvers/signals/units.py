@@ -1,0 +1,46 @@
+"""The unit of what a name stands for: one entry a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from titop.blocks.basics.units import acceleration_unit, effort_unit, rate_unit
+from titop.solvers.signals.quantities import Kind, Quantity
+
+if TYPE_CHECKING:
+    from titop.solvers.model.model import Model
+
+#: Of dual vectors, linear parts first.
+WRENCH_UNITS = ("N",) * 3 + ("N m",) * 3
+DISPLACEMENT_UNITS = ("m",) * 3 + ("rad",) * 3
+TWIST_UNITS = tuple(map(rate_unit, DISPLACEMENT_UNITS))
+ACCELERATION_UNITS = tuple(map(acceleration_unit, DISPLACEMENT_UNITS))
+
+
+def units_of(model: Model, of: Quantity) -> tuple[str, ...]:
+    """Return the unit of each entry of a quantity."""
+    if of.kind == Kind.PARAMETER:
+        return (model.parameters()[of.owner][1],)
+    units = UNITS[of.kind](model)
+    return tuple(units[k] for k in of.entries)
+
+
+#: From a model to the units of all entries of a kind.
+UNITS: dict[Kind, Callable[[Model], Sequence[str]]] = {
+    Kind.POSITION: lambda model: model.assembly.coordinate_units,
+    Kind.RATE: lambda model: [*map(rate_unit, model.assembly.coordinate_units)],
+    Kind.ACCELERATION: lambda model: [*map(acceleration_unit, model.assembly.coordinate_units)],
+    Kind.EFFORT: lambda model: [*map(effort_unit, model.assembly.coordinate_units)],
+    Kind.CONFIGURATION: lambda model: model.assembly.configuration_units,
+    Kind.INPUT: lambda model: model.inputs.units,
+    Kind.WRENCH: lambda _: WRENCH_UNITS,
+    Kind.PORT_ACCELERATION: lambda _: ACCELERATION_UNITS,
+    Kind.TWIST: lambda _: TWIST_UNITS,
+    Kind.PLACE: lambda _: DISPLACEMENT_UNITS[:3],
+    Kind.ANGLES: lambda _: DISPLACEMENT_UNITS[3:],
+    Kind.SPECIFIC_FORCE: lambda _: ACCELERATION_UNITS[:3],
+    Kind.POSE: lambda _: DISPLACEMENT_UNITS,
+    Kind.MOMENTUM: lambda model: [f"{effort_unit(unit)} s" for unit in model.assembly.coordinate_units],
+    Kind.REACTION: lambda _: WRENCH_UNITS,
+}

@@ -1,0 +1,36 @@
+"""What a simulation records: states over time, and what acted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.model.model import Model
+
+
+@dataclass(frozen=True)
+class RecordedMotion:
+    """States over time, and what acted: see `titop.solvers.simulation.trajectory`."""
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    u: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    wrenches: dict[str, Array] = field(default_factory=dict)
+    events: dict[str, Array] = field(default_factory=dict)
+    control: ControlHistory | None = None
+    statistics: dict[str, float] = field(default_factory=dict)
+
+    def outputs(self) -> Array:
+        """Return what the model's sensors read (n, outputs) over time."""
+        return self.model.outputs(self.q, self.v, self.a, *self._acting())
+
+    def _acting(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
+        """Return wrenches, inputs and efforts over time, as functions of stacked states take them."""
+        return self.wrenches or None, self.u if self.model.nu else None, self.tau
