@@ -13,7 +13,7 @@ from titop.solvers.constraints.interaction_loads import input_efforts
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import acceleration_slopes
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
-from titop.solvers.model.model import Model
+from titop.solvers.signals.named_model import NamedModel
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
 _OF_TERMS = 1e-6
@@ -21,14 +21,14 @@ _OF_TERMS = 1e-6
 _OF_REACH = 1e-8
 
 
-def reaches(model: Model, q: Array) -> Array:
+def reaches(model: NamedModel, q: Array) -> Array:
     """Return how far each coordinate (nv) goes until things look different."""
     units = np.array(model.assembly.coordinate_units)
     here = np.abs(model.difference(model.neutral(), q))
     return np.where(units == "rad", 1.0, np.where(units == "m", model._size, here))
 
 
-def motion_rate(model: Model, q: Array, v: Array) -> float:
+def motion_rate(model: NamedModel, q: Array, v: Array) -> float:
     """Return the largest of the rates (1/s) over the coordinates' reaches; zero at rest."""
     along = reaches(model, q)
     return float(np.abs(np.divide(v, along, out=np.zeros(len(v)), where=along > 0)).max(initial=0.0))

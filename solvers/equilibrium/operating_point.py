@@ -12,8 +12,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
-from titop.solvers.linear.reduction import reduction
 from titop.solvers.model.model import Model
+from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
 

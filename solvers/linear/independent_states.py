@@ -11,8 +11,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import open_loops
 from titop.solvers.constraints.branch import is_open
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.linear.reduction import independent_columns, reduction
 from titop.solvers.model.model import Model
+from titop.solvers.model.reduction import independent_columns, reduction
 
 #: How far independent coordinates go at a time (rad, and m for a system of size one): further away loops may close otherwise.
 _STRIDE = 0.2

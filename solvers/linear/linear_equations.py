@@ -17,10 +17,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
-from titop.solvers.linear.reduction import Reduction, closure_slopes, reduction
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.model.model import Model
+from titop.solvers.model.reduction import Reduction, closure_slopes, reduction
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
 from titop.solvers.signals.system_inputs import SystemInputs
 

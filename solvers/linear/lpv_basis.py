@@ -15,8 +15,8 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.linear.reduction import free_motions, read_independent
 from titop.solvers.model.model import Model
+from titop.solvers.model.reduction import free_motions, read_independent
 
 #: Determinants below this count as zero.
 _SINGULAR = 1e-6

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
-    from titop.solvers.linear.lpv_model import LPVModel
 
 _COLOURS = "viridis"
 
 
-def draw_poles(family: LPVModel) -> Figure:
+class Family(Protocol):
+    """What pictures show of a family; see `titop.solvers.linear.lpv_model`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> dict[str, Array]: ...
+    @property
+    def units(self) -> dict[str, str]: ...
+    @property
+    def states(self) -> tuple[Signal, ...]: ...
+    @property
+    def inputs(self) -> tuple[Signal, ...]: ...
+    @property
+    def outputs(self) -> tuple[Signal, ...]: ...
+    @property
+    def A(self) -> Array: ...
+    @property
+    def B(self) -> Array: ...
+    @property
+    def C(self) -> Array: ...
+    @property
+    def D(self) -> Array: ...
+    @property
+    def valid(self) -> Array: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def eigenvalues(self) -> Array: ...
+
+
+def draw_poles(family: Family) -> Figure:
     """Return the poles in the complex plane, coloured by the last parameter."""
     from matplotlib.figure import Figure
 
@@ -39,7 +71,7 @@ def draw_poles(family: LPVModel) -> Figure:
     return figure
 
 
-def draw_bode(family: LPVModel, column: int, row: int, omega: Any) -> Figure:
+def draw_bode(family: Family, column: int, row: int, omega: Any) -> Figure:
     """Return gain and phase of all members from one input to one output, coloured by the last parameter."""
     from matplotlib import colormaps
     from matplotlib.figure import Figure
@@ -64,7 +96,7 @@ def draw_bode(family: LPVModel, column: int, row: int, omega: Any) -> Figure:
     return figure
 
 
-def _responses(family: LPVModel, column: int, row: int, frequencies: Array) -> Array:
+def _responses(family: Family, column: int, row: int, frequencies: Array) -> Array:
     """Return the frequency responses (points, frequencies)."""
     n, size = int(np.prod(family.shape)), len(family.states)
     A, B = family.A.reshape(n, size, size), family.B.reshape(n, size, -1)[:, :, column, None]
@@ -75,7 +107,7 @@ def _responses(family: LPVModel, column: int, row: int, frequencies: Array) -> A
     return responses
 
 
-def _frequencies(family: LPVModel) -> Array:
+def _frequencies(family: Family) -> Array:
     """Return frequencies from a tenth of the slowest to ten times the fastest pole."""
     sizes = np.abs(family.eigenvalues[family.valid])
     sizes = sizes[sizes > 1e-3 * sizes.max(initial=0.0)]
@@ -92,19 +124,19 @@ def _read_frequencies(omega: Any) -> Array:
     return numbers
 
 
-def _last_values(family: LPVModel) -> Array:
+def _last_values(family: Family) -> Array:
     values = list(family.parameters.values())[-1]
     return np.broadcast_to(values, family.shape)
 
 
-def _norm(family: LPVModel) -> Normalize:
+def _norm(family: Family) -> Normalize:
     from matplotlib.colors import Normalize
 
     values = list(family.parameters.values())[-1]
     return Normalize(float(values.min()), float(values.max()))
 
 
-def _colour_bar(figure: Figure, axes: list[Axes], family: LPVModel) -> None:
+def _colour_bar(figure: Figure, axes: list[Axes], family: Family) -> None:
     from matplotlib.cm import ScalarMappable
 
     name, unit = list(family.units.items())[-1]

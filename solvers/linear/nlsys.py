@@ -18,11 +18,11 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linear_equations import Points, motions
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.reduction import Reduction, reduction
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
+from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported, state_signals, table_of
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes

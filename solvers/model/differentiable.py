@@ -344,7 +344,7 @@ class Differentiable(Identification):
         """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
 
     @abstractmethod
-    def specification(self, assembly: Assembly, dtype: type) -> Differentiable:
+    def specification(self, assembly: Assembly, dtype: type) -> Any:
         """Return the reference engine's model of an assembly, whose parameters may be complex (`dtype`)."""
 
     @abstractmethod

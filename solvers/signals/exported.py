@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.units import units_of
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
 
 #: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
 _ENDS = re.compile(r"[.\[]")
@@ -77,12 +75,12 @@ def table_of(*groups: Iterable[Signal]) -> dict[str, Signal]:
     return {signal.name: signal for group in groups for signal in group}
 
 
-def signals_of(model: Model, of: Quantity) -> tuple[Signal, ...]:
+def signals_of(model: NamedModel, of: Quantity) -> tuple[Signal, ...]:
     """Return the entries of a quantity as signals."""
     return tuple(map(Signal, of.paths, units_of(model, of)))
 
 
-def state_signals(model: Model) -> tuple[Signal, ...]:
+def state_signals(model: NamedModel) -> tuple[Signal, ...]:
     """Return the 2 nv states of a linear model: the coordinates' displacements, then their rates."""
     parts = ((Kind.POSITION, ".q"), (Kind.RATE, ".v"))
     return tuple(

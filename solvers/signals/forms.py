@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.sensors import sensed
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
 
 
 class Form(Protocol):
     """Names of one form."""
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for; None if it is not of this form."""
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names of this form."""
 
 
@@ -33,7 +31,7 @@ class Coordinates:
     endings: Mapping[str, tuple[Kind, str]]
     full: bool = False
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         for ending, (kind, suffix) in self.endings.items():
             owner = name.removesuffix(ending)
@@ -43,7 +41,7 @@ class Coordinates:
                 return Quantity(kind, owner, tuple(where), tuple(path + suffix for path in own))
         return None
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         owners = dict.fromkeys((*model.assembly.v_slices, *model.coordinate_names))
         return (owner + ending for ending in self.endings for owner in owners)
@@ -53,7 +51,7 @@ class Coordinates:
 class PlainPositions:
     """Entries of q that are no displacements along a direction of v: plain coordinates, and the numbers of quaternions."""
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         owner = name.removesuffix(".q")
         if owner == name or owner not in model.configuration_names:
@@ -62,7 +60,7 @@ class PlainPositions:
             return None
         return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (name,))
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         return (f"{owner}.q" for owner in model.configuration_names if self.read(model, f"{owner}.q") is not None)
 
@@ -78,7 +76,7 @@ class Ports:
     whole: bool = False
     world: bool = False
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         if self.whole and self._has(model, name):
             parts = [self._part(name, ending) for ending in self.endings]
@@ -92,10 +90,10 @@ class Ports:
         paths = [f"{port}.{ending}[{k}]" for k in range(len(entries))] if len(entries) > 1 else [f"{port}.{ending}"]
         return Quantity(kind, port, tuple(entries), tuple(paths))
 
-    def _has(self, model: Model, port: str) -> bool:
+    def _has(self, model: NamedModel, port: str) -> bool:
         return port in model.ports and (self.world or port != "world")
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         ports = [port for port in model.port_names if self._has(model, port)]
         yield from ports if self.whole else ()
@@ -108,7 +106,7 @@ class Inputs:
 
     single: bool = False
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         actuators = () if self.single else model.assembly.actuators
         own = next((a.input_names for a in actuators if a.name == name), (name,))
@@ -116,7 +114,7 @@ class Inputs:
             return None
         return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, own)), tuple(own))
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         actuators = () if self.single else model.assembly.actuators
         yield from dict.fromkeys((*model.input_names, *(actuator.name for actuator in actuators)))
@@ -126,7 +124,7 @@ class Inputs:
 class Sensors:
     """Sensors, their outputs, and outputs that are components of one vector."""
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         for sensor in model.assembly.sensors:
             if name == sensor.name:
@@ -136,7 +134,7 @@ class Sensors:
                 return sensed(model.assembly, sensor).only(*own)
         return None
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         yield from dict.fromkeys(name for sensor in model.assembly.sensors for name in (sensor.name, *sensor.output_names))
 
@@ -145,18 +143,18 @@ class Sensors:
 class Reactions:
     """Joints, and closures between ports, with the ending of their wrench."""
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         owner = name.removesuffix(".reaction")
         if owner == name or owner not in self._owners(model):
             return None
         return Quantity(Kind.REACTION, owner, tuple(range(6)), tuple(f"{name}[{k}]" for k in range(6)))
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         return (f"{owner}.reaction" for owner in self._owners(model))
 
-    def _owners(self, model: Model) -> tuple[str, ...]:
+    def _owners(self, model: NamedModel) -> tuple[str, ...]:
         return (*model.joint_names, *(loop.closure.name for loop in model.assembly.loops if len(loop.ports) > 1))
 
 
@@ -164,10 +162,10 @@ class Reactions:
 class Parameters:
     """Numbers of blocks."""
 
-    def read(self, model: Model, name: str) -> Quantity | None:
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model._parameter_names else None
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         return iter(model.parameters())

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.forms import Coordinates, Form, Inputs, Parameters, PlainPositions, Ports, Reactions, Sensors
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
 
 _COMPONENT = re.compile(r"(?P<whole>.+)\[(?P<number>\d+)\]")
 
@@ -39,11 +37,11 @@ class Role:
     expected: str
     forms: tuple[Form, ...]
 
-    def names(self, model: Model) -> Iterator[str]:
+    def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names that are valid there, those of single components left out."""
         return (name for form in self.forms for name in form.names(model))
 
-    def quantities(self, model: Model) -> Iterator[Quantity]:
+    def quantities(self, model: NamedModel) -> Iterator[Quantity]:
         """Yield what all of these names stand for."""
         return (found for form in self.forms for name in form.names(model) if (found := form.read(model, name)))
 
@@ -115,12 +113,12 @@ CAUSE = Role(
 )
 
 
-def read_name(model: Model, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
+def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
     """Return what a name stands for.
 
     Parameters
     ----------
-    model : Model
+    model : NamedModel
     role : Role
         Of the argument.
     name : str
@@ -143,7 +141,7 @@ def read_name(model: Model, role: Role, name: Any, where: str | None = None, exp
     raise ModelError(Finding(f"unknown-{role.what}", where or f"{role.what}s", name, expected or role.expected, advice))
 
 
-def _read(model: Model, role: Role, name: str) -> Quantity | None:
+def _read(model: NamedModel, role: Role, name: str) -> Quantity | None:
     return next((found for form in role.forms if (found := form.read(model, name))), None)
 
 
@@ -162,7 +160,7 @@ def read_names(argument: str, names: Any) -> list[Any]:
     return list(names)
 
 
-def read_entries(model: Model, argument: str, names: Any, expected: str = COORDINATE.expected) -> list[int]:
+def read_entries(model: NamedModel, argument: str, names: Any, expected: str = COORDINATE.expected) -> list[int]:
     """Return the entries of v that names of joints and coordinates stand for.
 
     Raises

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from titop.blocks.basics.pose import Pose
 from titop.blocks.bodies.rigid_body import RigidBody
@@ -11,12 +10,10 @@ from titop.blocks.contract.block import PortRef
 from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
+from titop.solvers.signals.named_model import NamedModel
 
 
-def opened(model: Model, joint: str) -> Model:
+def opened(model: NamedModel, joint: str) -> NamedModel:
     """Return a tree with six coordinates more, those of a free joint between a joint and its child."""
     return type(model)(_opened(model.assembly, joint))  # type: ignore[call-arg]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
-from titop.solvers.model.model import euler_angles, warn_of_gimbal_lock
+from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
 
 #: Below this sine or cosine of the middle angle, Euler angles are said to have no derivative.

@@ -6,7 +6,6 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
-from titop.solvers.engines.reference.resolver import ReferenceModel
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -34,7 +33,7 @@ def _of_tree(at: Snapshot, change: SnapshotSlopes, joint: str, inputs: SystemInp
 
 def _of_loops(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
     """Return the change by complex steps through the reference resolver, exact to rounding."""
-    reference = ReferenceModel(at.model.assembly)
+    reference = at.model.specification(at.model.assembly, float)
 
     def reaction(z: Array) -> Array:
         u, wrenches = _acting(at, inputs, change.inputs @ z)

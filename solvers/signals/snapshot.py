@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
+from titop.solvers.signals.named_model import NamedModel
 
 
 class Snapshot(NamedTuple):
@@ -20,7 +18,7 @@ class Snapshot(NamedTuple):
     `origin` is the configuration from which displacements ``joint.q`` are measured.
     """
 
-    model: Model
+    model: NamedModel
     q: Array
     v: Array
     a: Array

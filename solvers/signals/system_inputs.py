@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
 from titop.solvers.signals.joint_opening import opened
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
 
 
 class SystemInput(NamedTuple):
@@ -41,7 +39,7 @@ class SystemInputs:
 
     Parameters
     ----------
-    model : Model
+    model : NamedModel
     names : sequence of str
         See `linearize`.
     hold : sequence of str
@@ -63,7 +61,7 @@ class SystemInputs:
         For unknown names, signals named twice, and efforts on coordinates whose motion is imposed.
     """
 
-    def __init__(self, model: Model, names: Any, hold: Any = ()) -> None:
+    def __init__(self, model: NamedModel, names: Any, hold: Any = ()) -> None:
         self.channels = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
         refuse_twice("input", (channel.signal for channel in self.channels))
         self.held = np.zeros(model.nv, dtype=bool)
@@ -74,7 +72,7 @@ class SystemInputs:
                 self.prescribed[channel.entry] = True
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
-        self._opened: dict[str, tuple[Model, Model, SystemInputs]] = {}
+        self._opened: dict[str, tuple[NamedModel, NamedModel, SystemInputs]] = {}
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -86,7 +84,7 @@ class SystemInputs:
         """Whether the efforts a unit of the inputs change with the configuration."""
         return any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
 
-    def efforts(self, model: Model, q: Array) -> Array:
+    def efforts(self, model: NamedModel, q: Array) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
         result = np.zeros((model.nv, len(self.channels)))
         actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None
@@ -117,7 +115,7 @@ class SystemInputs:
                 result[channel.entry, column] = 1.0
         return result
 
-    def opened(self, model: Model, joint: str) -> tuple[Model, SystemInputs]:
+    def opened(self, model: NamedModel, joint: str) -> tuple[NamedModel, SystemInputs]:
         """Return a tree with one of its joints opened, and these inputs there; kept until another model asks."""
         kept = self._opened.get(joint)
         if kept is None or kept[0] is not model:
@@ -125,7 +123,7 @@ class SystemInputs:
             kept = self._opened[joint] = model, wider, SystemInputs(wider, [signal.path for signal in self.signals])
         return kept[1:]
 
-    def _refuse_conflicts(self, model: Model) -> None:
+    def _refuse_conflicts(self, model: NamedModel) -> None:
         imposed_twice = [channel for channel in self.channels if channel.kind == Kind.EFFORT and self.prescribed[channel.entry]]
         imposed_twice += [
             channel for channel in self.channels if channel.kind == Kind.ACCELERATION and self.held[channel.entry]
@@ -138,7 +136,7 @@ class SystemInputs:
             )
 
 
-def _read(model: Model, name: Any) -> list[SystemInput]:
+def _read(model: NamedModel, name: Any) -> list[SystemInput]:
     """Return the inputs that a name stands for."""
     of = read_name(model, INPUT, name)
     port = of.owner if of.kind == Kind.WRENCH else ""

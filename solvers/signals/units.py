@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from titop.blocks.basics.units import acceleration_unit, effort_unit, rate_unit
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
 
 #: Of dual vectors, linear parts first.
 WRENCH_UNITS = ("N",) * 3 + ("N m",) * 3
@@ -18,7 +15,7 @@ TWIST_UNITS = tuple(map(rate_unit, DISPLACEMENT_UNITS))
 ACCELERATION_UNITS = tuple(map(acceleration_unit, DISPLACEMENT_UNITS))
 
 
-def units_of(model: Model, of: Quantity) -> tuple[str, ...]:
+def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
     """Return the unit of each entry of a quantity."""
     if of.kind == Kind.PARAMETER:
         return (model.parameters()[of.owner][1],)
@@ -27,7 +24,7 @@ def units_of(model: Model, of: Quantity) -> tuple[str, ...]:
 
 
 #: From a model to the units of all entries of a kind.
-UNITS: dict[Kind, Callable[[Model], Sequence[str]]] = {
+UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.POSITION: lambda model: model.assembly.coordinate_units,
     Kind.RATE: lambda model: [*map(rate_unit, model.assembly.coordinate_units)],
     Kind.ACCELERATION: lambda model: [*map(acceleration_unit, model.assembly.coordinate_units)],

@@ -16,9 +16,9 @@ from tests.closed_systems import four_bar, slider_crank
 from tests.refusals import refusal
 from tests.solvers.test_inputs import satellite
 from tests.systems import random_state, random_tree
-from titop.solvers.linear.reduction import null_space
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model.model import Model
+from titop.solvers.model.reduction import null_space
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.system_inputs import SystemInputs as Drives
 

@@ -16,7 +16,7 @@ from tests.closed_systems import andrews, bricard, closed_four_bar, geared_hand,
 from tests.flexible import random_system
 from tests.systems import KINDS, add_random_loads, random_tree
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
-from titop.solvers.linear.reduction import reduction
+from titop.solvers.model.reduction import reduction
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.rate_jacobian import RateJacobian

@@ -17,8 +17,8 @@ from titop.solvers.arguments.stacked_loads import are_stacked
 from titop.solvers.engines.compiled.closed_readings import SIZES, CompiledClosedReadings, Readings, Row
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports import sensor_readings
+from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.model.model import warn_of_gimbal_lock
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import Kind, Quantity
 
