@@ -35,8 +35,8 @@ _SHORTEST = 10 * 2.0**-52
 def choose_length(clock):
     """Choose the length of the next try: it suits the error, and steps before the end are not shorter than the last of them."""
     wish, shortest, rest = min(clock[WISH], clock[LONGEST]), _SHORTEST * abs(clock[TIME]), clock[END] - clock[TIME]
-    if wish < shortest:
-        wish = shortest if clock[GROWTH] > 1.0 else 0.0
+    if not wish >= shortest:  # nor is what is not a number
+        wish = shortest if wish < shortest and clock[GROWTH] > 1.0 else 0.0
     clock[LENGTH] = rest if wish >= rest else (0.5 * rest if 2.0 * wish > rest else wish)
 
 
