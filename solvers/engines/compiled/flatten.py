@@ -7,7 +7,6 @@ the arrays are named in the kernels' `interface.layout` and `tree.packing`; they
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
-from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints, Tables
+from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints, Rows, Tables
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.tree import packing
 
@@ -46,24 +45,6 @@ class _Mount(Block):
         return rotation.T, -rotation.T @ position
 
 
-class _Rows:
-    """Rows of integers under construction, by column name."""
-
-    def __init__(self, columns: ModuleType, width: int, default: int) -> None:
-        self.columns, self.width, self.default = vars(columns), width, default
-        self.rows: list[list[int]] = []
-
-    def add(self, **values: int) -> int:
-        row = [self.default] * self.width
-        for name, value in values.items():
-            row[self.columns[name]] = value
-        self.rows.append(row)
-        return len(self.rows) - 1
-
-    def array(self) -> Ints:
-        return np.array(self.rows, dtype=np.int64)
-
-
 def flatten(assembly: Assembly, parameter_names: tuple[str, ...]) -> Tables:
     """Return the tables of an assembly.
 
@@ -81,8 +62,8 @@ class _Flattening:
         self.assembly = assembly
         self.names = parameter_names
         self.index = {name: k for k, name in enumerate(parameter_names)}
-        self.ints = _Rows(layout, layout.INT_COLUMNS, -1)
-        self.sources = _Rows(packing, packing.SOURCE_COLUMNS, -1)
+        self.ints = Rows(layout, layout.INT_COLUMNS, -1)
+        self.sources = Rows(packing, packing.SOURCE_COLUMNS, -1)
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}

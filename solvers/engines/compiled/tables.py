@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -95,3 +96,21 @@ class ActingBlock(NamedTuple):
 
     block: Interaction
     element: int
+
+
+class Rows:
+    """Rows of integers under construction, by column name."""
+
+    def __init__(self, columns: ModuleType, width: int, default: int) -> None:
+        self.columns, self.width, self.default = vars(columns), width, default
+        self.rows: list[list[int]] = []
+
+    def add(self, **values: int) -> int:
+        row = [self.default] * self.width
+        for name, value in values.items():
+            row[self.columns[name]] = value
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def array(self) -> Ints:
+        return np.array(self.rows, dtype=np.int64)
