@@ -119,7 +119,7 @@ class Interaction(Closure):
     external: ClassVar[bool] = False
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return the wrenches (p, 6) on the ports, each in its port's frame, force first, and the efforts (n) on coordinates.
+        """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Interaction(Closure):
         return self.energy(motion.R[1], motion.r[1]) if len(motion.R) == 2 else 0.0
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both of two ports, each in its port's frame, force first.
+        """Return the wrenches (6, N and N m) on both of two ports, each in its port's frame, force first.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Interaction(Closure):
         return 0.0
 
     def law_numbers(self) -> Array:
-        """Return the numbers that a compiled law takes; none for one that is not compiled."""
+        """Return the numbers (k, SI units) that a compiled law takes; none for one that is not compiled."""
         return np.zeros(0)
 
 

@@ -114,7 +114,7 @@ class Free(ConstantSubspace):
     configuration_units = ("m", "m", "m", "1", "1", "1", "1")  # type: ignore[assignment]
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
-        """Read position and quaternion (7), or a Pose."""
+        """Read position (3, m) and quaternion (4), or a Pose."""
         if isinstance(value, Pose):
             return np.concatenate([value.position, matrix_quaternion(value.rotation)])
         numbers = self.reader.array(field, value, (7,), "give x, y, z, qx, qy, qz, qw, or a tt.Pose")

@@ -105,7 +105,8 @@ class LPVModel:
     def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
 
-        Between points a trim is one but to the interpolation's error; quaternions are divided by no norm.
+        Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units. Between
+        points a trim is one but to the interpolation's error; quaternions are divided by no norm.
 
         Raises
         ------

@@ -342,7 +342,7 @@ class Dynamics(PortKinematics, ABC):
 
     @abstractmethod
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
-        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
+        """Return accelerations `a` and efforts `tau` (nv), the motion imposed where `mask` is true, as if no loop were closed.
 
         `pushes` are the wrenches that act from outside.
         """
@@ -357,7 +357,7 @@ class Dynamics(PortKinematics, ABC):
 
     @abstractmethod
     def pivots(self, q: Array) -> Pivots:
-        """Return how much inertia elimination leaves to each coordinate of the tree."""
+        """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
 
     @abstractmethod
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:

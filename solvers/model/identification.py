@@ -54,7 +54,8 @@ class Identification(Dynamics):
 
         Returns
         -------
-        (nv, m) array, or (batch, nv, m)
+        (nv, p) array, or (batch, nv, p)
+            p is the number of inertial parameters.
 
         Raises
         ------

@@ -56,13 +56,13 @@ class Trajectory(RecordedMotion):
     """
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
-        """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
+        """Return a port's motion vectors (n, 18) over time, units of `Model.motion`. Angles are continuous in time."""
         motion = self.model.motion(port, self.q, self.v, self.a, sequence)
         motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
         return motion
 
     def reaction(self, joint: str) -> Array:
-        """Return the wrenches (n, 6) that a joint or closure transmits over time; see `Model.reaction`."""
+        """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
         return self.model.reaction(joint, self.q, self.v, self.a, *self._acting())
 
     def violations(self) -> list[Finding]:
@@ -74,7 +74,7 @@ class Trajectory(RecordedMotion):
         return np.column_stack(self.model.energy(self.q, self.v))
 
     def signal(self, name: str) -> Array:
-        """Return a signal of the control loop (n,) at the times `t`: that of the last sample, if it is sampled.
+        """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample, if it is sampled.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Trajectory(RecordedMotion):
         return self.control.held(name, self.t)
 
     def coordinate(self, name: str) -> Array:
-        """Return one configuration entry (n,) over time.
+        """Return one configuration entry (n, rad or m) over time.
 
         Raises
         ------
