@@ -20,12 +20,12 @@ class TargetMotion(NamedTuple):
         Attitude of each port in the first one.
     r : (p, 3) array, m
         Position of each port in the first one.
-    V : (p, 6) array
+    V : (p, 6) array, m/s and rad/s
         Twist of each port, in its own frame, linear part first.
     q, v : (n,) arrays
-        Coordinates and their rates.
+        Coordinates (rad or m) and their rates.
     u : (m,) array
-        Inputs.
+        Inputs, in `input_units`.
     """
 
     R: Array
@@ -37,7 +37,10 @@ class TargetMotion(NamedTuple):
 
 
 class TargetLoads(NamedTuple):
-    """What a compiled interaction fills in: `wrenches` (p, 6), each in its port's frame, and `efforts` (n) on coordinates."""
+    """What a compiled interaction fills in.
+
+    `wrenches` (p, 6, N and N m), each in its port's frame, and `efforts` (n, N m or N) on coordinates.
+    """
 
     wrenches: Array
     efforts: Array

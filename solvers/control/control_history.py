@@ -33,6 +33,7 @@ class ControlHistory:
     names : dict of kind (``"outputs"``, ``"references"``, ``"commands"``, ``"states"``) to tuple of str
         References are named ``r_<output>``, states ``controller.<state>``.
     units : dict of kind to tuple of str
+        Those of the columns of `y`, `r`, `u` and `x`.
     sampled : bool
         Whether commands are held between the times.
 

@@ -32,11 +32,12 @@ class OperatingPoint:
     ----------
     model : Model
         With the point's parameters.
-    q : array_like (nq,)
+    q : array_like (nq,), rad or m
     v, tau : array_like (nv,), optional
-        Zero by default.
+        Rates (rad/s or m/s) and efforts (N m or N); zero by default.
     u : array_like (nu,) or mapping of input name to number, optional
-    wrenches : mapping of port name to (6,), optional
+        Each in its own unit.
+    wrenches : mapping of port name to (6,), N and N m, optional
         External wrenches in the ports' frames.
     parameters : mapping of name to number, optional
         Those that were changed to find the point, or given with it.

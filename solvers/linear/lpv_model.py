@@ -48,8 +48,10 @@ class LPVModel:
     states, inputs, outputs : tuple of Signal
         Paths and units.
     A, B, C, D : (\\*shape, ., .) arrays
+        In the units of `states`, `inputs` and `outputs`, and s.
     q, v, tau, u, y : (\\*shape, .) arrays
-        The trims: configuration, rates, efforts, inputs of actuators, outputs (displacements from the neutral configuration).
+        The trims: configuration (rad or m), rates, efforts (N m or N), inputs of actuators, outputs (displacements from the
+        neutral configuration).
     valid : (\\*shape) bool array
         Where there is an equilibrium; elsewhere the numbers are NaN.
     configuration_names, coordinate_names, input_names : tuple of str

@@ -35,13 +35,15 @@ class Trajectory(RecordedMotion):
     ----------
     model : Model
     t : (n,) array, s
-    q : (n, nq) array
+    q : (n, nq) array, rad or m
+        Configurations.
     v, a, tau : (n, nv) arrays
-        Velocities, accelerations and applied efforts (those of prescribed motions included).
+        Velocities (rad/s or m/s), accelerations (rad/s^2 or m/s^2) and applied efforts (N m or N; those of prescribed motions
+        included).
     u : (n, nu) array
-        Inputs of the actuators.
-    wrenches : dict of port name to (n, 6) array
-        External wrenches.
+        Inputs of the actuators, each in its own unit.
+    wrenches : dict of port name to (n, 6) array, N and N m
+        External wrenches, in the ports' frames.
     events : dict of name to array of times (s)
     control : ControlHistory, optional
         What went through the controller, if there was one.
