@@ -99,7 +99,8 @@ class OwnCoordinates:
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
         """Return the derivative of ``function(q)`` along a tangent `direction` (n).
 
-        A complex step, or differences where the imaginary parts are taken: by another complex step around this one.
+        A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences where the imaginary parts are taken: by another
+        complex step around this one.
         """
         if self.complex_safe and not np.iscomplexobj(q) and not np.iscomplexobj(direction):
             return np.imag(function(self.integrate(q, 1j * COMPLEX_STEP * direction))) / COMPLEX_STEP

@@ -77,7 +77,7 @@ class Spherical(ConstantSubspace):
         return quaternion_log(quaternion_product(quaternion_conjugate(q0), q1))
 
     def difference_jacobian(self, delta: Array) -> Array:
-        """Return the inverse of SO(3)'s right Jacobian."""
+        """Return the inverse of SO(3)'s right Jacobian (Barfoot, State Estimation for Robotics)."""
         return log_jacobian(delta)
 
     def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
@@ -151,7 +151,7 @@ class Free(ConstantSubspace):
         return pose_log(turn, quaternion_matrix(q0[3:]).T @ (q1[:3] - q0[:3]))
 
     def difference_jacobian(self, delta: Array) -> Array:
-        """Return the inverse of SE(3)'s right Jacobian."""
+        """Return the inverse of SE(3)'s right Jacobian (Barfoot, State Estimation for Robotics)."""
         return pose_log_jacobian(delta)
 
     def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:

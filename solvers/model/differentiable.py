@@ -100,7 +100,8 @@ class Differentiable(Identification):
         Returns
         -------
         da_dq, da_dv, da_dtau : (nv, nv) arrays
-            The last is the inverse of the mass matrix.
+            In a tree the last is the inverse of the mass matrix, which takes those of inverse dynamics to minus the others
+            (Carpentier and Mansard, Robotics: Science and Systems, 2018).
         """
         states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
         if np.ndim(q) == 2:
@@ -210,7 +211,7 @@ class Differentiable(Identification):
         Notes
         -----
         Where closed loops do not let the prescribed coordinates move independently, changes of their accelerations that keep
-        the loops closed make sense only; the derivatives of the efforts are those of the least ones.
+        the loops closed make sense only; the derivatives of the efforts are those of the least ones. Compare key M, section 5.
         """
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if np.ndim(q) == 2:
