@@ -176,7 +176,7 @@ class BlockLaw(OwnCoordinates, Surrounded):
     def displacement_sizes(self, q: Array) -> Array:
         """Return displacements of the parent port and along the coordinates (6 + n; m, rad) that suit the block.
 
-        Its farthest port or its radius of gyration, a radian, and the coordinates' scales: in other units, the same.
+        Its farthest port or its radius of gyration, a radian, and the coordinates' scales: no choice of units enters.
         """
         lengths = [np.linalg.norm(self.pose(port, q)[1]) for port in self.ports]
         masses = np.abs(np.diag(self.mass_matrix(q))[:6])
