@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -112,6 +112,107 @@ def test_the_finder_of_parameters_finds() -> None:
     doc = "Do `this` with it.\n\nParameters\n----------\nq, v : array\nname : str\n**passive\n"
     assert all(documented(name, [doc]) for name in ("this", "q", "v", "name", "passive"))
     assert not any(documented(name, [doc]) for name in ("it", "tau", "array", "str", "nam"))
+
+
+#: Sections of a docstring that say nothing of what a function returns.
+APART = ("Parameters", "Raises", "Examples")
+
+#: A shape: ``(nv,)``, ``(6, nv)``, ``(6 + n) x (6 + n)``, ``(2 nv)``, ``(n, rad/s)``, 3x3.
+_AXIS = r"(?:\d* ?(?:n[a-z]?|[bkp]|batch|states|outputs|inputs|ports|samples|\\?\*shape)|\d+)(?: ?\+ ?\w+)?"
+SHAPE = re.compile(rf"(?<!\w)\({_AXIS}(?:(?:,|;| x | of )[^()]*)?\)|\d ?x ?(?:\d|nv?\b)|\bn x n\b")
+
+#: A shape along coordinates alone, whose unit a class may tell once for all its methods.
+_OWN = r"(?:\d ?)?(?:n|nv|nq|nu|batch)"
+ALONG_COORDINATES = re.compile(rf"\({_OWN}(?:,|(?:, | x ){_OWN})*(?:, or stacked)?\)|\bn x n\b")
+
+_UNIT = r"(?:rad|m|s|kg|N|J|W|Hz)(?:\^-?[\d.]+)?"
+UNIT = re.compile(rf"(?:1/)?{_UNIT}(?:[ /]{_UNIT})*|no units?|SI units")
+IN_WORDS = re.compile(r"(?:no|without|SI|own) units?\b|\bunits? of\b|\bWhether\b|\bradians?\b|\bmetres?\b")
+
+
+def results(doc: str) -> str:
+    """Return what a docstring says of the results: all but the sections on arguments, errors and examples."""
+    parts = re.split(r"^ *(\w+)\n *-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
+    return parts[0] + "".join(text for title, text in zip(parts[1::2], parts[2::2], strict=True) if title not in APART)
+
+
+def has_unit(text: str) -> bool:
+    """Tell whether a text names a unit: in words, in parentheses such as ``(3, m/s^2)``, or behind ``array,``."""
+    pieces = [
+        piece
+        for inside in re.findall(r"\(([^()]*)\)|arrays?, ([^\n]*)", text)
+        for piece in re.split(r"[,;:]| and | or ", ",".join(inside))
+    ]
+    return bool(IN_WORDS.search(text)) or any(UNIT.fullmatch(piece.strip()) for piece in pieces)
+
+
+def lacking(docs: list[str], classes: Sequence[str] = ()) -> list[str]:
+    """Return what docstrings of a function do not say of the arrays that it returns: their shape, their unit.
+
+    `classes` are docstrings of its class; with "Units: ..." they tell that of all results along coordinates.
+    """
+    text = "\n".join(map(results, docs))
+    shapes = SHAPE.findall(text)
+    told = any("Units:" in doc for doc in classes) and all(map(ALONG_COORDINATES.fullmatch, shapes))
+    return [*(["shape"] if not shapes else []), *(["unit"] if not (has_unit(text) or told) else [])]
+
+
+def returned() -> dict[str, list[str]]:
+    """Return by name the docstrings of the functions that return arrays, those of named tuples of arrays with the tuple's."""
+    tuples = {
+        name: value.__doc__ or ""
+        for module in map(importlib.import_module, modules())
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and hasattr(value, "_fields") and "Array" in str(value.__annotations__.values())
+    }
+    found = {}
+    for name, (_, function) in FUNCTIONS.items():
+        words = re.findall(r"\w+", re.sub(r"Callable\[.*\]", "", str(function.__annotations__.get("return"))))
+        if "Array" in words or tuples.keys() & set(words):
+            found[name] = documentation(name) + [tuples[word] for word in words if word in tuples]
+    return found
+
+
+RETURNED = returned()
+
+
+def for_users(owner: type | None) -> list[str]:
+    """Return the docstrings where users of a class's methods read: its own, its bases', what all public subclasses share."""
+    subclasses = [value for value in PUBLIC.values() if owner and inspect.isclass(value) and issubclass(value, owner)]
+    shared = set.intersection(*(set(of_classes(value)) for value in subclasses)) if subclasses else set()
+    return [*of_classes(owner), *shared]
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_arrays_have_shape_and_unit(name: str) -> None:
+    assert lacking(RETURNED[name], for_users(FUNCTIONS[name][0])) == []
+
+
+@pytest.mark.parametrize(
+    ("doc", "missing"),
+    [
+        ("Return the motion.", ["shape", "unit"]),
+        ("Return the joint's slope ``J v`` (6), J that of SE(3).", ["unit"]),
+        ("Return the length (m).", ["shape"]),
+        ("Return the motion.\n\nParameters\n----------\nq : (nq,) array, m\n", ["shape", "unit"]),
+        ("Return the force (3, N and N m).", []),
+        ("Return the force.\n\nReturns\n-------\n(nv, 3) array, N\n", []),
+        ("Return the 6x6 matrix, units of the force.", []),
+    ],
+)
+def test_the_finder_of_shapes_and_units_finds(doc: str, missing: list[str]) -> None:
+    """The negative control."""
+    assert lacking([doc]) == missing
+
+
+def test_a_class_tells_units_along_coordinates_only() -> None:
+    """The negative control: what is no vector of coordinates or efforts has its own unit, which the class cannot know."""
+    told = ["Units: coordinates rad or m."]
+    assert lacking(["Return the efforts (nv), the matrix (nv, nv)."], told) == []
+    assert all(
+        lacking([f"Return the momentum {shape}."], told) == ["unit"] for shape in ("(6)", "(6, nv)", "(n, 3)", "3x3", "(k, nv)")
+    )
+    assert lacking(["Return the efforts (nv)."], ["Coordinates in rad."]) == ["unit"]
 
 
 @pytest.mark.parametrize("name", modules())

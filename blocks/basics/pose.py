@@ -66,7 +66,7 @@ class Pose:
 
     @property
     def rotation(self) -> Array:
-        """The rotation matrix (3x3)."""
+        """The rotation matrix (3x3, no unit)."""
         return rotation_exp(self.rotation_vector)
 
     def __eq__(self, other: object) -> bool:

@@ -64,9 +64,10 @@ class FlexibleBody(ModalBody):
         h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t + d x f]    h_q,j = L_lin,j . (w x (f / m + d'))
         passive = -K eta - D eta'
 
-    Without deformation, at rest, this is the linear TITOP model of key A with residual mass ``D_P - L^T M_qq^-1 L``. Since
-    the centre of mass follows the deformation, linear momentum is exact, deformations do not depend on the velocity of the
-    observer, gravity has a potential and energy is conserved; and the inertia stays positive definite whatever the deformation.
+    Without deformation, at rest, this is the linear TITOP model (Chebbi, Dubanchet, Gonzalez and Alazard, Multibody System
+    Dynamics 41(1), 2017) with residual mass ``D_P - L^T M_qq^-1 L``. Since the centre of mass follows the deformation, linear
+    momentum is exact, deformations do not depend on the velocity of the observer, gravity has a potential and energy is
+    conserved; and the inertia stays positive definite whatever the deformation.
     Neglected: other changes of the inertia and of the angular participation with the deformation, geometric (centrifugal)
     stiffening, shortening of bent parts. Centrifugal loads of a spinning body therefore act on its moving centre of mass only:
     the stretch of a radial beam comes out as ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
@@ -114,9 +115,9 @@ class FlexibleBody(ModalBody):
         modes : int
             Number of fixed-interface modes (or of clamped modes), the lowest.
         method : {"craig-bampton", "attachment"}
-            Craig-Bampton: the coordinates are the six displacements of each child port relative to P, then the amplitudes of
-            modes with all ports held. Attachment: natural modes of the space of clamped modes and of the static deformations
-            under forces and moments at the child ports.
+            Craig-Bampton (AIAA Journal 6(7), 1968): the coordinates are the six displacements of each child port relative to P,
+            then the amplitudes of modes with all ports held. Attachment: natural modes of the space of clamped modes and of the
+            static deformations under forces and moments at the child ports.
         damping_ratios : float or (n,)
             Of the natural modes of the reduced body clamped at P.
 

@@ -108,7 +108,7 @@ class ModalBody(Block):
 
     @property
     def residual_mass(self) -> Array:
-        """The 6x6 residual mass ``D_P - L^T M_qq^-1 L``."""
+        """The 6x6 residual mass ``D_P - L^T M_qq^-1 L`` (kg, kg m and kg m^2)."""
         return residual_mass(self.matrices.mass, self.participation, self.rigid_inertia)
 
     # -- parameters ------------------------------------------------------------------------------------------------------

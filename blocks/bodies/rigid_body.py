@@ -169,7 +169,7 @@ class RigidBody(PortedBlock):
         self.inertia = self.reader.symmetric("inertia", inertia, 3)
 
     def mass_matrix(self, q: Array | None = None) -> Array:
-        """Return the 6x6 inertia D at the reference frame (key A, eq. 11)."""
+        """Return the 6x6 inertia D (kg, kg m and kg m^2) at the reference frame (key A, eq. 11)."""
         return rigid_inertia(self.mass, self.com, self.inertia)
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:

@@ -111,7 +111,7 @@ class RigidClosure(Closure):
 
     @property
     def is_angular(self) -> Array:
-        """Whether each constraint's error is an angle (rad) rather than a length (m)."""
+        """Whether each constraint's error (k) is an angle (rad) rather than a length (m)."""
         if self.directions is not None:
             return np.abs(self.directions[3:]).sum(axis=0) > np.abs(self.directions[:3]).sum(axis=0)
         return np.array([name[0] in "rt" for name in self.constraint_names])
@@ -150,12 +150,12 @@ class RigidClosure(Closure):
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 
     def error(self, R: Array, r: Array) -> Array:
-        """Return the constraints' values (k) at the relative pose ``(R, r)``: zero when the loop is closed."""
+        """Return the constraints' values (k, m or rad) at the relative pose ``(R, r)``: zero when the loop is closed."""
         rows = self.rows
         return rows.linear @ r + rows.rotation @ rotation_log(R) + _aligned(rows, R) - rows.offset
 
     def jacobians(self, R: Array, r: Array) -> tuple[Array, Array]:
-        """Return E1 and E2 (k x 6) with ``d error/dt = E1 V1 + E2 V2``."""
+        """Return E1 and E2 (k x 6, no unit or m) with ``d error/dt = E1 V1 + E2 V2``."""
         rows = self.rows
         angular = self._angular(rows, R)
         at_1 = np.hstack([-rows.linear, rows.linear @ skew(r) - angular @ R.T])
@@ -172,7 +172,7 @@ class RigidClosure(Closure):
         return rows.rotation @ log_jacobian(rotation_log(R)) + cross(rows.aligned2, rows.aligned1 @ R)
 
     def bias(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
-        """Return the part (k) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
+        """Return the part (k, m/s^2 or rad/s^2) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
         rows = self.rows
         w1 = R.T @ V1[3:]  # in the frame of port 2
         w = V2[3:] - w1

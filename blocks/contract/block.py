@@ -81,6 +81,9 @@ class Block(BlockLaw):
     Arguments of the methods: `port` is the name of a child port; `q` the own configuration (nq); `v` and `dq` tangent
     vectors (n); `twist` the twist (6) of the parent port, in its frame; `rng` a NumPy random generator; `values` new
     values of parameters by their names in `parameters`.
+
+    Units: coordinates those of `units` (rad or m), rates and accelerations those by s and s^2, efforts N m or N to match;
+    derivatives those of what is derived, a unit of what they are taken by.
     """
 
     inputs: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ class BlockLaw(OwnCoordinates, Surrounded):
         return terms.rotation[k], terms.position[k]
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]``."""
+        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]`` (kg, kg m and kg m^2)."""
         return np.zeros((6 + self.nv, 6 + self.nv)) if self.compiled_law is None else self._terms_at(q).inertia
 
     def _terms_at(self, q: Array) -> LawTerms:
@@ -59,11 +59,11 @@ class BlockLaw(OwnCoordinates, Surrounded):
     # -- what follows from the above; override for a faster form -------------------------------------------------------
 
     def motion_subspace(self, port: str, q: Array) -> Array:
-        """Return ``S = g^-1 dg/dq`` (6 x n) of a child port, in the port's frame."""
+        """Return ``S = g^-1 dg/dq`` (6 x n; m and rad a unit of q) of a child port, in the port's frame."""
         return self._pose_and_subspace(port, q)[2]
 
     def pose_and_subspace(self, port: str, q: Array) -> tuple[Array, Array, Array]:
-        """Return rotation (3x3), position (3) and motion subspace (6 x n) of a child port; see `pose` and `motion_subspace`."""
+        """Return rotation (3x3), position (3, m) and motion subspace (6 x n) of a child port; see `pose`, `motion_subspace`."""
         if redefines(self, "motion_subspace", BlockLaw):
             return *self.pose(port, q), self.motion_subspace(port, q)
         return self._pose_and_subspace(port, q)
@@ -80,13 +80,13 @@ class BlockLaw(OwnCoordinates, Surrounded):
         return pose[:3], pose[3], np.array(columns).T
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
-        """Return ``dS/dt v`` (6) of a child port."""
+        """Return ``dS/dt v`` (6, m/s^2 and rad/s^2) of a child port."""
         if self.nv == 0:
             return np.zeros(6)
         return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n) at the parent port's `twist` (6).
+        """Return the gyroscopic terms h (6 + n; N, N m) at the parent port's `twist` (6).
 
         ``h_P = (dM/dt x)_P - ad(V)^T (M x)_P`` and ``h_q = (dM/dt x)_q - d(x^T M x / 2)/dq - bracket(v)^T (M x)_q``.
         """
@@ -128,7 +128,7 @@ class BlockLaw(OwnCoordinates, Surrounded):
     # -- the linearised law: derivatives of the functions above; override for a faster or more exact form ----------------
 
     def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of ``M x + h - [0; passive]`` (6 + n) by q (n), v (n) and the parent port's twist (6).
+        """Return the derivatives of ``M x + h - [0; passive]`` (6 + n; N, N m) by q (n), v (n) and the parent port's twist (6).
 
         `x` = ``[A_P; a]`` holds the parent port's acceleration less gravity's, and the own accelerations.
         """
@@ -158,7 +158,10 @@ class BlockLaw(OwnCoordinates, Surrounded):
         return slopes[:, 6:], slopes[:, :6]
 
     def subspace_slopes(self, port: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Return dS/dq (n x 6 x n, the j-th by q_j), and the derivatives of ``dS/dt v`` (6 x n each) by q and v."""
+        """Return dS/dq (n x 6 x n, the j-th by q_j), and the derivatives of ``dS/dt v`` (6 x n each) by q and v.
+
+        Units of S (m, rad) and of ``dS/dt v`` (m/s^2, rad/s^2), a unit of q or v.
+        """
         bends = np.moveaxis(self.slopes(lambda y: self.motion_subspace(port, y), q), -1, 0)
         by_q = self.slopes(lambda y: self.subspace_rate(port, y, v), q)
         return bends, by_q, np.tensordot(v, bends, 1) + (bends @ v).T
@@ -171,9 +174,9 @@ class BlockLaw(OwnCoordinates, Surrounded):
     # -- sizes that suit the block -------------------------------------------------------------------------------------
 
     def displacement_sizes(self, q: Array) -> Array:
-        """Return displacements of the parent port and along the coordinates (6 + n) that suit the block: no unit enters.
+        """Return displacements of the parent port and along the coordinates (6 + n; m, rad) that suit the block.
 
-        Its farthest port or its radius of gyration, a radian, and the coordinates' scales.
+        Its farthest port or its radius of gyration, a radian, and the coordinates' scales: no choice of units enters.
         """
         lengths = [np.linalg.norm(self.pose(port, q)[1]) for port in self.ports]
         masses = np.abs(np.diag(self.mass_matrix(q))[:6])
@@ -182,7 +185,10 @@ class BlockLaw(OwnCoordinates, Surrounded):
         return np.concatenate([[max(lengths, default=0.0) or 1.0] * 3, [1.0] * 3, self.steps / REAL_STEP])
 
     def inertia_weights(self) -> Array:
-        """Return the roots (6 + n) of the inertia's diagonal at the neutral configuration: divided by them, entries compare."""
+        """Return the roots (6 + n; kg^0.5, kg^0.5 m) of the inertia's diagonal at the neutral configuration.
+
+        Divided by them, entries compare.
+        """
         weights = np.sqrt(np.abs(np.diag(self.mass_matrix(self.neutral()))))
         weights[weights == 0] = weights.max() or 1.0
         return weights
@@ -193,7 +199,10 @@ class BlockLaw(OwnCoordinates, Surrounded):
         return lambda q: self.law_parts(q, weights)
 
     def law_parts(self, q: Array, weights: Array) -> list[Array]:
-        """Return what all else derives from: inertia over `weights`, elastic energy, rotation and position of every port."""
+        """Return what all else derives from.
+
+        Inertia over `weights` (no unit), elastic energy (J), rotation (3x3) and position (3, m) of every port.
+        """
         poses = (np.asarray(part) for port in self.ports for part in self.pose(port, q))
         return [self.mass_matrix(q) / np.outer(weights, weights), np.asarray(self.elastic_energy(q)), *poses]
 

@@ -52,15 +52,15 @@ class OwnCoordinates:
         return len(self.configuration_names)
 
     def neutral(self) -> Array:
-        """Return the configuration at which the coordinates are zero."""
+        """Return the configuration (nq) at which the coordinates are zero."""
         return np.zeros(self.nq)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
-        """Return a random configuration within the coordinates' scales."""
+        """Return a random configuration (nq) within the coordinates' scales."""
         return self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv) * self.steps / REAL_STEP)
 
     def integrate(self, q: Array, dq: Array) -> Array:
-        """Return the configuration reached from `q` along the tangent vector `dq` (n)."""
+        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (n)."""
         return q + dq
 
     def difference(self, q0: Array, q1: Array) -> Array:
@@ -93,13 +93,14 @@ class OwnCoordinates:
     # -- derivatives along the coordinates -------------------------------------------------------------------------------
 
     def slopes(self, function: Callable[[Array], Any], q: Array) -> Array:
-        """Return the derivatives of ``function(q)`` along each tangent direction, stacked along the last axis."""
+        """Return the derivatives of ``function(q)`` a unit of each tangent direction, stacked along the last axis (n)."""
         return stacked([self.along(function, q, direction) for direction in np.eye(self.nv)], function, q)
 
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
         """Return the derivative of ``function(q)`` along a tangent `direction` (n).
 
-        A complex step, or differences where the imaginary parts are taken: by another complex step around this one.
+        A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences where the imaginary parts are taken: by another
+        complex step around this one.
         """
         if self.complex_safe and not np.iscomplexobj(q) and not np.iscomplexobj(direction):
             return np.imag(function(self.integrate(q, 1j * COMPLEX_STEP * direction))) / COMPLEX_STEP

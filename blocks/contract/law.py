@@ -16,17 +16,17 @@ class LawTerms(NamedTuple):
     Attributes
     ----------
     inertia : (6 + n, 6 + n) array
-        M, as seen from the parent port.
+        M, as seen from the parent port (kg, kg m and kg m^2).
     gyroscopic : (6 + n,) array
-        h, at the parent port's twist.
+        h, at the parent port's twist (N and N m).
     passive : (n,) array
-        Efforts of elasticity and damping.
+        Efforts (N m or N) of elasticity and damping.
     rotation : (p, 3, 3) array
         Of the child ports in the parent port's frame.
     position : (p, 3) array, m
     subspace : (p, 6, n) array
-        Motion subspaces S, each in its port's frame.
-    bias : (p, 6) array
+        Motion subspaces S (m and rad a unit of q), each in its port's frame.
+    bias : (p, 6) array, m/s^2 and rad/s^2
         ``gamma = dS/dt v + ad(V_C) S v``: a port's acceleration is ``Ad(g)^-1 A_P + S a + gamma``.
     """
 
@@ -117,7 +117,7 @@ class Law:
         return terms
 
     def applied_efforts(self, numbers: Array, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
-        """Return what `applied` says (6 + n), evaluated in Python; see `Block.applied_efforts`."""
+        """Return what `applied` says (6 + n; N, N m), evaluated in Python; see `Block.applied_efforts`."""
         assert self.applied is not None
         state = q, v, twist, rotation, position
         kind: Any = np.result_type(numbers, *state, float)

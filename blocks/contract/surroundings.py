@@ -23,11 +23,11 @@ class Surrounded:
     compiled_law: ClassVar[Law | None]
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]``."""
+        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]`` (kg, kg m and kg m^2)."""
         raise NotImplementedError
 
     def law_numbers(self) -> Array:
-        """Return the numbers from which the block's compiled law is computed; none without such a law."""
+        """Return the numbers (k, SI units) from which the block's compiled law is computed; none without such a law."""
         return np.zeros(0)
 
     def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
@@ -36,7 +36,7 @@ class Surrounded:
         Returns
         -------
         (6 + n,) array
-            The wrench at the parent port, in its frame, force first; then the efforts along the own coordinates.
+            The wrench at the parent port (N and N m), in its frame, force first; then the efforts along the own coordinates.
         """
         law = self.compiled_law
         if law is not None and law.applied is not None:

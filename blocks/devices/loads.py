@@ -56,7 +56,7 @@ class Load(Block):
             self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
 
     def wrench(self, rotation: Array) -> Array:
-        """Return the wrench (6) in the port's frame, whose attitude is `rotation` (port to inertial)."""
+        """Return the wrench (6, N and N m) in the port's frame, whose attitude is `rotation` (port to inertial)."""
         wrench = np.concatenate([self.force, self.torque])
         if self.frame == "port":
             return wrench

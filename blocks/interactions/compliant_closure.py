@@ -51,7 +51,7 @@ class CompliantClosure(Interaction):
         return -J1.T @ force, -J2.T @ force
 
     def force(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
-        """Return ``K delta + D d delta/dt`` (6), to which the wrenches belong."""
+        """Return ``K delta + D d delta/dt`` (6, N and N m), to which the wrenches belong."""
         J1, J2 = displacement_jacobians(R, r)
         return self.stiffness @ displacement(R, r) + self.damping @ (J1 @ V1 + J2 @ V2)
 

@@ -20,12 +20,12 @@ class TargetMotion(NamedTuple):
         Attitude of each port in the first one.
     r : (p, 3) array, m
         Position of each port in the first one.
-    V : (p, 6) array
+    V : (p, 6) array, m/s and rad/s
         Twist of each port, in its own frame, linear part first.
     q, v : (n,) arrays
-        Coordinates and their rates.
+        Coordinates (rad or m) and their rates.
     u : (m,) array
-        Inputs.
+        Inputs, in `input_units`.
     """
 
     R: Array
@@ -37,7 +37,10 @@ class TargetMotion(NamedTuple):
 
 
 class TargetLoads(NamedTuple):
-    """What a compiled interaction fills in: `wrenches` (p, 6), each in its port's frame, and `efforts` (n) on coordinates."""
+    """What a compiled interaction fills in.
+
+    `wrenches` (p, 6, N and N m), each in its port's frame, and `efforts` (n, N m or N) on coordinates.
+    """
 
     wrenches: Array
     efforts: Array
@@ -119,7 +122,7 @@ class Interaction(Closure):
     external: ClassVar[bool] = False
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return the wrenches (p, 6) on the ports, each in its port's frame, force first, and the efforts (n) on coordinates.
+        """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.
 
         Parameters
         ----------
@@ -143,7 +146,7 @@ class Interaction(Closure):
         return self.energy(motion.R[1], motion.r[1]) if len(motion.R) == 2 else 0.0
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both of two ports, each in its port's frame, force first.
+        """Return the wrenches (6, N and N m) on both of two ports, each in its port's frame, force first.
 
         Parameters
         ----------
@@ -161,7 +164,7 @@ class Interaction(Closure):
         return 0.0
 
     def law_numbers(self) -> Array:
-        """Return the numbers that a compiled law takes; none for one that is not compiled."""
+        """Return the numbers (k, SI units) that a compiled law takes; none for one that is not compiled."""
         return np.zeros(0)
 
 

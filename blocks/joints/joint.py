@@ -110,7 +110,7 @@ class Joint(Block):
 
     @property
     def coordinate_scales(self) -> Array | None:  # type: ignore[override]
-        """A metre or a radian where the joint is one of titop's, which bend over radians alone; of others found."""
+        """A metre or a radian each (n) where the joint is one of titop's, which bend over radians alone; of others found."""
         return np.ones(self.nv) if is_elementary(self) else None
 
     @property
@@ -133,7 +133,7 @@ class Joint(Block):
         return self.configuration_names == self.coordinates
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
-        """Read a configuration as users give it (a number for one coordinate, nq numbers)."""
+        """Read a configuration (nq) as users give it (a number for one coordinate, nq numbers)."""
         return self.reader.numbers(
             field,
             value,
@@ -151,7 +151,7 @@ class Joint(Block):
 
     @property
     def total_armature(self) -> Array:
-        """Armature with motors' rotors (n)."""
+        """Armature with motors' rotors (n, kg or kg m^2)."""
         return self.armature if self.reflected_inertia is None else self.armature + self.reflected_inertia
 
     def elastic_energy(self, q: Array) -> Any:

@@ -77,7 +77,7 @@ class Spherical(ConstantSubspace):
         return quaternion_log(quaternion_product(quaternion_conjugate(q0), q1))
 
     def difference_jacobian(self, delta: Array) -> Array:
-        """Return the inverse of SO(3)'s right Jacobian."""
+        """Return the inverse of SO(3)'s right Jacobian (Barfoot, State Estimation for Robotics)."""
         return log_jacobian(delta)
 
     def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
@@ -114,7 +114,7 @@ class Free(ConstantSubspace):
     configuration_units = ("m", "m", "m", "1", "1", "1", "1")  # type: ignore[assignment]
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
-        """Read position and quaternion (7), or a Pose."""
+        """Read position (3, m) and quaternion (4), or a Pose."""
         if isinstance(value, Pose):
             return np.concatenate([value.position, matrix_quaternion(value.rotation)])
         numbers = self.reader.array(field, value, (7,), "give x, y, z, qx, qy, qz, qw, or a tt.Pose")
@@ -151,7 +151,7 @@ class Free(ConstantSubspace):
         return pose_log(turn, quaternion_matrix(q0[3:]).T @ (q1[:3] - q0[:3]))
 
     def difference_jacobian(self, delta: Array) -> Array:
-        """Return the inverse of SE(3)'s right Jacobian."""
+        """Return the inverse of SE(3)'s right Jacobian (Barfoot, State Estimation for Robotics)."""
         return pose_log_jacobian(delta)
 
     def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:

@@ -97,7 +97,7 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def closure_weights(self) -> Array:
-        """What the constraints (k) are multiplied by to compare with each other: 1, for lengths one over the system's size.
+        """What constraints (k, no unit or 1/m) are multiplied by to compare: 1, for lengths one over the system's size.
 
         Gears that speed up are compared by what they ask of their drivers.
         """
@@ -110,7 +110,7 @@ class ClosedLoops(Configurations):
 
     @cached_property
     def coordinate_weights(self) -> Array:
-        """What coordinates (nv) are divided by to compare with each other: 1, for lengths the system's size."""
+        """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
         return np.where(np.array(self._assembly.coordinate_units) == "m", self._size, 1.0)
 
     @cached_property
@@ -141,7 +141,7 @@ class ClosedLoops(Configurations):
 
     @abstractmethod
     def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        """Return rotation (3x3) and position (3) of a `loop`'s second port in its first."""
+        """Return rotation (3x3) and position (3, m) of a `loop`'s second port in its first."""
 
     @abstractmethod
     def constraints(self, q: Array, v: Array) -> Constraints:
@@ -152,11 +152,11 @@ class ClosedLoops(Configurations):
         return self.constraints(self._read_q(q), np.zeros(self.nv)).error
 
     def closure_jacobian(self, q: Any) -> Array:
-        """Return the matrix (k, nv) that maps v to the rate of `closure_error`."""
+        """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s a unit of v)."""
         return self.constraints(self._read_q(q), np.zeros(self.nv)).jacobian
 
     def closure_bias(self, q: Any, v: Any) -> Array:
-        """Return the part (k) of the second derivative of `closure_error` that does not depend on the accelerations."""
+        """Return the part (k, m/s^2 and rad/s^2) of d2/dt2 `closure_error` that does not depend on the accelerations."""
         return self.constraints(self._read_q(q), self._read_v("v", v)).bias
 
     def closure_rank(self, q: Any) -> int:
@@ -278,7 +278,7 @@ class ClosedLoops(Configurations):
         return self.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
 
     def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        """Return the velocity nearest to `v` with which the loops stay closed, entries where `fixed` held."""
+        """Return the velocity (nv) nearest to `v` with which the loops stay closed, entries where `fixed` held."""
         return project_velocity(self, q, v, fixed, rank_near(self, q))
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
@@ -293,7 +293,7 @@ class ClosedLoops(Configurations):
         return self.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
 
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        """Return the acceleration nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
+        """Return the acceleration (nv) nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
         return project_acceleration(self, q, v, a, fixed, rank_near(self, q))
 
     def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:

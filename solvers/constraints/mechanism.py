@@ -20,7 +20,10 @@ from titop.solvers.mechanism.port_motion import PortMotion
 
 
 class Constraints(NamedTuple):
-    """Values (k), Jacobian (k x nv) and bias (k) of all constraints: ``d2 error/dt2 = J a + bias``."""
+    """Values (k, m and rad), Jacobian (k x nv) and bias (k, m/s^2 and rad/s^2) of all constraints.
+
+    ``d2 error/dt2 = J a + bias``
+    """
 
     error: Array
     jacobian: Array

@@ -33,6 +33,7 @@ class ControlHistory:
     names : dict of kind (``"outputs"``, ``"references"``, ``"commands"``, ``"states"``) to tuple of str
         References are named ``r_<output>``, states ``controller.<state>``.
     units : dict of kind to tuple of str
+        Those of the columns of `y`, `r`, `u` and `x`.
     sampled : bool
         Whether commands are held between the times.
 
@@ -56,7 +57,7 @@ class ControlHistory:
         return tuple(name for kind in KINDS for name in self.names[kind])
 
     def signal(self, name: str) -> Array:
-        """Return one signal (n,) at the times `t`.
+        """Return one signal (n,) at the times `t`, in its own unit (see `unit`).
 
         Raises
         ------
@@ -74,13 +75,16 @@ class ControlHistory:
         return {n: u for kind in KINDS for n, u in zip(self.names[kind], self.units[kind], strict=True)}[name]
 
     def held(self, name: str, times: Array) -> Array:
-        """Return one signal at other times: that of the last sample, or linear between the times of a continuous loop."""
+        """Return one signal (k,) at k other times, in its own unit.
+
+        That of the last sample, or linear between the times of a continuous loop.
+        """
         if not self.sampled:
             return np.interp(times, self.t, self.signal(name))
         return self.signal(name)[last_before(self.t, times)]
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return arrays that hold everything."""
+        """Return arrays that hold everything: times (n, s), signals (n, .) in their own units, names and units."""
         arrays = {name: getattr(self, name) for name in ("t", *KINDS.values())}
         arrays |= {f"{kind}.names": np.array(self.names[kind], dtype=np.str_) for kind in KINDS}
         arrays |= {f"{kind}.units": np.array(self.units[kind], dtype=np.str_) for kind in KINDS}

@@ -32,11 +32,12 @@ class OperatingPoint:
     ----------
     model : Model
         With the point's parameters.
-    q : array_like (nq,)
+    q : array_like (nq,), rad or m
     v, tau : array_like (nv,), optional
-        Zero by default.
+        Rates (rad/s or m/s) and efforts (N m or N); zero by default.
     u : array_like (nu,) or mapping of input name to number, optional
-    wrenches : mapping of port name to (6,), optional
+        Each in its own unit.
+    wrenches : mapping of port name to (6,), N and N m, optional
         External wrenches in the ports' frames.
     parameters : mapping of name to number, optional
         Those that were changed to find the point, or given with it.
@@ -85,12 +86,12 @@ class OperatingPoint:
 
     @cached_property
     def residual(self) -> Array:
-        """Accelerations (nv) at the point: zero at an equilibrium, also a moving one."""
+        """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""
         return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Eigenvalues (rad/s) of the linearisation, inputs held constant; the least damped first."""
+        """Eigenvalues (states, rad/s) of the linearisation, inputs held constant; the least damped first."""
         values = np.linalg.eigvals(self._slopes)
         return values[np.lexsort((values.imag, -values.real))]
 
@@ -127,7 +128,7 @@ class OperatingPoint:
         return tuple(signal.name for signal in state_signals(self.model))
 
     def deviation(self, q: Any, v: Any, system: Any = None, t: float = 0.0) -> Array:
-        """Return the state (2 nv) of the linear model that stands for a state of the nonlinear one.
+        """Return the state (2 nv, rad or m, then their rates) of the linear model that stands for a state of the nonlinear one.
 
         With `system` a linear model made about this point, only its states, in its order. `q` and `v` are the nonlinear
         state, `t` the time (s) since a moving reference was at the point.

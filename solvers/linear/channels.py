@@ -22,7 +22,8 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     """Return a linear system with some channels inverted.
 
     With the inverted channels last, ``y2 = C2 x + D21 u1 + D22 u2`` is solved for u2, which takes the place of y2. Inverting
-    the parent port of a TITOP block frees it there, inverting a child port clamps it, inverting one component pins it.
+    the parent port of a TITOP block frees it there, inverting a child port clamps it, inverting one component pins it (Alazard,
+    Finozzi and Sanfedino, Multibody System Dynamics 57(3), 2023).
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     A : (2nv, 2nv) array
         For ``x = [dq; dv]``, tangent displacements and rates; about a moving point, from the reference that moves with it.
     B : (2nv, nv) array
-        By the efforts ``tau``.
+        By the efforts ``tau``. Units of both: those of dx/dt a unit of the states (rad or m, and by s) or of the efforts.
 
     Raises
     ------

@@ -48,8 +48,10 @@ class LPVModel:
     states, inputs, outputs : tuple of Signal
         Paths and units.
     A, B, C, D : (\\*shape, ., .) arrays
+        In the units of `states`, `inputs` and `outputs`, and s.
     q, v, tau, u, y : (\\*shape, .) arrays
-        The trims: configuration, rates, efforts, inputs of actuators, outputs (displacements from the neutral configuration).
+        The trims: configuration (rad or m), rates, efforts (N m or N), inputs of actuators, outputs (displacements from the
+        neutral configuration).
     valid : (\\*shape) bool array
         Where there is an equilibrium; elsewhere the numbers are NaN.
     configuration_names, coordinate_names, input_names : tuple of str
@@ -105,7 +107,8 @@ class LPVModel:
     def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
 
-        Between points a trim is one but to the interpolation's error; quaternions are divided by no norm.
+        Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units. Between
+        points a trim is one but to the interpolation's error; quaternions are divided by no norm.
 
         Raises
         ------

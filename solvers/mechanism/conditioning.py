@@ -46,7 +46,7 @@ class Conditioning(NamedTuple):
 
 
 class Pivots(NamedTuple):
-    """The pivots of all coordinates (nv each).
+    """The pivots of all coordinates (nv each, no unit).
 
     Attributes
     ----------

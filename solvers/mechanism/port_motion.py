@@ -8,9 +8,10 @@ from titop.blocks.basics.spatial import Array
 
 
 class PortMotion(NamedTuple):
-    """Motion of a port: `rotation` and `position` in the inertial frame, `twist` and `acceleration` in the port's.
+    """Motion of a port: `rotation` (3x3) and `position` (3, m) in the inertial frame, `twist` and `acceleration` in the port's.
 
-    `acceleration` is the spatial acceleration less gravity's, ``A - G``.
+    `twist` (6, m/s and rad/s) has its linear part first; `acceleration` (6, m/s^2 and rad/s^2) is the spatial acceleration less
+    gravity's, ``A - G``.
     """
 
     rotation: Array

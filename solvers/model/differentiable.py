@@ -23,7 +23,7 @@ from titop.solvers.model.sensitivities import Sensitivities
 
 
 class MotionDerivatives(NamedTuple):
-    """Derivatives (6, nv) of a port's motion, in its own frame.
+    """Derivatives (6, nv) of a port's motion, in its own frame: m and rad, by s or s^2, a unit of q, v or a.
 
     `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
     """
@@ -100,7 +100,8 @@ class Differentiable(Identification):
         Returns
         -------
         da_dq, da_dv, da_dtau : (nv, nv) arrays
-            The last is the inverse of the mass matrix.
+            In a tree the last is the inverse of the mass matrix, which takes those of inverse dynamics to minus the others
+            (Carpentier and Mansard, Robotics: Science and Systems, 2018).
         """
         states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
         if np.ndim(q) == 2:
@@ -210,7 +211,7 @@ class Differentiable(Identification):
         Notes
         -----
         Where closed loops do not let the prescribed coordinates move independently, changes of their accelerations that keep
-        the loops closed make sense only; the derivatives of the efforts are those of the least ones.
+        the loops closed make sense only; the derivatives of the efforts are those of the least ones. Compare key M, section 5.
         """
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if np.ndim(q) == 2:
@@ -264,9 +265,9 @@ class Differentiable(Identification):
         Returns
         -------
         mapping of str to array
-            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame. Where a
-            tree is asked for masses, centres of mass and inertias alone, its attribute `matrix` holds all of them, row by row,
-            and stacked states cost one call of the kernel.
+            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; units
+            of the efforts a unit of each. Where a tree is asked for masses, centres of mass and inertias alone, its attribute
+            `matrix` holds all of them, row by row, and stacked states cost one call of the kernel.
 
         Raises
         ------
@@ -303,7 +304,7 @@ class Differentiable(Identification):
         Returns
         -------
         mapping of str to array
-            As `inverse_dynamics_sensitivities`.
+            (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
         """
         names = (names,) if isinstance(names, str) else tuple(names)
         if not self.is_constrained:
@@ -341,18 +342,18 @@ class Differentiable(Identification):
 
     @abstractmethod
     def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a; `pushes` are the wrenches that act from outside."""
+        """Return derivatives (3, nv, nv) of `tree_inverse` a unit of q, v and a; `pushes` act from outside."""
 
     @abstractmethod
     def specification(self, assembly: Assembly, dtype: type) -> Any:
-        """Return the reference engine's model of an assembly, whose parameters may be complex (`dtype`)."""
+        """Return the reference engine's model of an `assembly`, whose parameters may be complex (`dtype`)."""
 
     @abstractmethod
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
-        """Return for each of the `ports` S, dV/dq, dA/dq and dA/dv (4, 6, nv), A less gravity's."""
+        """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), A less gravity's; units of `motion_derivatives`."""
 
     def slopes_with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
-        """Return derivatives (3, nv, nv) of `tree_inverse` by q, v and a, the closures acting with constant `multipliers` (k).
+        """Return derivatives (3, nv, nv) of `tree_inverse` a unit of q, v and a, the closures acting with `multipliers` (k).
 
         `pushes` act from outside. Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by
         q and v, of ``J v`` by q.
@@ -360,7 +361,7 @@ class Differentiable(Identification):
         return closed_derivatives.slopes_with_closures(self, q, v, a, pushes, multipliers)
 
     def closure_rate_slopes(self, q: Array, v: Array) -> Array:
-        """Return the derivative (k, nv) of ``J v`` by q, J the Jacobian of the constraints."""
+        """Return the derivative (k, nv) of ``J v`` (m/s and rad/s) by q, J the Jacobian of the constraints."""
         return closed_derivatives.rate_derivatives(self, q, v)
 
     def _inverse_derivatives(

@@ -66,6 +66,9 @@ class Dynamics(PortKinematics, ABC):
 
         Notes
         -----
+        Elimination from the leaves inwards, of rigid bodies the articulated-body algorithm (Featherstone, Rigid Body Dynamics
+        Algorithms, chapter 7); rigid closures add multipliers (key M, section 5.2).
+
         With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
         they do, this function does not.
         """
@@ -98,6 +101,11 @@ class Dynamics(PortKinematics, ABC):
         ModelError
             For unusable arguments; for accelerations that would open the loops, or that need efforts on coordinates that are
             not actuated.
+
+        Notes
+        -----
+        Motions outwards, wrenches inwards: the recursion of Newton and Euler (Featherstone, Rigid Body Dynamics Algorithms,
+        chapter 5; with soft bodies key P).
         """
 
     def hybrid_dynamics(
@@ -136,6 +144,10 @@ class Dynamics(PortKinematics, ABC):
         ModelError
             For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
             the loops.
+
+        Notes
+        -----
+        One elimination of mixed causality (Featherstone, Rigid Body Dynamics Algorithms, chapter 9).
         """
         mask, state = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if np.ndim(q) == 2:
@@ -175,7 +187,10 @@ class Dynamics(PortKinematics, ABC):
 
     @abstractmethod
     def mass_matrix(self, q: Any) -> Array:
-        """Return the mass matrix (nv, nv), of the tree: as if no loop were closed."""
+        """Return the mass matrix (nv, nv), of the tree: as if no loop were closed.
+
+        By composite inertias (Featherstone, Rigid Body Dynamics Algorithms, chapter 6).
+        """
 
     @rowwise
     def inverse_mass_matrix(self, q: Any) -> Array:
@@ -204,7 +219,8 @@ class Dynamics(PortKinematics, ABC):
         """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
 
         ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2``; the inertial terms h are quadratic in v, so that differences
-        give dh/dv to rounding: of any length, and taken where h compares with gravity. Costs 2 nv inverse dynamics.
+        give dh/dv to rounding: of any length, and taken where h compares with gravity. Costs 2 nv inverse dynamics. The
+        compiled engine needs no differences: of trees of rigid bodies one pass (after Echeandia and Wensing, 2021).
         """
         q, v = self._read_q(q), self._read_v("v", v)
         matrix = self.mass_matrix(q)
@@ -342,7 +358,7 @@ class Dynamics(PortKinematics, ABC):
 
     @abstractmethod
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
-        """Return accelerations `a` and efforts `tau`, the motion imposed where `mask` is true, as if no loop were closed.
+        """Return accelerations `a` and efforts `tau` (nv), the motion imposed where `mask` is true, as if no loop were closed.
 
         `pushes` are the wrenches that act from outside.
         """
@@ -357,7 +373,7 @@ class Dynamics(PortKinematics, ABC):
 
     @abstractmethod
     def pivots(self, q: Array) -> Pivots:
-        """Return how much inertia elimination leaves to each coordinate of the tree."""
+        """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
 
     @abstractmethod
     def _bare_inverse_dynamics(self, q: Array, v: Array) -> Array:

@@ -45,7 +45,7 @@ class Identification(Dynamics):
 
         ``regressor(q, v, a) @ inertial_parameters()`` is what `inverse_dynamics` says of the rigid bodies' inertia and weight;
         springs, dampers, armatures, loads and other blocks add what does not depend on these parameters. Of the tree: as if no
-        loop were closed.
+        loop were closed. After Atkeson, An and Hollerbach, International Journal of Robotics Research 5(3), 1986.
 
         Parameters
         ----------
@@ -54,7 +54,8 @@ class Identification(Dynamics):
 
         Returns
         -------
-        (nv, m) array, or (batch, nv, m)
+        (nv, p) array, or (batch, nv, p)
+            p is the number of inertial parameters.
 
         Raises
         ------

@@ -61,6 +61,9 @@ class Model(Differentiable):
     `port` ``"body.port"``, or ``"body"`` for the reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
     on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
     put the result; `u` the inputs of actuators and blocks (nu, or by name).
+
+    Units: coordinates rad or m, or what their blocks say (`signal_table` tells), rates and accelerations those by s and s^2,
+    efforts N m or N, inputs their own; derivatives and matrices those of what they give, a unit of what they are taken by.
     """
 
     # -- outputs -------------------------------------------------------------------------------------------------------
@@ -84,7 +87,7 @@ class Model(Differentiable):
     def outputs(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
     ) -> Array:
-        """Return what the sensors read, in the order of `output_names`.
+        """Return what the sensors read (outputs, each in its own unit), in the order of `output_names`.
 
         Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them, and with rigid
         closures on the efforts `tau` (see `reaction`).
@@ -150,9 +153,9 @@ class Model(Differentiable):
         Returns
         -------
         (18,) array
-            Spatial acceleration (6), twist (6) and position from the inertial origin (3, m), in the port's frame;
-            Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and third angle are all
-            but undetermined; in the lock the third is zero.
+            Spatial acceleration (6, m/s^2 and rad/s^2), twist (6, m/s and rad/s) and position from the inertial origin (3, m),
+            in the port's frame; Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and
+            third angle are all but undetermined; in the lock the third is zero.
         """
         motion, rotation = self._turning_motion(port, q, v, a)
         angles = euler_angles(rotation, sequence)
@@ -190,7 +193,7 @@ class Model(Differentiable):
         u: Any = None,
         tau: Any = None,
     ) -> Array:
-        """Return the wrench (6) that a joint transmits to its child, at the child's port, in its frame.
+        """Return the wrench (6, N and N m) that a joint transmits to its child, at the child's port, in its frame.
 
         Of a closure or interaction, named instead of a joint, the wrench on its second port. What gears do to a joint is part
         of its wrench.
@@ -273,7 +276,10 @@ class Model(Differentiable):
 
     @rowwise
     def momentum_matrix(self, q: Any) -> Array:
-        """Return the matrix (6, nv) from v to `momentum`: moved to the centre of mass, the centroidal momentum matrix."""
+        """Return the matrix (6, nv) from v to `momentum` (N s, N m s a unit of v).
+
+        Moved to the centre of mass, it is the centroidal momentum matrix (Orin and Goswami, IROS 2008).
+        """
         q = self._read_q(q)
         return np.array([self.momentum(q, rate) for rate in np.eye(self.nv)]).reshape(self.nv, 6).T
 

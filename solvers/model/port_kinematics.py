@@ -30,13 +30,13 @@ class PortKinematics(ClosedLoops, ABC):
 
     @rowwise
     def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-        """Return the twist (6) of a port: velocity of its origin and angular velocity, in the axes that `jacobian` knows."""
+        """Return the twist (6, m/s and rad/s) of a port, velocity of its origin first, in the axes that `jacobian` knows."""
         motion = self._motion_at(port, q, v, self._still)
         return _turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
 
     @rowwise
     def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
-        """Return the acceleration (6) of a port, without gravity's.
+        """Return the acceleration (6, m/s^2 and rad/s^2) of a port, without gravity's.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class PortKinematics(ClosedLoops, ABC):
 
     @rowwise
     def jacobian_bias(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-        """Return ``dJ/dt v`` (6) of `jacobian`: its derivative by time in the same axes, which move with the port or do not."""
+        """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, derived in axes that move with the port or do not."""
         still = self._still if getattr(v, "ndim", 1) == 1 else np.zeros(np.shape(v))
         return self.acceleration(port, q, v, still, frame, classical=is_world(frame))
 
@@ -82,7 +82,7 @@ class PortKinematics(ClosedLoops, ABC):
 
     @abstractmethod
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
-        """Return the 6 x nv matrix that maps v to the twist of a port, linear part first.
+        """Return the 6 x nv matrix that maps v to the twist (m/s and rad/s) of a port, linear part first.
 
         Parameters
         ----------

@@ -63,7 +63,7 @@ class Samples:
         return max(sizes, default=len(self.failures))
 
     def values(self, outcome: str) -> Array:
-        """Return an outcome of the runs that did not fail.
+        """Return an outcome (samples, ...) of the runs that did not fail, in its own unit.
 
         Raises
         ------

@@ -37,6 +37,9 @@ class GeneralizedAlpha:
     explicit integrator needs; a fixed step passes over vibrations that are faster than it. States of continuous controllers
     follow by the trapezoidal rule.
 
+    After Chung and Hulbert (1993), on configuration manifolds after Arnold and Bruels (Multibody System Dynamics 18, 2007) and
+    Bruels, Cardona and Arnold (Mechanism and Machine Theory 48, 2012); key M, section 3.2.
+
     Parameters
     ----------
     spectral_radius : float
@@ -76,7 +79,7 @@ class GeneralizedAlpha:
 
     @cached_property
     def coefficients(self) -> Coefficients:
-        """The scheme's numbers."""
+        """The scheme's numbers (Chung and Hulbert, Journal of Applied Mechanics 60, 1993), and those of its errors."""
         radius = float(self.spectral_radius)
         alpha_m, alpha_f = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
         offset = alpha_m - alpha_f

@@ -28,7 +28,7 @@ class RecordedMotion:
     statistics: dict[str, float] = field(default_factory=dict)
 
     def outputs(self) -> Array:
-        """Return what the model's sensors read (n, outputs) over time."""
+        """Return what the model's sensors read (n, outputs) over time, each in its own unit."""
         return self.model.outputs(self.q, self.v, self.a, *self._acting())
 
     def _acting(self) -> tuple[dict[str, Array] | None, Array | None, Array]:

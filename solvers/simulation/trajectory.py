@@ -35,13 +35,15 @@ class Trajectory(RecordedMotion):
     ----------
     model : Model
     t : (n,) array, s
-    q : (n, nq) array
+    q : (n, nq) array, rad or m
+        Configurations.
     v, a, tau : (n, nv) arrays
-        Velocities, accelerations and applied efforts (those of prescribed motions included).
+        Velocities (rad/s or m/s), accelerations (rad/s^2 or m/s^2) and applied efforts (N m or N; those of prescribed motions
+        included).
     u : (n, nu) array
-        Inputs of the actuators.
-    wrenches : dict of port name to (n, 6) array
-        External wrenches.
+        Inputs of the actuators, each in its own unit.
+    wrenches : dict of port name to (n, 6) array, N and N m
+        External wrenches, in the ports' frames.
     events : dict of name to array of times (s)
     control : ControlHistory, optional
         What went through the controller, if there was one.
@@ -56,13 +58,13 @@ class Trajectory(RecordedMotion):
     """
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
-        """Return a port's motion vectors (n, 18) over time; see `Model.motion`. Angles are continuous in time."""
+        """Return a port's motion vectors (n, 18) over time, units of `Model.motion`. Angles are continuous in time."""
         motion = self.model.motion(port, self.q, self.v, self.a, sequence)
         motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
         return motion
 
     def reaction(self, joint: str) -> Array:
-        """Return the wrenches (n, 6) that a joint or closure transmits over time; see `Model.reaction`."""
+        """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
         return self.model.reaction(joint, self.q, self.v, self.a, *self._acting())
 
     def violations(self) -> list[Finding]:
@@ -74,7 +76,7 @@ class Trajectory(RecordedMotion):
         return np.column_stack(self.model.energy(self.q, self.v))
 
     def signal(self, name: str) -> Array:
-        """Return a signal of the control loop (n,) at the times `t`: that of the last sample, if it is sampled.
+        """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample, if it is sampled.
 
         Raises
         ------
@@ -87,7 +89,7 @@ class Trajectory(RecordedMotion):
         return self.control.held(name, self.t)
 
     def coordinate(self, name: str) -> Array:
-        """Return one configuration entry (n,) over time.
+        """Return one configuration entry (n, rad or m) over time.
 
         Raises
         ------
