@@ -345,7 +345,7 @@ class Differentiable(Identification):
 
     @abstractmethod
     def specification(self, assembly: Assembly, dtype: type) -> Any:
-        """Return the reference engine's model of an assembly, whose parameters may be complex (`dtype`)."""
+        """Return the reference engine's model of an `assembly`, whose parameters may be complex (`dtype`)."""
 
     @abstractmethod
     def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
