@@ -7,8 +7,7 @@ Read in this order:
 - `drawing`: pictures of it, in ink and in text;
 - `files`: model files;
 - `system`: what users build, a network with all that is done with it; `load`: systems from model files;
-- `urdf`: systems from robot descriptions;
-- `flatten`: the assembly as arrays for the compiled resolver.
+- `urdf`: systems from robot descriptions.
 
-Rooms know those above them. What is done with a system knows the network alone.
+Rooms know those above them alone.
 """

@@ -49,6 +49,10 @@ JOINTS: dict[type, Callable[[tt.Joint], pin.JointModel]] = {
     tt.Free: lambda joint: pin.JointModelFreeFlyer(),
 }
 
+#: Those whose axes carry each other along. Pinocchio's derivatives of such composite joints, not their dynamics, disagree with
+#: differences of its own dynamics.
+CARRYING = ("Universal", "Planar")
+
 
 class Peer:
     """A Pinocchio model with titop's coordinates.

@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import titop
 
+ROOT = Path(__file__).parent.parent
 PUBLIC = {name: getattr(titop, name) for name in titop.__all__}
 
 
@@ -218,6 +220,54 @@ def test_a_class_tells_units_along_coordinates_only() -> None:
 @pytest.mark.parametrize("name", modules())
 def test_modules_say_what_they_are_for(name: str) -> None:
     assert (importlib.import_module(name).__doc__ or "").strip()
+
+
+def rooms() -> list[str]:
+    """Return the dotted names of all packages below titop."""
+    return [name for name in modules() if name != "titop" and hasattr(importlib.import_module(name), "__path__")]
+
+
+def out_of_step(doc: str, held: set[str]) -> set[str]:
+    """Return what a room holds and its docstring does not name in backticks, and what it names so and does not hold.
+
+    Public names may be named as well, and whatever is written with a dot or a capital.
+    """
+    named = set(re.findall(r"`([a-z_0-9]+)`", doc))
+    return (held - named) | (named - held - PUBLIC.keys())
+
+
+@pytest.mark.parametrize("name", rooms())
+def test_rooms_name_what_they_hold(name: str) -> None:
+    room = importlib.import_module(name)
+    assert out_of_step(room.__doc__ or "", {info.name for info in pkgutil.iter_modules(room.__path__)}) == set()
+
+
+def test_the_finder_of_what_rooms_hold_finds() -> None:
+    """The negative control."""
+    doc = "For `simulate` and a `Block`.\n\n- `one`: this; `two`, `titop.two`: that."
+    assert out_of_step(doc, {"one", "two"}) == set()
+    assert out_of_step(doc, {"one", "two", "three"}) == {"three"}
+    assert out_of_step(doc, {"one"}) == {"two"}
+
+
+def missing_paths(text: str) -> list[str]:
+    """Return the paths in backticks of a Markdown text that lead nowhere from titop's root, examples of code apart."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    paths = re.findall(r"`([\w.]+/[\w./]*|\w+\.(?:py|pyi|md|toml))`", prose)
+    assert paths
+    return [path for path in paths if not (ROOT / path).exists() and not (ROOT / "examples" / path).exists()]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "examples/README.md"])
+def test_paths_lead_somewhere(name: str) -> None:
+    """From the root, or among the examples."""
+    assert missing_paths((ROOT / name).read_text(encoding="utf8")) == []
+
+
+def test_the_finder_of_paths_finds() -> None:
+    """The negative control: files and folders, at the start, in a room and at the end; names and code are none."""
+    text = "`graph/`, `grap/`, `graph/load.py`; `graph/loads.py`\n`nothing.md` `m.q[0]` `.npz` `x.y`\n```python\n`a/b`\n```"
+    assert missing_paths(text) == ["grap/", "graph/loads.py", "nothing.md"]
 
 
 def examples() -> dict[str, doctest.DocTest]:

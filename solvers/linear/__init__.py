@@ -2,7 +2,7 @@
 
 - `linearize`: named state spaces and raw matrices, from the `linear_equations` of stacked points;
 - `system_outputs`: what is read, by names of `titop.solvers.signals` or by functions of users (`function_slopes`);
-- `reduction`: independent coordinates of closed loops and gears; `omission`: coordinates that nothing depends on;
+- `omission`: coordinates that nothing depends on;
 - `block_system`, `channels`: a block's own linear TITOP model, and inverting its channels;
 - `lpv`: families over parameters, and `lpv_model`, `lpv_plots`: what is done with them; `lpv_members`: their points trimmed and
   linearised (`lpv_points`, `lpv_basis`: in which states, `lpv_results`);

@@ -152,7 +152,7 @@ class Inputs:
             column += len(actuator.inputs)
         self.places = tuple(places)
         self._wrenches, self._columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
-        self.thrust = np.zeros((6 * len(places), len(self.names)))
+        self.thrust = np.zeros((6 * len(places), len(self.names)), np.result_type(float, self._wrenches))
         for k, wrench in enumerate(self._wrenches):
             self.thrust[6 * k : 6 * k + 6, self._columns[k]] = wrench
         self.own: list[tuple[Block, slice, slice, slice]] = []

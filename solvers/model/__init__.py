@@ -6,6 +6,6 @@
 - `dynamics`: dynamics in any causality, and the terms of the equations of motion;
 - `identification`: inertial parameters; `sensitivities`: derivatives by parameters, inputs and wrenches;
 - `differentiable`: derivatives by the state;
-- `model`: reactions, balances, parameters; `outputs`: what sensors read;
-- `prepared`: dynamics for integrators.
+- `model`: reactions, balances, outputs, parameters;
+- `reduction`: independent coordinates of closed loops and gears; `prepared`: dynamics for integrators.
 """

@@ -6,5 +6,6 @@
   (`port_derivatives`, and `reaction_derivatives` with `joint_opening`);
 - `sensors`: what each class of sensors reads, one entry a class;
 - `snapshot`: the state at which signals are read, and its slopes; `system_inputs`: what drives linear and nonlinear ones;
+  `named_model`: what all of these know of a model;
 - `exported`: paths, units and names as they leave titop.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -147,6 +148,32 @@ def test_circles_are_found(folders: bool) -> None:
     """The negative control: whatever arrow is turned round as well closes a circle."""
     found = arrows(WITHOUT_CIRCLES, folders)
     assert all(circles(found | {(target, source)}) for source, target in found)
+
+
+def rooms_of(package: str) -> list[str]:
+    """Return rooms and files of a package in the order in which its docstring lists them."""
+    doc = ast.get_docstring(ast.parse(MODULES[package].read_text(encoding="utf8"))) or ""
+    held = {room_of(module, package) for module in MODULES}
+    return [name for name in dict.fromkeys(re.findall(r"`(\w+)`", doc)) if name in held]
+
+
+def room_of(module: str, package: str) -> str | None:
+    """Return the room of a package in which a module stands, or its own name; None if it is not in the package."""
+    return module.removeprefix(f"{package}.").split(".")[0] if module.startswith(f"{package}.") else None
+
+
+def upwards(package: str, order: list[str]) -> set[tuple[str, str]]:
+    """Return who imports whom of the rooms of a package against an order, from top to bottom."""
+    found = arrows((layer_of(package),), folders=False)
+    rooms = {(room_of(source, package), room_of(target, package)) for source, target in found}
+    return {(one, two) for one, two in rooms if one and two and order.index(two) > order.index(one)}
+
+
+@pytest.mark.parametrize("package", ["titop.blocks", "titop.graph", "titop.solvers", "titop.solvers.kernels"])
+def test_rooms_know_those_listed_above_them(package: str) -> None:
+    order = rooms_of(package)
+    assert upwards(package, order) == set()
+    assert upwards(package, order[::-1])  # the negative control
 
 
 def test_only_graph_knows_networkx() -> None:

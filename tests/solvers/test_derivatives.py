@@ -273,14 +273,13 @@ def test_far_from_the_inertial_origin_nothing_is_lost() -> None:
 def test_against_pinocchio(seed: int) -> None:
     """Its derivatives are analytic too; 1e-8 relative is what two engines are asked for (rounding leaves 1e-12).
 
-    Universal and planar joints are left out: there they are composite joints, whose derivatives (not their dynamics) disagree
-    with differences of its own dynamics.
+    Joints of which its derivatives are wrong are left out.
     """
     pin = pytest.importorskip("pinocchio")
-    from tests.pinocchio_peer import Peer
+    from tests.pinocchio_peer import CARRYING, Peer
 
     rng = np.random.default_rng(1000 + seed)
-    system = random_tree(rng, bodies=1 + seed // 3, kinds=[kind for kind in KINDS if kind not in ("Universal", "Planar")])
+    system = random_tree(rng, bodies=1 + seed // 3, kinds=[kind for kind in KINDS if kind not in CARRYING])
     model, peer = system.resolve(), Peer(system)
     q, v, a, tau = random_state(model, rng)
     wrenches = {f"{body}.A": rng.normal(size=6) for body in model.body_names[::3]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,18 @@ def test_names_units_and_ranges(model):
     assert model.inputs.lower[:3].tolist() == [-0.5, 0, -0.2]
     assert model.inputs.upper[:3].tolist() == [0.5, 5, 0.2]
     assert len(model.output_names) == len(model.output_units) == 1 + 3 + 3 + 1 + 1 + 6 + 6
+
+
+def test_derivatives_by_directions_of_thrust_warn_of_nothing(model, state):
+    """Complex steps go through the tables of inputs too, whose imaginary parts are not to be dropped on the way."""
+    names = [
+        name for name in model.parameters() if name.startswith(("thruster.", "push.")) and name.endswith((".x", ".y", ".z"))
+    ]
+    assert names
+    q, v, _, tau = state
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.forward_dynamics_sensitivities(q, v, tau, names, u=np.ones(model.nu))
 
 
 def test_inputs_of_a_simulation_in_every_form():
