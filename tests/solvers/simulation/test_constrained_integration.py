@@ -9,7 +9,7 @@ from scipy.interpolate import CubicSpline
 
 import titop as tt
 from tests.closed_systems import bricard, closed_four_bar, four_bar, slider_crank
-from tests.solvers.test_linkages import FourBar, SliderCrank
+from tests.solvers.constraints.test_linkages import FourBar, SliderCrank
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

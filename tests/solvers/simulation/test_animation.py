@@ -24,7 +24,7 @@ from titop.solvers.simulation.scene import Scene, ellipsoid
 
 Array = NDArray[np.float64]
 
-CUSTOM_BLOCK = Path(__file__).parents[2] / "examples" / "custom_block.py"
+CUSTOM_BLOCK = Path(__file__).parents[3] / "examples" / "custom_block.py"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
 #: Positions of a few metres in 32-bit numbers.

@@ -19,7 +19,7 @@ import pytest
 
 import titop as tt
 from tests.flexible import random_system
-from tests.solvers.test_surroundings import Wet
+from tests.solvers.kernels.ports.test_surroundings import Wet
 from titop.solvers import kernels
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -28,7 +28,7 @@ from titop.solvers.native.compilation import machine_code
 from titop.solvers.native.kernel import Feature, entry
 from titop.solvers.native.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 #: Prints a number that passes through a helper (`write_rates` in kinematics.py) of a small kernel, and the file it came from.
 SCRIPT = """

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import titop as tt
 from tests.closed_systems import four_bar, geared_hand, random_closed_tree
 from tests.flexible import random_system
-from tests.solvers.test_own_inputs import Telescope
+from tests.solvers.mechanism.test_own_inputs import Telescope
 from tests.systems import Array, random_state, random_tree
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.constraints import closed_dynamics

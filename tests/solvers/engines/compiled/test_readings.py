@@ -15,8 +15,8 @@ from examples.custom_block import ConstantCurvatureSegment
 from examples.diver import Hull
 from tests.closed_systems import accelerating, closed_four_bar, geared_hand
 from tests.flexible import random_body, unit_beam
-from tests.solvers.test_inputs import satellite
-from tests.solvers.test_several_targets import CompiledBelt, PythonBelt
+from tests.solvers.kernels.laws.test_compiled_interactions import CompiledBelt, PythonBelt
+from tests.solvers.mechanism.test_inputs import satellite
 from tests.systems import random_state, random_tree
 
 #: Sums of some hundred terms of size ten, taken in another order.

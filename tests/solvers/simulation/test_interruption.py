@@ -182,7 +182,7 @@ def test_a_controller_may_be_what_takes_long() -> None:
 SCRIPT = """
 import sys, time
 import numpy as np, titop as tt
-from tests.solvers.test_interruption import LONG, pendulum
+from tests.solvers.simulation.test_interruption import LONG, pendulum
 model = pendulum()
 tt.simulate(model, [0, 1], [1.0], [0.0])
 print("ready", flush=True)

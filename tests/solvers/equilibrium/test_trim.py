@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import titop as tt
 from tests.closed_systems import bar
 from tests.refusals import refusal
-from tests.solvers.test_inputs import satellite
+from tests.solvers.mechanism.test_inputs import satellite
 from tests.systems import random_state, random_tree
 from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
 from titop.solvers.equilibrium.unknowns import Unknowns
@@ -279,7 +279,7 @@ def test_bad_continuations_are_refused() -> None:
 def test_a_closed_loop_is_determined() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tt.ModelWarning)  # of the planar loop's redundant constraints
-        model = tt.load(Path(__file__).parents[2] / "examples" / "models" / "four_bar.toml").resolve()
+        model = tt.load(Path(__file__).parents[3] / "examples" / "models" / "four_bar.toml").resolve()
     guess = model.assemble(model.configuration({"drive": -1.5}), fixed=["drive"])
     point = tt.trim(model, q=guess)
     assert np.abs(model.closure_error(point.q)).max() < ROUNDING

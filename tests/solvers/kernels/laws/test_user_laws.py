@@ -352,7 +352,7 @@ from compiled_block import build
 m = build().resolve()
 print(m.forward_dynamics(m.neutral(), np.ones(m.nv), np.ones(m.nv)).tobytes().hex(), "numba" in sys.modules)
 """
-    folder = Path(__file__).parents[2]
+    folder = Path(__file__).parents[4]
     runs = [
         subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True) for _ in range(2)
     ]

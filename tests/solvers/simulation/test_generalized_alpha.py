@@ -9,8 +9,8 @@ from scipy.linalg import expm
 
 import titop as tt
 from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
-from tests.solvers.test_constrained_integration import opening, start_of_bricard
-from tests.solvers.test_linkages import andrews_start, spring
+from tests.solvers.constraints.test_linkages import andrews_start, spring
+from tests.solvers.simulation.test_constrained_integration import opening, start_of_bricard
 from titop.solvers.simulation import implicit_dynamics
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step, tangent

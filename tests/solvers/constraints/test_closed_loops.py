@@ -13,7 +13,7 @@ from tests.closed_systems import accelerating, bricard, closed_four_bar, four_ba
 from titop.solvers.constraints.multipliers import independent_rows, least_solution, redundant_rows, share_efforts
 
 ENGINES = ("compiled", "reference")
-Segment = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
+Segment = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.closed_systems import closed_four_bar
 from tests.flexible import random_system
-from tests.solvers.test_inputs import satellite
+from tests.solvers.mechanism.test_inputs import satellite
 from tests.systems import random_state, random_tree
 from titop.blocks.contract.block import Block
 

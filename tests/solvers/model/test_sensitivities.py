@@ -17,7 +17,7 @@ from titop.blocks.basics.spatial import rotation_exp, twist_transport
 from titop.blocks.contract.block import Block
 
 Array = NDArray[np.float64]
-Segment = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
+Segment = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
 
 #: Of the largest entry: the models' own differences below leave 1e-9 of it (eighth order, 1 % of the parameter).
 ACCURACY = 1e-8

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 #: Prints what a system with flexible bodies, joints of all sizes, springs, loads and a strut says, then a closed linkage.
 SCRIPT = """

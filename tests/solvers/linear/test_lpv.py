@@ -12,8 +12,8 @@ import pytest
 
 import titop as tt
 from tests.refusals import refusal
-from tests.solvers.test_linearize import cart
-from tests.solvers.test_trim import HINGES, opening, spinner
+from tests.solvers.equilibrium.test_trim import HINGES, opening, spinner
+from tests.solvers.linear.test_linearize import cart
 
 #: Arms of a spinning shaft: the branch of open arms, followed from fast to slow.
 SPINS, MASSES = np.linspace(6.0, 3.6, 7), [1.0, 1.3]

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.closed_systems import four_bar, slider_crank
 from tests.refusals import refusal
-from tests.solvers.test_inputs import satellite
+from tests.solvers.mechanism.test_inputs import satellite
 from tests.systems import random_state, random_tree
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model.model import Model

@@ -9,8 +9,8 @@ import pytest
 import titop as tt
 from tests.closed_systems import closed_four_bar
 from tests.refusals import refusal
-from tests.solvers.test_inputs import satellite
-from tests.solvers.test_linearize import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart
+from tests.solvers.linear.test_linearize import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart
+from tests.solvers.mechanism.test_inputs import satellite
 from tests.systems import random_state
 
 

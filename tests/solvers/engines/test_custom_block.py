@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 ENGINES = ("compiled", "reference")
 
 
-EXAMPLE = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "custom_block.py"))
+EXAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))
 Segment = EXAMPLE["ConstantCurvatureSegment"]
 
 LENGTH, RADIUS, DENSITY, STIFFNESS, DAMPING = 0.8, 0.15, 40.0, 3.0, 0.2

@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from examples.compiled_block import Telescope, telescope_energy, telescope_law
 from tests.flexible import UNIT
-from tests.solvers.test_laws import Slider, differences, functions, state, stepped
+from tests.solvers.kernels.laws.test_user_laws import Slider, differences, functions, state, stepped
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.applied import slopes_at
 from titop.solvers.engines.compiled import python_laws
