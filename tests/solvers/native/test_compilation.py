@@ -67,7 +67,7 @@ def run(folder: Path) -> float:
 def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package):
     before = run(copied_package)
     assert before == -0.5
-    helper = copied_package / "titop" / "solvers" / "kernels" / "kinematics.py"
+    helper = copied_package / "titop" / "solvers" / "kernels" / "tree" / "kinematics.py"
     source = helper.read_text()
     edited = source.replace("            rates[k] = v[j]\n", "            rates[k] = 2 * v[j]\n")
     assert edited != source
@@ -513,8 +513,10 @@ def test_code_without_the_function_is_refused():
 
 
 def _all_features():
-    modules = [importlib.import_module(f"{kernels.__name__}.{info.name}") for info in pkgutil.iter_modules(kernels.__path__)]
+    within = pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}.")
+    modules = [importlib.import_module(info.name) for info in within]
     found = {thing.name: thing for module in modules for thing in vars(module).values() if isinstance(thing, Feature)}
+    assert len(found) > 10
     return sorted(found.items())
 
 

@@ -17,7 +17,8 @@ from titop.solvers.native.kernel import Feature, Kernel
 
 
 def test_every_kernel_and_feature_is_among_the_units() -> None:
-    modules = [importlib.import_module(f"{kernels.__name__}.{info.name}") for info in pkgutil.iter_modules(kernels.__path__)]
+    within = pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}.")
+    modules = [importlib.import_module(info.name) for info in within]
     things = [thing for module in modules for thing in vars(module).values()]
     found = [thing for thing in things if isinstance(thing, Kernel | Feature)]
     found += [kernel for thing in things if isinstance(thing, Pair) for kernel in (thing.rigid, thing.mixed)]
@@ -26,16 +27,20 @@ def test_every_kernel_and_feature_is_among_the_units() -> None:
 
 
 def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: unit for name, unit in units().items() if name in ("entries_put_wrench", "entries_configuration_rate")}
+    few = {
+        name: unit
+        for name, unit in units().items()
+        if name in ("entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate")
+    }
     assert len(few) == 2
     monkeypatch.setattr("titop.solvers.engines.compiled.compile_ahead.units", lambda: few)
     compile_ahead(2, progress=False)
     assert all(cache.read(name) for name in few)
     read = cache.read
-    monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_put_wrench" else read(name))
+    monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_dynamics_entries_put_wrench" else read(name))
     with pytest.raises(tt.ModelError, match="not-kept"):
         compile_ahead(1, progress=False)
-    missing = {"entries_put_wrench"}
+    missing = {"entries_dynamics_entries_put_wrench"}
 
     def read_later(name: str) -> bytes | None:
         if name in missing:
