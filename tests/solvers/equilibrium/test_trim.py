@@ -2,59 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 import titop as tt
 from tests.closed_systems import bar
 from tests.refusals import refusal
-from tests.solvers.mechanism.test_inputs import satellite
-from tests.systems import random_state, random_tree
-from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
-from titop.solvers.equilibrium.unknowns import Unknowns
-
-#: Equations near 10 solved to rounding, times their condition.
-ROUNDING = 1e-11
-
-GRAVITY = 9.81
-
-
-def swing(**passive: Any) -> tt.Model:
-    """Return a pendulum of 2 kg and 1 m."""
-    s = tt.System("swing", gravity=[0, 0, -GRAVITY])
-    s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0], **passive))
-    return s.resolve()
-
-
-def spinner(stiffness: float = 2.0, mass: float = 1.0, gravity: float = GRAVITY) -> tt.Model:
-    """Return a shaft with two spring-hinged arms of 1 m, point masses at their ends."""
-    s = tt.System("spinner", gravity=[0, 0, -gravity])
-    hub = tt.RigidBody("hub", 1.0, inertia=[1, 1, 1])
-    s.connect("world", hub, tt.Revolute("shaft", axis=[0, 0, 1]))
-    for name, sign in (("right", -1), ("left", 1)):
-        arm = tt.RigidBody(name, mass, com=[0, 0, -1])
-        s.connect(hub, arm, tt.Revolute(f"{name}_hinge", axis=[0, sign, 0], stiffness=stiffness, damping=0.1))
-    return s.resolve()
-
-
-def opening(spin: float, stiffness: float = 2.0, mass: float = 1.0) -> float:
-    """Return the angle of an arm: ``m w^2 sin cos = m g sin + k angle``."""
-    return float(
-        brentq(
-            lambda x: mass * spin**2 * np.sin(x) * np.cos(x) - mass * GRAVITY * np.sin(x) - stiffness * x,
-            0.05,
-            1.57,
-            xtol=1e-15,
-        )
-    )
-
-
-HINGES = ["right_hinge", "left_hinge"]
+from tests.solvers.equilibrium.spinners import GRAVITY, HINGES, ROUNDING, opening, spinner, swing
 
 
 @pytest.mark.parametrize("spin", [3.6, 4.0, 7.0, 30.0])
@@ -190,43 +146,6 @@ def test_accelerations_that_vanish_in_passing() -> None:
         tt.trim(s.resolve(), [], v={"spring.x": 1.0})
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_slopes_against_differences(seed: int) -> None:
-    """Of every kind of unknown, at a random state of a random tree or of the satellite with its actuators."""
-    rng = np.random.default_rng(seed)
-    model = satellite().resolve() if seed == 0 else random_tree(rng, 4, passive=True, loads=True).resolve()
-    q, v, _, tau = random_state(model, rng)
-    names = list(model.coordinate_names)
-    unknowns = [*names, *(f"{n}.v" for n in names), *(f"{n}.tau" for n in names), *model.input_names]
-    unknowns += [name for name in model.parameters() if name.endswith("mass") and "wheel" not in name][:1]
-    searched = Unknowns(tt.OperatingPoint(model, q, v, tau, np.ones(model.nu) if model.nu else None), unknowns)
-    x = 0.1 * rng.normal(size=len(searched.entries))
-    for moving in (False, True):
-        found = equation_slopes(searched, x, moving)
-        expected = difference_slopes(searched, x, True)[: len(found)]
-        size = max(1.0, np.abs(expected).max())
-        assert np.abs(found - expected).max() < 1e-6 * size  # central differences with a step of 1e-5
-
-
-def test_along_a_parameter() -> None:
-    points = tt.trim_along(spinner(), "shaft.v", [5.0, 3.6], HINGES, steps=14, q=dict.fromkeys(HINGES, 1.0), v={"shaft": 5.0})
-    spins = [point.v[0] for point in points]
-    assert spins == pytest.approx(np.linspace(5.0, 3.6, 15).tolist())
-    assert [point.q[1] for point in points] == pytest.approx([opening(w) for w in spins], abs=ROUNDING)
-    masses = tt.trim_along(spinner(), "left.mass", np.linspace(1, 3, 5), HINGES, q=dict.fromkeys(HINGES, 1.0), v={"shaft": 5.0})
-    assert [p.q[2] for p in masses] == pytest.approx([opening(5.0, mass=m) for m in np.linspace(1, 3, 5)], abs=ROUNDING)
-    assert masses[-1].parameters == {"left.mass": 3.0}
-    # one long step is corrected and, where that fails, divided
-    far = tt.trim_along(spinner(), "shaft.v", [30.0, 3.6], HINGES, q=dict.fromkeys(HINGES, 1.5), v={"shaft": 30.0})
-    assert far[-1].q[1] == pytest.approx(opening(3.6), abs=ROUNDING)
-
-
-def test_a_branch_that_ends() -> None:
-    """The largest torque that the pendulum can hold, 2 kg * 9.81 m/s^2 * 1 m, is 19.62 N m."""
-    with pytest.raises(tt.ConvergenceError, match=r"end near hinge.tau = 19.6\d*, before 20:"):
-        tt.trim_along(swing(), "hinge.tau", [0.0, 25.0], steps=10)
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
@@ -254,43 +173,6 @@ def test_a_branch_that_ends() -> None:
 def test_bad_input_is_refused(arguments: dict[str, Any], code: str, text: str) -> None:
     with refusal(code, text):
         tt.trim(**{"model": swing(), **arguments})
-
-
-def test_bad_continuations_are_refused() -> None:
-    model = swing()
-    for arguments, code, text in (
-        (("hing", [0, 1]), "unknown-unknown", "did you mean 'hinge'"),
-        (("hinge.tau", []), "wrong-type", "np.linspace"),
-        (("hinge.tau", [0, np.inf]), "wrong-type", "np.linspace"),
-    ):
-        with refusal(code, text):
-            tt.trim_along(model, *arguments)
-    with refusal("wrong-type", "1 or more"):
-        tt.trim_along(model, "hinge.tau", [0, 1], steps=0)
-    free = satellite().resolve()
-    with refusal("not-scalar", "base.x"):
-        tt.trim_along(free, "base", [0, 1])
-    with refusal("no-number", "base.rx"):
-        tt.trim_along(free, "base.rx", [0, 1])
-    with refusal("no-number", "bounds"):
-        tt.trim(free, ["base.rx"], bounds={"base.rx": (0, 1)})
-
-
-def test_a_closed_loop_is_determined() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tt.ModelWarning)  # of the planar loop's redundant constraints
-        model = tt.load(Path(__file__).parents[3] / "examples" / "models" / "four_bar.toml").resolve()
-    guess = model.assemble(model.configuration({"drive": -1.5}), fixed=["drive"])
-    point = tt.trim(model, q=guess)
-    assert np.abs(model.closure_error(point.q)).max() < ROUNDING
-    assert np.abs(point.residual).max() < ROUNDING  # the accelerations of a closed loop may be all rounding
-    assert (point.rank, point.free, point.overdetermined) == (3, (), ())  # closures determine two, gravity one
-    held = tt.trim(model, ["drive.tau"], q=guess)
-    assert (held.rank, held.free, held.overdetermined) == (1, (), ())
-    none = tt.trim(model, ["drive.tau", "pivot.tau"], q=guess)
-    assert (none.rank, none.free) == (1, ("drive.tau", "pivot.tau"))
-    with pytest.raises(tt.ConvergenceError, match=r"an opening of pin\.\S+, \S+, is left at drive"):
-        tt.trim(model, q={"drive": -1.5})  # the loop far from closed
 
 
 def parallel_pendulum() -> tt.Model:
@@ -359,52 +241,7 @@ def test_constrained_systems_that_move_steadily() -> None:
         tt.trim(model, [f"{name}.tau" for name in joints], q=guess, v=model.assemble_velocity(guess, [3.0, 1.0, 0, 0]))
 
 
-def test_a_resting_satellite_is_free_but_for_its_beams() -> None:
-    """Six motions of the whole and two hinges without springs; deformations have stiffness, from 10 N/m to 1e10 N/m."""
-    s = tt.System("satellite", gravity=[0, 0, 0])
-    hub = tt.RigidBody("hub", 100.0, inertia=[10, 12, 14], ports={"left": [1, 0, 0], "right": [-1, 0, 0]})
-    s.connect("world", hub, tt.Free("base"))
-    for side in ("left", "right"):
-        beam = tt.Beam(f"{side}_beam", 3.0, density=2700.0, area=1e-3, young=7e10, iy=1e-8, iz=1e-8)
-        s.connect(hub.port(side), beam, tt.Revolute(f"{side}_hinge", axis=[1, 0, 0]))
-    model = s.resolve()
-    point = tt.trim(model)
-    rigid = ("base.x", "base.y", "base.z", "base.rx", "base.ry", "base.rz", "left_hinge", "right_hinge")
-    assert point.free == point.overdetermined == rigid
-    assert point.rank == model.nv - len(rigid)
-
-
-def test_soft_beside_stiff_is_determined() -> None:
-    """A pendulum, 10 N m/rad, beside a spring of 1e12 N/m: both are determined, and a sledge without a spring is not."""
-    s = tt.System("row", gravity=[0, 0, -GRAVITY])
-    sledge, block = tt.RigidBody("sledge", 1.0), tt.RigidBody("block", 1.0)
-    s.connect("world", sledge, tt.Prismatic("track", axis=[1, 0, 0]))
-    s.connect(sledge, block, tt.Prismatic("spring", axis=[1, 0, 0], stiffness=1e12))
-    s.connect(block, tt.RigidBody("bob", 1.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
-    point = tt.trim(s.resolve())
-    assert (point.rank, point.free, point.overdetermined) == (2, ("track",), ("track",))
-
-
 @pytest.mark.parametrize("iterations", [0, -3, 2.5, True, "many"])
 def test_iterations_are_counted(iterations: Any) -> None:
     with refusal("wrong-type", "max_iterations"):
         tt.trim(swing(), max_iterations=iterations)
-
-
-@pytest.mark.parametrize("stiffness", [0.0, 1e3, 1e9, 1e12])
-@pytest.mark.parametrize(("damping", "up", "down"), [(0.0, "unstable", "neutral"), (0.1, "unstable", "stable")])
-def test_stability_beside_stiff_springs(stiffness: float, damping: float, up: str, down: str) -> None:
-    """A pendulum, of 3 rad/s, keeps its stability beside oscillations of up to 3e7 rad/s."""
-    s = tt.System("row", gravity=[0, 0, -GRAVITY])
-    s.connect("world", tt.RigidBody("bob", 1.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0], damping=damping))
-    if stiffness:
-        rate = 1e-3 * np.sqrt(stiffness * 1e-3) * (damping > 0)  # a damping ratio of 5e-4
-        spring = tt.Prismatic("spring", axis=[1, 0, 0], stiffness=stiffness, damping=rate)
-        s.connect("world", tt.RigidBody("mass", 1e-3), spring)
-    model = s.resolve()
-    assert tt.trim(model).stability == down
-    assert tt.trim(model, q={"hinge": 3.1}).stability == up
-    s.connect("world", tt.RigidBody("sledge", 1.0), tt.Prismatic("track", axis=[1, 0, 0]))
-    drifting = s.resolve()
-    assert tt.trim(drifting).stability == "neutral"
-    assert tt.trim(drifting, q={"hinge": 3.1}).stability == "unstable"

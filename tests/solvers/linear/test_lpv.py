@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,8 @@ import pytest
 
 import titop as tt
 from tests.refusals import refusal
-from tests.solvers.equilibrium.test_trim import HINGES, opening, spinner
-from tests.solvers.linear.test_linearize import cart
-
-#: Arms of a spinning shaft: the branch of open arms, followed from fast to slow.
-SPINS, MASSES = np.linspace(6.0, 3.6, 7), [1.0, 1.3]
-ARMS: dict[str, Any] = {
-    "unknowns": HINGES,
-    "q": dict.fromkeys(HINGES, 1.0),
-    "v": {"shaft": 6.0},
-    "inputs": ["shaft", "left_hinge"],
-    "outputs": ["left_hinge.q", "left.dv", "left_hinge.reaction"],
-}
-
-MATRICES = ("A", "B", "C", "D")
-
-
-@pytest.fixture(scope="module")
-def family() -> tt.LPVModel:
-    return tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": SPINS}, **ARMS)
+from tests.solvers.equilibrium.spinners import HINGES, opening, spinner
+from tests.solvers.linear.families import ARMS, MASSES, MATRICES, SPINS
 
 
 def test_points_of_the_grid_are_linear_models(family: tt.LPVModel) -> None:
@@ -53,34 +35,6 @@ def test_points_of_the_grid_are_linear_models(family: tt.LPVModel) -> None:
                 assert np.abs(getattr(member, name) - getattr(again, name)).max() < 1e-12, name
             assert member.state_labels == system.state_labels
     assert tt.signal_table(family.at(left_mass=1.0, shaft_v=4.0))["left_dv[0]"].unit == "m/s^2"
-
-
-def test_trims_of_the_outputs(family: tt.LPVModel) -> None:
-    model = spinner()
-    for k in range(len(SPINS)):
-        q, v, rest = family.q[0, k], family.v[0, k], np.zeros(3)
-        expected = [q[2], *model.motion("left", q, v, rest)[:3], *model.reaction("left_hinge", q, v, rest)]
-        assert family.y[0, k] == pytest.approx(expected, abs=1e-12)
-
-
-def test_between_points(family: tt.LPVModel) -> None:
-    middle = 0.5 * (SPINS[2] + SPINS[3])
-    found = family.at(left_mass=1.15, shaft_v=middle)
-    mean = 0.25 * sum(family.A[i, k] for i in (0, 1) for k in (2, 3))
-    assert np.abs(found.A - mean).max() < 1e-12
-    point = tt.trim(spinner(), HINGES, q=dict.fromkeys(HINGES, 1.0), v={"shaft": middle}, parameters={"left.mass": 1.15})
-    exact = tt.linearize(spinner(), point)
-    error = np.abs(found.A - exact.A).max()
-    assert 1e-4 < error < 0.2  # interpolation: second order in steps of 0.4 rad/s and 0.3 kg
-
-
-def test_poles_are_continuous(family: tt.LPVModel) -> None:
-    finer = tt.lpv(spinner(), {"shaft.v": np.linspace(6.0, 4.0, 41)}, **ARMS)
-    steps = np.abs(np.diff(finer.eigenvalues, axis=0)).max(axis=0)
-    # a step of 0.05 rad/s moves frequencies near the spin rate by about as much
-    assert steps.max() < 0.3
-    shuffled = np.sort_complex(finer.eigenvalues)
-    assert np.abs(np.diff(shuffled, axis=0)).max() >= steps.max() - 1e-12
 
 
 def test_several_processes_give_the_same_bits(family: tt.LPVModel) -> None:
@@ -127,57 +81,6 @@ def test_points_without_an_equilibrium_are_marked() -> None:
         tt.lpv(s.resolve(), {"hinge.tau": [25.0, 30.0]})
 
 
-def test_given_points() -> None:
-    model = cart().resolve()
-    values = np.linspace(0.0, 1.0, 5)
-    points = [tt.trim(model, ["lower.tau", "upper.tau"], q={"lower": x}) for x in values]
-    family = tt.lpv(model, {"lower.q": values}, points, ["rail", "lower"], ["upper.q"])
-    for k, point in enumerate(points):
-        A, B = tt.linear_matrices(model, point)
-        assert np.array_equal(family.A[k], A)
-        assert np.array_equal(family.B[k], B[:, :2])
-    again = tt.lpv(model, {"lower.q": values}, points, ["rail", "lower"], ["upper.q"], workers=2)
-    assert np.array_equal(family.A, again.A)
-    with refusal("other-value", "points[4]"):
-        tt.lpv(model, {"lower.q": [*values[:-1], 1.1]}, points)
-    with refusal("wrong-length", "5 points"):
-        tt.lpv(model, {"lower.q": values[:-1]}, points)
-    with refusal("wrong-type", "tt.OperatingPoint"):
-        tt.lpv(model, {"lower.q": values}, [1, 2, 3, 4, 5])  # type: ignore[list-item]
-    with refusal("other-model", "points of 'spinner'"):
-        tt.lpv(spinner(), {"shaft.v": values}, points)
-    falling = [tt.OperatingPoint(model, [0.0, x, 0.0]) for x in values]
-    with pytest.warns(tt.ModelWarning, match="4 of 5"):
-        tt.lpv(model, {"lower.q": values}, falling)
-
-
-def test_a_list_of_points() -> None:
-    values = {"left.mass": [1.0, 1.3, 1.0, 1.3, 1.1], "shaft.v": [6.0, 6.0, 5.0, 5.0, 5.5]}
-    family = tt.lpv(spinner(), values, grid=False, **ARMS)
-    assert family.shape == (5,)
-    assert family.q[:, 2] == pytest.approx([opening(w, mass=m) for m, w in zip(*values.values(), strict=True)], abs=1e-11)
-    assert np.abs(family.at(left_mass=1.1, shaft_v=5.5).A - family.A[4]).max() < 1e-9
-    with refusal("outside", "shaft.v = 7"):
-        family.at(left_mass=1.1, shaft_v=7.0)
-    line = tt.lpv(spinner(), {"shaft.v": [6.0, 5.0, 5.5]}, grid=False, **ARMS)
-    assert np.array_equal(line.at(shaft_v=5.5).A, line.A[2])
-    assert np.array_equal(line.at(shaft_v=5.75).A, (line.A[0] + line.A[2]) / 2)
-    alone = tt.lpv(spinner(), {"left.mass": [1.2], "shaft.v": [6.0]}, grid=False, **ARMS)
-    assert np.array_equal(alone.at(left_mass=1.2, shaft_v=6.0).A, alone.A[0])
-    with refusal("outside", "shaft.v = 6.1"):
-        alone.at(left_mass=1.2, shaft_v=6.1)
-
-
-def test_a_list_of_parameters_tied_together() -> None:
-    both = {"left.mass": [1.0, 1.3, 1.1], "right.mass": [1.0, 1.3, 1.1], "shaft.v": [6.0, 6.0, 6.0]}
-    family = tt.lpv(spinner(), both, grid=False, **ARMS)
-    for mass, expected in ((1.3, family.A[1]), (1.05, (family.A[0] + family.A[2]) / 2)):
-        found = family.at(left_mass=mass, right_mass=mass, shaft_v=6.0)
-        assert np.abs(found.A - expected).max() < 1e-9  # rounding of the place on the line, against entries of 10
-    with refusal("outside", "right.mass = 1.2"):
-        family.at(left_mass=1.1, right_mass=1.2, shaft_v=6.0)
-
-
 def test_components_of_joints_are_outputs_of_a_family() -> None:
     """One coordinate of a joint of several, at every point of the family."""
     s = tt.System("cardan", gravity=[0, 0, -9.81])
@@ -196,37 +99,6 @@ def test_omission_and_holding() -> None:
     assert family.A.shape == (7, 5, 5)
     with refusal("not-omissible", "left_hinge"):
         tt.lpv(spinner(), {"shaft.v": SPINS}, **ARMS, omit=["left_hinge"])
-
-
-def test_pictures_and_exchange(family: tt.LPVModel, tmp_path: Path) -> None:
-    path = tmp_path / "family.npz"
-    family.save(path)
-    assert list(tmp_path.iterdir()) == [path]
-    again = tt.LPVModel.load(path)
-    for name in (*MATRICES, "q", "v", "tau", "u", "y", "valid"):
-        assert np.array_equal(getattr(again, name), getattr(family, name)), name
-    assert (again.states, again.outputs, again.coordinate_names) == (family.states, family.outputs, family.coordinate_names)
-    assert list(again.parameters) == list(family.parameters)
-    assert repr(again) == repr(family)
-    data = family.grid
-    assert data.A.dims == ("left.mass", "shaft.v", "to_state", "state")
-    assert float(data.v.sel({"left.mass": 1.0, "shaft.v": 6.0, "coordinate": "shaft"})) == 6.0
-    assert data.attrs["unit of left_dv[0]"] == "m/s^2"
-    for figure in (family.poles(), family.bode(), family.bode("left_hinge", "left.dv[0]", np.geomspace(0.1, 10, 20))):
-        figure.savefig(tmp_path / "figure.png")
-        assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    with refusal("unknown-output", "did you mean"):
-        family.bode(output="left_hinge_p")
-    with refusal("wrong-type", "positive frequencies"):
-        family.bode(omega=[0.0, 1.0])
-    (tmp_path / "other.npz").write_bytes(b"nothing")
-    with refusal("wrong-format", "LPVModel.save"):
-        tt.LPVModel.load(tmp_path / "other.npz")
-    np.savez(tmp_path / "more.npz", A=np.zeros(3))
-    with refusal("wrong-format", "LPVModel.save"):
-        tt.LPVModel.load(tmp_path / "more.npz")
-    with pytest.raises(FileNotFoundError):
-        tt.LPVModel.load(tmp_path / "none.npz")
 
 
 @pytest.mark.parametrize(
