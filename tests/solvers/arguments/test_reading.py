@@ -10,6 +10,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import ENGINES, body, hinged
+from titop.solvers.arguments.reading import all_finite
 
 
 @pytest.fixture(params=ENGINES)
@@ -294,3 +295,8 @@ def test_velocity_and_configuration_need_no_argument(engine: str) -> None:
     m = hinged().resolve(engine)
     assert m.velocity().tolist() == [0.0]
     assert m.configuration().tolist() == m.neutral().tolist()
+
+
+@pytest.mark.parametrize(("entry", "finite"), [(1.0, True), (1e200, True), (np.nan, False), (-np.inf, False)])
+def test_vectors_are_looked_at_whole(entry: float, finite: bool) -> None:
+    assert all_finite(np.array([1.0, entry, 0.0])) is finite

@@ -10,18 +10,12 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import accelerating, bricard, closed_four_bar, four_bar, random_closed_tree, slider_crank
-from titop.solvers.constraints.multipliers import independent_rows, least_solution, redundant_rows, share_efforts
+from tests.solvers.constraints.compared_engines import ENGINES, relative
+from titop.solvers.constraints.multipliers import independent_rows
 
-ENGINES = ("compiled", "reference")
 Segment = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
-
-
-def relative(found, expected):
-    """Return the largest difference, relative to the largest entry (or 1)."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    return np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0))
 
 
 def open_accelerations(model, q, v, tau):
@@ -146,9 +140,6 @@ def test_the_reference_resolver_is_complex_safe_through_loops():
         assert relative(exact, differences) < 1e-9
 
 
-# -- ranks and choices ---------------------------------------------------------------------------------------------------
-
-
 def test_rank_of_redundant_closures():
     planar = four_bar(tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
     for s, guess, expected in (
@@ -172,15 +163,6 @@ def test_redundant_constraints_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         four_bar(tt.RigidClosure("pin", directions=np.eye(6)[:, :2])).resolve()
-
-
-def test_independent_rows_are_chosen_by_what_is_left_of_them():
-    matrix = np.array([[1.0, 0, 0], [2.0, 0, 0], [2.0, 1e-3, 0], [0, 0, 1e-9]])
-    assert independent_rows(matrix).tolist() == [2, 1]  # and neither the multiple nor the tiny one
-    assert independent_rows(matrix, 1).tolist() == [2]
-    assert redundant_rows(matrix) == [1, 3]
-    x = least_solution(np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([1.0, 2.0]))
-    assert x == pytest.approx([0.5, 0.5])
 
 
 def test_the_rank_is_held_off_the_closures():
@@ -252,40 +234,6 @@ def test_independent_coordinates():
     assert dead.independent_coordinates(bent, ["slide"]) == ("slide",)
 
 
-# -- states that satisfy the closures -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", range(5))
-def test_assembling_random_systems(engine, seed):
-    rng = np.random.default_rng(210 + seed)
-    s, q = random_closed_tree(rng, 6, rigid=1, compliant=0)
-    model = s.resolve(engine)
-    assert model.closure_rank(q) > 0
-    guess = model.integrate(q, 0.1 * rng.normal(size=model.nv))
-    assert np.abs(model.closure_error(guess)).max() > 1e-4
-    found = model.assemble(guess)
-    # Gauss-Newton steps go on to rounding
-    assert np.abs(model.closure_error(found)).max() < 1e-12
-    v = rng.normal(size=model.nv)
-    kept = model.assemble_velocity(found, v)
-    assert np.abs(model.closure_jacobian(found) @ kept).max() < 1e-12
-    # least change, lengths over the system's size: at right angles to every velocity that keeps the loops closed
-    other = model.assemble_velocity(found, rng.normal(size=model.nv))
-    sizes = model.coordinate_weights
-    assert abs(((kept - v) / sizes) @ (other / sizes)) < 1e-11
-    a = model.assemble_acceleration(found, kept, v)
-    assert np.abs(model.closure_jacobian(found) @ a + model.closure_bias(found, kept)).max() < 1e-10
-
-
-def test_fixed_coordinates_keep_their_values():
-    model = four_bar().resolve()
-    q = model.assemble([1.1, 0.5, -1.5], fixed=["q1"])
-    v = model.assemble_velocity(q, [2.0, 0, 0], fixed=["q1"])
-    a = model.assemble_acceleration(q, v, [3.0, 0, 0], fixed=["q1"])
-    assert (q[0], v[0], a[0]) == (1.1, 2.0, 3.0)
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_hybrid_dynamics_through_a_loop(engine):
     """What the crank needs to move as prescribed, applied, gives this motion."""
@@ -352,31 +300,6 @@ def test_sensors_of_closures():
     tau = np.array([1.0, 0, 0])
     a = model.forward_dynamics(q, np.zeros(3), tau)
     assert model.outputs(q, np.zeros(3), a, tau=tau) == pytest.approx(model.reaction("pin", q, np.zeros(3), a, tau=tau))
-
-
-# -- what is refused ------------------------------------------------------------------------------------------------------
-
-
-def test_a_loop_that_cannot_close_is_named_with_what_is_left():
-    short = four_bar(lengths=(1.0, 0.1, 0.2, 0.3))
-    with pytest.warns(tt.ModelWarning, match="open-closure"):
-        model = short.resolve()
-    with pytest.raises(tt.ConvergenceError, match=r"loop 'pin' is open by 0\.4\d* m and \S+ rad"):
-        model.assemble([0.1, 0.1, 0.1])
-    with pytest.raises(tt.ConvergenceError, match="cannot be closed from there"):
-        model.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
-
-
-def test_a_loop_closed_the_wrong_way_round_is_refused():
-    s = tt.System("hinge", gravity=[0, 0, 0])
-    body = tt.RigidBody("body", 1.0, inertia=1.0)
-    s.connect("world", body, tt.Spherical("ball"))
-    s.close_loop("world", body, tt.RigidClosure("pin", "revolute", axis=[0, 0, 1]))
-    model = s.resolve()
-    flipped = np.array([np.sin(1.5), 0, 0, np.cos(1.5)])  # nearly upside down
-    with pytest.raises(tt.ConvergenceError, match=r"'pin' closes with its axes antiparallel"):
-        model.assemble(flipped)
-    assert np.abs(model.closure_error(model.assemble([np.sin(0.5), 0, 0, np.cos(0.5)]))).max() < 1e-12
 
 
 @pytest.mark.parametrize("method", ["assemble", "assemble_velocity", "assemble_acceleration", "independent_coordinates"])
@@ -466,25 +389,3 @@ def test_accelerations_that_vanish_may_hold_rounding():
     assert np.abs(model.inverse_dynamics(point.q, point.v, a, actuated=["q1"])).max() < 1e-6
     with pytest.raises(tt.ModelError, match="inconsistent-acceleration"):
         model.inverse_dynamics(point.q, point.v, np.array([1e-6, 0, 0]), actuated=["q1"])
-
-
-@pytest.mark.parametrize("passive", [0, 2, 3, 4], ids=["none", "few", "as many as constraints", "too many"])
-@pytest.mark.parametrize("redundant", [False, True])
-def test_efforts_are_shared_by_least_norm(passive, redundant):
-    """Against the normal equations of ``[D J^T] [tau; lambda] = efforts``, tau of least norm among its solutions."""
-    rng = np.random.default_rng(passive)
-    jacobian, efforts, weights = rng.normal(size=(3, 7)), rng.normal(size=7), np.array([1.0, 0.5, 3.0])
-    if redundant:
-        jacobian, weights = np.vstack([jacobian, jacobian[0] - jacobian[1]]), np.append(weights, 1.0)
-    unknown = np.arange(7) >= passive
-    tau, carried, unbalanced = share_efforts(jacobian, weights, efforts, unknown, 3)
-    motions = np.linalg.svd(jacobian)[2][3:]  # what the constraints leave
-    expected = np.zeros(7)
-    expected[unknown] = np.linalg.pinv(motions[:, unknown]) @ (motions @ efforts)
-    if passive <= 3:
-        assert unbalanced < 1e-13
-        assert relative(tau, expected) < 1e-12
-        assert relative(tau + jacobian.T @ carried, efforts) < 1e-12
-    else:
-        assert unbalanced > 1e-3
-    assert (tau[~unknown] == 0).all()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.actuated_systems import satellite
 from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import HINGES, ROUNDING, opening, spinner, swing
-from tests.solvers.mechanism.test_inputs import satellite
 
 
 def test_along_a_parameter() -> None:

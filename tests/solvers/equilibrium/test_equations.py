@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.mechanism.test_inputs import satellite
+from tests.actuated_systems import satellite
 from tests.systems import random_state, random_tree
 from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
 from titop.solvers.equilibrium.unknowns import Unknowns

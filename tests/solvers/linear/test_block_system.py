@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.closed_systems import bar
 from tests.refusals import refusal
-from tests.solvers.engines.compiled.test_derivatives import soft_system
-from tests.solvers.kernels.ports.test_surroundings import hung
+from tests.solvers.engines.compiled.soft_systems import soft_system
+from tests.solvers.kernels.ports.wet_systems import hung
 from tests.systems import random_body
 
 Array = NDArray[np.complex128]

@@ -9,7 +9,7 @@ import titop as tt
 from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import opening, spinner
 from tests.solvers.linear.families import ARMS
-from tests.solvers.linear.test_linearize import cart
+from tests.solvers.linear.nonlinear_systems import cart
 
 
 def test_given_points() -> None:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.actuated_systems import satellite
 from tests.closed_systems import closed_four_bar
 from tests.refusals import refusal
-from tests.solvers.linear.test_linearize import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart
-from tests.solvers.mechanism.test_inputs import satellite
+from tests.solvers.linear.nonlinear_systems import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart
 from tests.systems import random_state
 
 

@@ -41,18 +41,6 @@ def test_inputs_of_a_simulation_in_every_form():
         assert (trajectory.tau == 0.0).all()
 
 
-def test_violations_name_the_worst_instant():
-    limits = tt.Limits(lower=-1, upper=0.6, velocity=0.9, effort=3)
-    s = tt.System("limits", gravity=[0, 0, 0])
-    s.connect("world", tt.RigidBody("block", 1.0), tt.Prismatic("rail", limits=limits))
-    s.add_actuator(tt.Motor("motor", "rail", effort_limit=1.0))
-    m = s.resolve()
-    trajectory = tt.simulate(m, np.linspace(0, 1, 11), [0], [0], tau=[-1.0], u=[2.0])
-    assert [finding.where for finding in trajectory.violations()] == ["rail velocity", "motor input"]
-    assert "t = 1 s" in str(trajectory.violations()[0])
-    assert tt.simulate(m, [0, 0.1], [0], [0]).violations() == []
-
-
 @pytest.mark.parametrize("u", [[1.0], {"drvie": 1.0}, [np.nan] * 7, "all", {"drive": np.inf}])
 def test_unusable_inputs(model, u):
     zero = np.zeros(model.nv)

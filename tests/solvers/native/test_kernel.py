@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from tests.flexible import random_system
-from tests.solvers.kernels.ports.test_surroundings import Wet
+from tests.solvers.kernels.ports.wet_systems import Wet
 from titop.solvers import kernels
 from titop.solvers.native import cache, kernel
 from titop.solvers.native.kernel import Feature, entry

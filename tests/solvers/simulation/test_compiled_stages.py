@@ -8,39 +8,30 @@ from typing import Any
 import control
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import titop as tt
-from tests.closed_systems import four_bar, geared_hand, random_closed_tree
+from tests.closed_systems import four_bar
 from tests.flexible import random_system
-from tests.solvers.mechanism.test_own_inputs import Telescope
-from tests.systems import Array, random_state, random_tree
-from titop.solvers.arguments.reading import all_finite
-from titop.solvers.constraints import closed_dynamics
-from titop.solvers.model.prepared import PreparedDynamics
-from titop.solvers.simulation.closed_states import project
-from titop.solvers.simulation.compiled_stages import CompiledStages
+from tests.solvers.mechanism.blocks_with_inputs import Telescope
+from tests.solvers.simulation.driven_systems import (
+    closed_loop,
+    controller,
+    gears,
+    motorised,
+    plant_at_a_state,
+    rigid_tree,
+    spatial_loops,
+    swinging,
+    with_interactions,
+)
+from tests.systems import Array
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
-from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.tableaus import tableau
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 #: Two engines on states of order one; the reference resolver solves with the whole mass matrix.
 SAME = 1e-9
-
-
-def swing(t: float) -> tuple[float, float, float]:
-    """Return a motion."""
-    return 0.3 * np.sin(t), 0.3 * np.cos(t), -0.3 * np.sin(t)
-
-
-def rigid_tree() -> tuple[tt.System, list[str]]:
-    s = random_tree(
-        np.random.default_rng(3), 5, base="free", kinds=("Revolute", "Spherical", "Prismatic"), passive=True, loads=True
-    )
-    return s, [next(name for name in s.resolve().coordinate_names if "." not in name)]
 
 
 def flexible_tree() -> tuple[tt.System, list[str]]:
@@ -55,46 +46,7 @@ def with_a_block_in_python() -> tuple[tt.System, list[str]]:
     return s, ["wrist"]
 
 
-def with_interactions() -> tuple[tt.System, list[str]]:
-    s = tt.System("pair", gravity=[0, 0, -9.81])
-    for k in range(2):
-        s.world.add_port(f"P{k}", [0.5 * k, 0, 0])
-        bob = tt.RigidBody(f"bob{k}", 1.0, com=[0, 0, -0.5], inertia=[0.1] * 3, ports={"tip": [0, 0, -1]})
-        s.connect(s.world.port(f"P{k}"), bob, tt.Revolute(f"hinge{k}", axis=[0, 1, 0]))
-    s.close_loop(s["bob0"].port("tip"), s["bob1"].port("tip"), tt.SpringDamper("spring", 20.0, 0.3, length=0.4))
-    return s, ["hinge0"]
-
-
-def closed_loop() -> tuple[tt.System, list[str]]:
-    return four_bar(damping=0.1), ["q1"]
-
-
-def spatial_loops() -> tuple[tt.System, list[str]]:
-    return random_closed_tree(np.random.default_rng(5), 6, rigid=1, compliant=1)[0], []
-
-
-def gears() -> tuple[tt.System, list[str]]:
-    s = geared_hand()
-    return s, [s.resolve().gear_constraints[0].gear.driver]
-
-
 SYSTEMS = [rigid_tree, flexible_tree, with_a_block_in_python, with_interactions, closed_loop, spatial_loops, gears]
-
-
-def plant_at_a_state(system: tt.System, driven: list[str], engine: str, **given: Any) -> tuple[DrivenModel, Array]:
-    """Return a system with all that acts on it, and a state that its constraints and motions allow."""
-    model, rng = system.resolve(engine), np.random.default_rng(0)
-    motion = PrescribedMotion(model, dict.fromkeys(driven, swing))
-    q, v, _, tau = random_state(model, rng)
-    q, v = motion.impose(0.2, model.integrate(model.neutral(), 0.2 * v), v)
-    if model.is_constrained:
-        q = model.assemble(q, driven)
-        v = model.assemble_velocity(q, v, driven)
-    port = model.port_names[-1]
-    plant = DrivenModel(model, np.array([0.0, 1.0]), tau, {port: np.linspace(-1, 1, 6)}, motion, given.get("u"), None)
-    if model.is_constrained:
-        plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
-    return plant, np.concatenate([q, v])
 
 
 def differing(system: Callable[[], tuple[tt.System, list[str]]], is_driven: bool, shift: float = 0.0) -> float:
@@ -128,47 +80,6 @@ def test_motions_of_another_time_differ(system: Any) -> None:
     assert differing(system, True, shift=1e-4) > 1e3 * SAME
 
 
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23"])
-def test_steps_are_scipys(method: str) -> None:
-    """The same coefficients and step control: as many steps, to the same states."""
-    s, names = rigid_tree()
-    plant, y = plant_at_a_state(s, names, "compiled")
-    q, v = plant.split(0.2, y)
-    t, tau, wrench = np.linspace(0.2, 1.2, 6), plant.efforts(0.2, q, v), plant.constant
-    run = tt.simulate(
-        plant.model, t, q, v, tau, wrench, dict.fromkeys(names, swing), method=method, rtol=1e-6, atol=1e-8, progress=False
-    )
-
-    def rate(t: float, y: Array) -> Array:
-        return plant.rate(t, y)
-
-    expected = solve_ivp(rate, (0.2, 1.2), y, method, t, dense_output=True, rtol=1e-6, atol=1e-8)
-    # states with unit quaternions, and motions put where they belong, step differently by the tolerance of a step
-    reached = np.array([plant.split(time, state)[0] for time, state in zip(t, expected.y.T, strict=True)])
-    assert np.abs(run.q - reached).max() < 1e-5
-    assert abs(run.statistics["steps"] - (len(expected.sol.ts) - 1)) <= 1
-
-
-def motorised(saturated: bool) -> tt.Model:
-    """Return a tree with motors, one of them limited, and a thruster."""
-    s = tt.System("arm", gravity=[0, 0, -9.81])
-    upper = tt.RigidBody("upper", 1.0, com=[0.2, 0, 0], inertia=[0.1, 0.1, 0.1], ports={"end": [0.4, 0, 0]})
-    lower = tt.RigidBody("lower", 1.0, com=[0.2, 0, 0], inertia=[0.1, 0.1, 0.1], ports={"tip": [0.4, 0, 0]})
-    s.connect("world", upper, tt.Revolute("shoulder", axis=[0, 1, 0]))
-    s.connect(upper.port("end"), lower, tt.Revolute("elbow", axis=[0, 1, 0]))
-    s.add_actuator(tt.Motor("motor", "shoulder", effort_limit=3.0 if saturated else np.inf))
-    s.add_actuator(tt.Thruster("jet", lower.port("tip")))
-    s.add_sensor(tt.Encoder("angle", "elbow"))
-    return s.resolve()
-
-
-def controller() -> Any:
-    """Return a controller with states and feedthrough, commanding an input, a thrust and an effort."""
-    names = {"inputs": ["shoulder_q", "shoulder_v", "angle"], "outputs": ["motor", "jet", "elbow_tau"]}
-    B, D = np.array([[1.0, 0.2, 0], [0, 0, 1.0]]), np.array([[9.0, 2.0, 0], [0, 0, 0.5], [0, 0.1, 1.0]])
-    return control.ss([[-1.0, 0.2], [0, -2.0]], B, [[1.0, 0], [0, 0.3], [0.2, 0.1]], D, **names)
-
-
 @pytest.mark.parametrize("saturated", [False, True])
 def test_linear_controllers_within_compiled_steps(saturated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the same loop around functions in Python."""
@@ -182,22 +93,6 @@ def test_linear_controllers_within_compiled_steps(saturated: bool, monkeypatch: 
     assert (np.abs(tables.u[:, 0]).max() <= 3.0) == saturated
     # both integrate to 1e-8 a step; where the input is cut its rate jumps
     assert np.abs(tables.q - functions.q).max() < (1e-6 if saturated else 1e-7)
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("is_driven", [False, True], ids=["free", "driven"])
-def test_states_on_the_closures_are_those_of_the_reference(seed: int, is_driven: bool) -> None:
-    rng = np.random.default_rng(seed)
-    for system in (closed_loop, gears, spatial_loops):
-        s, names = system()
-        plant, y = plant_at_a_state(s, names if is_driven else [], "compiled")
-        y = y + 1e-7 * rng.normal(size=len(y))
-        q, v = plant.split(0.2, y)
-        found, expected = plant._dynamics.closed(q, v, 1e-13), PreparedDynamics.closed(plant._dynamics, q, v, 1e-13)
-        error = plant.model.closure_weights * plant.model.closure_error(found.q)
-        assert np.abs(error).max() < 1e-12
-        for one, other in zip(found, expected, strict=True):  # Newton's steps leave what rounding does, times their slopes
-            assert np.asarray(one) == pytest.approx(np.asarray(other), rel=1e-8, abs=1e-10)
 
 
 def test_motions_that_contradict_the_closures_are_named() -> None:
@@ -249,90 +144,6 @@ def test_an_unstable_controller_is_named_within_compiled_steps() -> None:
     assert caught.value.code == "not-finite"
     assert caught.value.where.startswith("controller at t = ")
     assert float(str(caught.value).split("commands up to ")[1].split(",")[0]) > 1e100
-
-
-@pytest.mark.parametrize(("entry", "finite"), [(1.0, True), (1e200, True), (np.nan, False), (-np.inf, False)])
-def test_vectors_are_looked_at_whole(entry: float, finite: bool) -> None:
-    assert all_finite(np.array([1.0, entry, 0.0])) is finite
-
-
-def test_a_state_is_projected_with_its_motions_imposed() -> None:
-    s, names = closed_loop()
-    plant, y = plant_at_a_state(s, names, "compiled")
-    closed = project(plant, 0.2, y + 1e-8)
-    assert closed.y[0] == swing(0.2)[0]
-    assert closed.rank == plant.held_rank
-    assert 0.0 < closed.distance <= 1.0
-
-
-def swinging(system: Callable[[], tuple[tt.System, list[str]]]) -> tuple[tt.Model, Array, Array]:
-    """Return a model and a state that closes its loops."""
-    plant, y = plant_at_a_state(system()[0], [], "compiled")
-    return plant.model, *plant.split(0.0, y)
-
-
-def never(t: float, q: Array, v: Array) -> float:
-    """Return what an event that never happens looks at."""
-    return 1.0
-
-
-@pytest.mark.parametrize("system", [closed_loop, gears])
-def test_many_steps_at_once_are_those_one_by_one(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit for bit where an event is watched for; and as far as rounding goes where Python does what is between the stages."""
-    model, q, v = swinging(system)
-    given: dict[str, Any] = {"t": np.linspace(0, 0.5, 4), "q0": q, "v0": v, "progress": False}
-    at_once = tt.simulate(model, **given)
-    watched = tt.simulate(model, **given, events=tt.Event(never))
-    assert np.array_equal(at_once.q, watched.q)
-    assert np.array_equal(at_once.v, watched.v)
-    assert at_once.statistics["steps"] == watched.statistics["steps"] > 5
-    monkeypatch.setattr(CompiledStages, "makes_steps", False)
-    in_python = tt.simulate(model, **given)
-    assert in_python.statistics["steps"] == at_once.statistics["steps"]
-    # states are put on the closures to 1e-13 by both, whose last Newton step may differ by as much
-    assert np.abs(in_python.q - at_once.q).max() < 1e-10
-
-
-def piece_by_piece(model: tt.Model, q: Array, v: Array, delay: float) -> Array:
-    """Return the configuration after three samples of the controller of the test below, each piece a simulation of its own."""
-    push, period = np.zeros(model.nv), 0.03
-    for _ in range(3):
-        later = np.eye(model.nv)[0] * -0.5 * v[0]
-        for length, effort in ((delay, push), (period - delay, later)):
-            run = tt.simulate(model, [0.0, length], q, v, effort, progress=False)
-            q, v = run.q[-1], run.v[-1]
-        push = later
-    return q
-
-
-@pytest.mark.parametrize("system", [with_interactions, closed_loop, gears])
-def test_steps_go_on_across_samples(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One integrator for all samples and delays; the motion is that of integrators that begin anew."""
-    model, q, v = swinging(system)
-    expected, other = piece_by_piece(model, q, v, 0.01), piece_by_piece(model, q, v, 0.02)
-    name, begun, begin = model.coordinate_names[0], [], RungeKutta.__init__
-
-    def counted(self: Any, *arguments: Any, **options: Any) -> None:
-        begun.append(1)
-        begin(self, *arguments, **options)
-
-    monkeypatch.setattr(RungeKutta, "__init__", counted)
-    pushes = tt.Controller(lambda t, x, y, r: (x, -0.5 * y), [], [f"{name}.v"], [name], 0.03)
-    for method in ("DOP853", "RK45", "RK23"):
-        begun.clear()
-        run = tt.simulate(model, [0.0, 0.05, 0.09], q, v, controller=pushes, delay=0.01, method=method, progress=False)
-        assert len(begun) == 1
-        assert np.abs(run.q[-1] - expected).max() < 1e-6  # 1e-8 a step, some hundred of the lowest order
-    assert np.abs(other - expected).max() > 1e-6  # the negative control
-
-
-def test_steps_between_samples_are_of_one_length() -> None:
-    """Samples that come faster than the motion changes cost a step each, none of them cut to pieces."""
-    model, t = motorised(False), np.linspace(0, 1, 3)
-    given: dict[str, Any] = {"controller": controller(), "sample_time": 1e-3, "progress": False}
-    run = tt.simulate(model, t, [0.4, 0.1], [0.0, 0.0], **given)
-    assert run.statistics["steps"] <= 1010  # and those at the beginning, which grow to a sample
-    assert run.statistics["evaluations"] < 12.2 * 1010
 
 
 @pytest.mark.parametrize("system", [rigid_tree, flexible_tree, with_interactions, closed_loop, gears])

@@ -8,24 +8,11 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import titop as tt
-from tests.closed_systems import bricard, closed_four_bar, four_bar, slider_crank
-from tests.solvers.constraints.test_linkages import FourBar, SliderCrank
+from tests.closed_systems import closed_four_bar, four_bar, slider_crank
+from tests.solvers.constraints.linkages import FourBar, SliderCrank
+from tests.solvers.simulation.closed_motions import opening, start_of_bricard
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
-
-
-def opening(trajectory):
-    """Return the largest error of the closures (m, rad), and of their rates, at the output times."""
-    model = trajectory.model
-    errors = [np.abs(model.closure_error(q)).max() for q in trajectory.q]
-    rates = [np.abs(model.closure_jacobian(q) @ v).max() for q, v in zip(trajectory.q, trajectory.v, strict=True)]
-    return max(errors), max(rates)
-
-
-def start_of_bricard():
-    model = bricard().resolve()
-    q = model.assemble(model.neutral())
-    return model, q, model.assemble_velocity(q, [1.0, 0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("start", [closed_four_bar, start_of_bricard])

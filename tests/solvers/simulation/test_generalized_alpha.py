@@ -9,40 +9,12 @@ from scipy.linalg import expm
 
 import titop as tt
 from tests.closed_systems import ANDREWS_END, ANDREWS_ORDER, ANDREWS_TORQUE, closed_four_bar, four_bar, slider_crank
-from tests.solvers.constraints.test_linkages import andrews_start, spring
-from tests.solvers.simulation.test_constrained_integration import opening, start_of_bricard
-from titop.solvers.simulation import implicit_dynamics
-from titop.solvers.simulation.alpha_solver import AlphaSolver
-from titop.solvers.simulation.alpha_step import Step, tangent
-from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
-from titop.solvers.simulation.prescribed import PrescribedMotion
+from tests.solvers.constraints.linkages import andrews_start, spring
+from tests.solvers.simulation.alpha_systems import flying, oscillator, padded
+from tests.solvers.simulation.closed_motions import opening, start_of_bricard
 from titop.solvers.simulation.simulate import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
-
-
-def flying():
-    """Return a free hub that carries a body on a spherical joint with a spring and a damper: model and state."""
-    s = tt.System("flying", gravity=[0, 0, -9.81])
-    hub = tt.RigidBody("hub", 3.0, [0.1, 0, 0.05], [0.2, 0.3, 0.4], ports={"A": [0.3, 0, 0]})
-    body = tt.RigidBody("body", 1.0, [0, 0.1, 0.2], [0.05, 0.06, 0.03])
-    s.connect("world", hub, tt.Free("base"))
-    s.connect(hub.port("A"), body, tt.Spherical("ball", stiffness=np.diag([2.0, 3.0, 1.0]), damping=0.1))
-    model = s.resolve()
-    return model, model.neutral(), np.array([0.3, 0.1, 0.2, 1.0, 2.0, -1.0, 1.5, -2.0, 0.5])
-
-
-def oscillator(frequency):
-    """Return a mass on a spring: its model."""
-    s = tt.System("oscillator", gravity=[0, 0, 0])
-    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", stiffness=frequency**2))
-    return s.resolve()
-
-
-def padded(stiffness, damping=0.0):
-    """Return a four-bar linkage closed by a stiff pad."""
-    return four_bar(tt.CompliantClosure("pad", [*[stiffness] * 3, 0, 0, 0], [*[damping] * 3, 0, 0, 0])).resolve()
 
 
 def ratios(model, q, v, scheme, steps, **acting):
@@ -89,20 +61,6 @@ def test_second_order_with_all_that_acts():
     }
     # as above; v of the spherical joint is not far from the next order
     assert ratios(model, q, v, 0.8, 100, **acting) == pytest.approx([4, 4], rel=0.15)
-
-
-def test_adaptive_steps_follow_the_tolerance():
-    model, q, v = flying()
-    precise = tt.simulate(model, [0, 1], q, v, rtol=1e-12, atol=1e-13)
-    errors, steps = [], []
-    for tolerance in (1e-4, 1e-5, 1e-6):
-        run = tt.simulate(model, [0, 1], q, v, method="generalized-alpha", rtol=tolerance, atol=tolerance)
-        errors.append(np.abs(model.difference(precise.q[-1], run.q[-1])).max())
-        steps.append(run.statistics["steps"])
-    # errors of a step fall like h^3, of the result like h^2: a tenth of the tolerance takes 10^(1/3) as many steps
-    assert np.array(steps[1:]) / steps[:-1] == pytest.approx(10 ** (1 / 3), rel=0.15)
-    assert np.array(errors[:-1]) / errors[1:] == pytest.approx(10 ** (2 / 3), rel=0.3)
-    assert errors[0] < 100 * 1e-4  # some tens of steps
 
 
 @pytest.mark.parametrize("method", ["generalized-alpha", tt.GeneralizedAlpha(step=0.01)], ids=["adaptive", "fixed"])
@@ -184,111 +142,6 @@ def test_fast_vibrations_are_damped_by_the_spectral_radius(radius):
     assert halfway == pytest.approx(radius**steps, rel=0 if radius == 1 else 4, abs=1e-3 if radius == 1 else 0)
 
 
-def solver_at_start(model, q, v, step):
-    """Return the scheme at the start of a simulation."""
-    plant = DrivenModel(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
-    plant.held_rank = model.closure_rank(q)
-    state = np.concatenate([q, v])
-    return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, rtol=1e-8, atol=1e-10, max_step=np.inf)
-
-
-def corrections(model, q, v, step):
-    """Return the sizes of Newton's corrections of a step's increment, with slopes found anew every time."""
-    whole = Step(solver_at_start(model, q, v, step), step, step)
-    sizes = []
-    for _ in range(6):
-        residual = whole.linearise(whole.residual(), renew=True)
-        change = whole.correction(residual)
-        whole.place(whole.w + change)
-        sizes.append(step**2 * np.abs(change).max())
-    return np.array(sizes)
-
-
-def swinging():
-    """Return a swing of two bodies on spherical joints with springs: model and state."""
-    s = tt.System("swing", gravity=[0, 0, -9.81])
-    upper = tt.RigidBody("upper", 1.0, [0, 0, -0.5], [0.1, 0.1, 0.02], ports={"end": [0, 0, -1]})
-    lower = tt.RigidBody("lower", 1.0, [0, 0, -0.5], [0.1, 0.1, 0.02])
-    s.connect("world", upper, tt.Spherical("top", stiffness=10.0, damping=0.1))
-    s.connect(upper.port("end"), lower, tt.Spherical("middle", stiffness=5.0))
-    model = s.resolve()
-    turned = model.integrate(model.neutral(), [0.8, -0.5, 0.3, -0.6, 0.4, 0.9])
-    return model, turned, np.array([3.0, -2.0, 1.0, 1.0, 4.0, -3.0])
-
-
-@pytest.mark.parametrize("start", [lambda: closed_four_bar(0.5, 5.0), flying, swinging], ids=["four-bar", "flying", "swing"])
-def test_newton_converges_quadratically(start, monkeypatch):
-    model, q, v = start()
-    sizes = corrections(model, q, v, 0.05)
-    # each is at most a constant times the square of the one before; 1e-13 is rounding
-    assert (sizes[1:] < 2 * sizes[:-1] ** 2 + 1e-13).all()
-    assert sizes[-1] < 1e-13
-    wrong = Slopes(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
-    monkeypatch.setattr(ImplicitDynamics, "slopes", lambda *_: wrong)
-    assert corrections(model, q, v, 0.05)[-1] > 1e-13, "the negative control: without slopes it is linear at best"
-
-
-def test_wrong_slopes_take_more_iterations(monkeypatch):
-    """The negative control of the analytic slopes: half of them."""
-    model, q, v = padded(1e6, 10.0), *closed_four_bar()[1:]
-    arguments = {"method": tt.GeneralizedAlpha(step=2e-3), "rtol": 1e-6, "atol": 1e-6}
-    right = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
-    exact = ImplicitDynamics.slopes
-    monkeypatch.setattr(ImplicitDynamics, "slopes", lambda *args: Slopes(*(0.5 * x for x in exact(*args))))
-    wrong = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
-    assert wrong["iterations"] > 2 * right["iterations"]
-
-
-def test_stiff_feedback_is_differentiated(monkeypatch):
-    model = four_bar().resolve()
-    q = model.assemble([0.5, 0.5, -1.5], fixed=["q1"])
-
-    def servo(t, q, v):
-        return np.array([-1e5 * (q[0] - 0.6) - 2e3 * v[0], 0, 0])
-
-    arguments = {"tau": servo, "method": "generalized-alpha", "rtol": 1e-5, "atol": 1e-5}
-    run = tt.simulate(model, [0, 0.5, 1], q, np.zeros(3), **arguments)
-    assert run.statistics["steps"] < 300
-    assert run.q[-1][0] == pytest.approx(0.6, abs=1e-3)  # gravity over stiffness, 1e-4, and the tolerance
-    monkeypatch.setattr(implicit_dynamics, "feedback_slopes", lambda *_: (np.zeros((3, 3)),) * 2)
-    blind = tt.simulate(model, [0, 0.02], q, np.zeros(3), **arguments)
-    seeing = run.statistics["steps"] + run.statistics["rejected"]
-    assert blind.statistics["steps"] + blind.statistics["rejected"] > seeing, (
-        "the negative control, over a fiftieth of the time"
-    )
-
-
-@pytest.mark.parametrize("start", [flying, swinging])
-def test_tangent_is_the_slope_of_integrate(start):
-    model, q, _ = start()
-    step, rng = 1e-6, np.random.default_rng(0)
-    dq = rng.normal(size=model.nv)
-    there = model.integrate(q, dq)
-    columns = [
-        model.difference(model.integrate(q, dq - e), model.integrate(q, dq + e)) / (2 * step) for e in step * np.eye(model.nv)
-    ]
-    assert model.difference(there, model.integrate(q, dq)) == pytest.approx(0, abs=1e-14)
-    assert tangent(model, dq) == pytest.approx(np.array(columns).T, abs=1e-8)  # central differences
-    assert np.abs(tangent(model, dq) - np.eye(model.nv)).max() > 0.1
-
-
-def test_outputs_within_steps_and_events():
-    model, q, v = closed_four_bar(0.5, 12.0)
-    times = np.linspace(0, 0.3, 62)
-    passing = tt.Event(lambda t, q, v: q[0] - 1.0, name="passing", terminal=False)
-    reached = tt.Event(lambda t, q, v: q[0] - 1.5, name="reached")
-    expected = tt.simulate(model, times, q, v, events=[passing, reached])
-    run = tt.simulate(model, times, q, v, events=[passing, reached], method=tt.GeneralizedAlpha(step=1e-3))
-    # second order, at steps of a hundredth of a radian of the crank
-    assert len(run.events["passing"]) == 1
-    assert run.events["passing"] == pytest.approx(expected.events["passing"], abs=1e-4)
-    assert run.t == pytest.approx(expected.t, abs=1e-4)
-    assert run.q[:-1] == pytest.approx(expected.q[:-1], abs=1e-3)
-    assert run.v[:-1] == pytest.approx(expected.v[:-1], abs=1e-2)
-    assert opening(run)[0] < 1e-12
-    assert run.q[-1][0] == pytest.approx(1.5, abs=1e-12)
-
-
 def test_prescribed_crank_drives_the_slider():
     model, speed = slider_crank().resolve(), 6.0
     q = model.assemble([0.3, -0.4, 0.1], fixed=["q1"])
@@ -329,11 +182,6 @@ def test_statistics_of_closed_loops():
         assert counted["evaluations" if method == "DOP853" else "iterations"] >= counted["steps"]
 
 
-def test_steps_respect_max_step():
-    run = tt.simulate(oscillator(0.1), [0, 1], [1.0], [0.0], method="generalized-alpha", rtol=1e-2, max_step=0.05)
-    assert run.statistics["steps"] >= 20
-
-
 @pytest.mark.parametrize("radius", [-0.1, 1.1, np.nan, "high", [0.5]])
 def test_bad_spectral_radius_is_refused(radius):
     with pytest.raises(tt.ModelError, match=r"spectral_radius: .*a number from 0 to 1") as caught:
@@ -341,26 +189,10 @@ def test_bad_spectral_radius_is_refused(radius):
     assert caught.value.code == "bad-radius"
 
 
-@pytest.mark.parametrize("step", [0.0, -1.0, np.inf, np.nan, "short"])
-def test_bad_step_is_refused(step):
-    with pytest.raises(tt.ModelError, match=r"step: .*a positive number"):
-        tt.GeneralizedAlpha(step=step)
-
-
 def test_closures_need_some_damping():
     model, q, v = closed_four_bar()
     with pytest.raises(tt.ModelError, match=r"at most 0\.95 with rigid closures"):
         tt.simulate(model, [0, 1], q, v, method=tt.GeneralizedAlpha(1.0))
-
-
-@pytest.mark.parametrize(("step", "advice"), [(None, "looser tolerances"), (0.01, "a shorter step")])
-def test_giving_up_says_when_and_what_to_try(step, advice):
-    """A mass that runs away in finite time, after about 0.44 s."""
-    s = tt.System("runaway", gravity=[0, 0, 0])
-    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x"))
-    arguments = {"tau": lambda t, q, v: 18.0 * q**3, "method": tt.GeneralizedAlpha(step=step), "rtol": 1e-5}
-    with pytest.raises(tt.ConvergenceError, match=rf"after t = 0\.\d+ s of 1 s .*try {advice}"):
-        tt.simulate(s.resolve(), [0, 1], [1.0], [0.0], **arguments)
 
 
 def test_sampled_controllers():

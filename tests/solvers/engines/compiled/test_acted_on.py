@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.mechanism.test_inputs import ROUNDING, satellite
+from tests.actuated_systems import ROUNDING, satellite
 from tests.systems import random_state
 
 PORTS = ("hub", "hub.nozzle", "arm.tip", "arm")

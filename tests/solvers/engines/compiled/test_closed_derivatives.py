@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,106 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from tests.closed_systems import bricard, four_bar, geared_hand, slider_crank
-from tests.flexible import random_body
-from titop.solvers.constraints import closed_derivatives, closed_loops
-from titop.solvers.engines.compiled import resolver
+from tests.solvers.engines.compiled.closed_cases import SYSTEMS, TOLERANCE, Case, driven_four_bar, error, of_both
+from titop.solvers.constraints import closed_derivatives
 
 Array = NDArray[np.float64]
-
-#: Both sides are exact but for rounding, which few rows of like size hardly amplify.
-TOLERANCE = 1e-11
-
-
-def braced_hand() -> tt.System:
-    """Return a hand whose gears and a rod between its fingers' tips share coordinates."""
-    s = geared_hand()
-    rod = tt.RigidClosure("rod", directions=np.random.default_rng(3).normal(size=(6, 1)))
-    s.close_loop(s["tip_l"], s["finger_r"], rod)
-    return s
-
-
-def flexible_loop() -> tt.System:
-    """Return two flexible bodies in a loop: a closure at a port of one, whose own coordinates move it, and one at its frame."""
-    rng = np.random.default_rng(5)
-    one, two = random_body(rng, "one"), random_body(rng, "two")
-    s = tt.System("flexible")
-    s.connect("world", one, tt.Spherical("ball"))
-    s.connect(one.port(next(iter(one.ports))), two, tt.Revolute("hinge", axis=[0.3, 1, 0.2]))
-    s.close_loop("world", two.port(list(two.ports)[-1]), tt.RigidClosure("tip", directions=rng.normal(size=(6, 1))))
-    s.close_loop(one.port(list(one.ports)[-1]), two, tt.RigidClosure("frame", directions=rng.normal(size=(6, 1))))
-    return s
-
-
-def driven_four_bar() -> tt.System:
-    """Return a four-bar linkage with a motor, and a thruster on its coupler."""
-    s = four_bar()
-    s.add_actuator(tt.Motor("motor", "q1", gear=3.0))
-    s.add_actuator(tt.Thruster("jet", s["coupler"].port("end"), direction=[0.3, 1.0, 0.0]))
-    return s
-
-
-SYSTEMS = {
-    "four-bar": four_bar,
-    "slider-crank": slider_crank,
-    "bricard": bricard,
-    "hand": geared_hand,
-    "braced": braced_hand,
-    "flexible": flexible_loop,
-}
-
-
-class Case:
-    """A system with constraints in both engines, at a state that satisfies them."""
-
-    def __init__(self, name: str) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", tt.ModelWarning)  # redundant constraints
-            self.model, self.reference = (SYSTEMS[name]().resolve(engine) for engine in ("compiled", "reference"))
-        rng, model = np.random.default_rng(2), self.model
-        self.q = model.assemble(model.integrate(model.neutral(), 0.3 * rng.normal(size=model.nv)))
-        self.free = model.independent_coordinates(self.q)
-        self.rates = rng.normal(size=(2, model.nv))
-        self.v = self.reference.assemble_velocity(self.q, self.rates[0])
-        self.a = self.reference.assemble_acceleration(self.q, self.v, self.rates[1])
-        self.wrenches = {model.port_names[-1]: rng.normal(size=6)}
-        self.more = next(name for name in model.coordinate_names if name not in self.free)
-
-    @property
-    def imposed(self) -> list[Sequence[str]]:
-        """Choices of coordinates: none, one and all that move independently, one more than do, and all."""
-        return [[], self.free[:1], self.free, [*self.free, self.more], self.model.coordinate_names]
-
-    def forbid_python(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let the NumPy forms fail, to which the compiled model returns where something is not clear."""
-
-        def fail(*_: Any, **__: Any) -> Any:
-            raise AssertionError("not in compiled code")
-
-        for function in ("inverse", "hybrid", "forward", "multipliers", "closure_pushes"):
-            monkeypatch.setattr(resolver.closed_dynamics, function, fail)
-        monkeypatch.setattr(closed_derivatives, "actuated_derivatives", fail)
-        monkeypatch.setattr(closed_derivatives, "closed_slopes", fail)
-        monkeypatch.setattr(closed_loops, "project_velocity", fail)
-        monkeypatch.setattr(closed_loops, "project_acceleration", fail)
-
-
-@pytest.fixture(params=SYSTEMS, scope="module")
-def case(request: pytest.FixtureRequest) -> Case:
-    return Case(request.param)
-
-
-def error(found: Any, expected: Any) -> float:
-    """Return the largest difference, over the largest entry (or one)."""
-    return float(np.abs(np.subtract(found, expected)).max() / max(np.abs(expected).max(), 1.0))
-
-
-def of_both(case: Case, function: str, *arguments: Any, **options: Any) -> tuple[Any, Any]:
-    """Return what a function of the compiled model says without NumPy forms, and that of the reference."""
-    expected = getattr(case.reference, function)(*arguments, **options)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        case.forbid_python(monkeypatch)
-        return getattr(case.model, function)(*arguments, **options), expected
 
 
 def test_least_efforts(case: Case) -> None:
@@ -234,102 +136,6 @@ def test_what_is_wrong_is_told_as_by_the_reference(case: Case) -> None:
             model.hybrid_dynamics(case.q, case.v, case.a, case.rates[1], model.coordinate_names)
         with pytest.raises(tt.ModelError, match="finite numbers"):
             model.hybrid_dynamics(case.q, case.v, case.a + np.nan, case.a, model.coordinate_names)
-
-
-def names_of_reactions(case: Case) -> tuple[str, ...]:
-    return (*case.model.joint_names, *(loop.closure.name for loop in case.model.rigid_loops))
-
-
-def test_reactions(case: Case) -> None:
-    """Of joints and closures, with the least efforts and with given ones, under loads, single and stacked."""
-    q, v, tau = case.q, case.v, case.rates[0]
-    a = case.reference.forward_dynamics(q, v, tau, case.wrenches)
-    states = [np.stack([x, x]) for x in (q, v, a, tau)]
-    for name in names_of_reactions(case):
-        assert error(*of_both(case, "reaction", name, q, v, case.a)) < TOLERANCE
-        assert error(*of_both(case, "reaction", name, q, v, case.a, case.wrenches)) < TOLERANCE
-        found, expected = of_both(case, "reaction", name, q, v, a, case.wrenches, tau=tau)
-        assert error(found, expected) < TOLERANCE
-        rows, _ = of_both(case, "reaction", name, *states[:3], case.wrenches, tau=states[3])
-        np.testing.assert_array_equal(rows, [found, found])
-    for gear in (constraint.gear.name for constraint in case.model.gear_constraints):
-        found, expected = of_both(case, "gear_effort", gear, q, v, case.a, case.wrenches)
-        assert error(found, expected) < TOLERANCE
-        rows, _ = of_both(case, "gear_effort", gear, states[0], states[1], np.stack([case.a] * 2), case.wrenches)
-        np.testing.assert_array_equal(rows, [found, found])
-
-
-def test_what_closures_carry_is_least(case: Case) -> None:
-    """Against the pseudoinverse of the Jacobian, which knows of no rows; anything along its null space would be seen."""
-    model, q = case.model, case.q
-    jacobian, needed = model.closure_jacobian(q), case.reference.tree_inverse(q, case.v, case.a, [])
-    least, row = np.linalg.pinv(jacobian.T, rcond=1e-9) @ needed, 0  # what is left of redundant rows is rounding, 1e-15
-    idle = np.linalg.svd(jacobian.T)[2][np.linalg.matrix_rank(jacobian, tol=1e-9) :]
-    for loop in model.rigid_loops:
-        own = slice(row, row + len(loop.closure.constraint_names))
-        at_second = loop.closure.jacobians(*model.relative_pose(loop, q))[1].T
-        found = model.reaction(loop.closure.name, q, case.v, case.a)
-        assert error(found, at_second @ least[own]) < TOLERANCE
-        if len(idle):
-            assert error(found, at_second @ (least + idle.sum(axis=0))[own]) > 1e-3
-        row = own.stop
-    for k, constraint in enumerate(model.gear_constraints):
-        found = model.gear_effort(constraint.gear.name, q, case.v, case.a)
-        assert error(found, least[row + k]) < TOLERANCE
-
-
-def test_reactions_where_kernels_do_not_answer(case: Case) -> None:
-    """Open loops, efforts that do not cause the accelerations, lists: read with more care, as the reference reads them."""
-    names, state = names_of_reactions(case), (case.q, case.v, case.a)
-    opened = case.model.integrate(case.q, 1e-5 * case.rates[0])
-    stack = [np.stack([x, y]) for x, y in ((case.q, opened), (case.v, case.v), (case.a, case.a))]
-    for name in (names[0], names[-1]):
-        reference, model = case.reference, case.model
-        expected = reference.reaction(name, *state), reference.reaction(name, opened, *state[1:])
-        # open by 1e-5, redundant constraints contradict each other as much: both forms take the same rows, of like size
-        assert error(model.reaction(name, opened, *state[1:]), expected[1]) < 1e-9
-        assert error(model.reaction(name, *stack), expected) < 1e-9
-        assert error(model.reaction(name, *(list(x) for x in state)), expected[0]) < TOLERANCE
-        unbalanced = model.reaction(name, *state, tau=case.rates[1])
-        assert error(unbalanced, reference.reaction(name, *state, tau=case.rates[1])) < 1e-9
-        for spoiled in (np.nan * case.a, case.a[:-1]):
-            with pytest.raises(tt.ModelError, match=r"^a"):
-                model.reaction(name, case.q, case.v, spoiled)
-        with pytest.raises(tt.ModelError, match="tau"):
-            model.reaction(name, *state, tau=case.a[:1])
-        with pytest.raises(tt.ModelError, match="tau"):
-            model.reaction(name, *state, tau=np.nan * case.a)
-    for gear in ("nothing", 3, ["pair"]):
-        with pytest.raises(tt.ModelError, match="unknown-gear"):
-            case.model.gear_effort(gear, *state)
-
-
-def test_reactions_beside_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A motor and a thruster; sensors of a joint and of the closure read the same."""
-
-    def driven() -> tt.System:
-        s = driven_four_bar()
-        for sensor in (tt.ReactionSensor("hinge", "q2"), tt.ReactionSensor("at_pin", "pin"), tt.Gyro("gyro", s["coupler"])):
-            s.add_sensor(sensor)
-        return s
-
-    monkeypatch.setitem(SYSTEMS, "driven", driven)
-    case, u = Case("driven"), np.array([0.4, -2.0])
-    q, v, tau = case.q, case.v, case.rates[0]
-    a = case.reference.forward_dynamics(q, v, tau, case.wrenches, u=u)
-    for given in ({}, {"tau": tau}):
-        found = {name: of_both(case, "reaction", name, q, v, a, case.wrenches, u, **given) for name in ("q2", "pin")}
-        assert all(error(*both) < TOLERANCE for both in found.values())
-        read, expected = of_both(case, "outputs", q, v, a, case.wrenches, u, **given)
-        assert error(read, expected) < TOLERANCE
-        np.testing.assert_allclose(read[:12], [*found["q2"][0], *found["pin"][0]], rtol=1e-14)
-    stack = [np.stack([x, x]) for x in (q, v, a, tau)]
-    wrenches = {name: np.stack([wrench, wrench]) for name, wrench in case.wrenches.items()}
-    for given in ({"wrenches": case.wrenches, "u": u}, {"wrenches": wrenches, "u": np.stack([u, u])}):
-        rows, _ = of_both(case, "outputs", *stack[:3], tau=stack[3], **given)
-        np.testing.assert_allclose(rows, [read, read], rtol=1e-14)
-    without = case.model.reaction("pin", q, v, a, case.wrenches, tau=tau)
-    assert error(without, found["pin"][0]) > 1e-3
 
 
 def test_a_changed_parameter_is_heard_of() -> None:

@@ -7,56 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 import titop as tt
-from examples.compiled_block import Telescope
-from examples.custom_block import ConstantCurvatureSegment
-from examples.diver import Hull
+from tests.actuated_systems import satellite
 from tests.closed_systems import accelerating, closed_four_bar, geared_hand
-from tests.flexible import random_body, unit_beam
-from tests.solvers.kernels.laws.test_compiled_interactions import CompiledBelt, PythonBelt
-from tests.solvers.mechanism.test_inputs import satellite
+from tests.solvers.engines.compiled.instrumented import KINDS, ROUNDING, instrumented
 from tests.systems import random_state, random_tree
-
-#: Sums of some hundred terms of size ten, taken in another order.
-ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
-
-#: Bodies with coordinates of their own: flexible, compiled by users, and in Python.
-KINDS = {
-    "beam": lambda: unit_beam("boom", modes=2, damping_ratio=0.02),
-    "panel": lambda: random_body(np.random.default_rng(1), "boom", ports=1),
-    "compiled": lambda: Telescope("boom", damping=0.3),
-    "python": lambda: ConstantCurvatureSegment("boom", stiffness=2.0, damping=0.1),
-}
-
-
-class Buoyant(Hull):
-    """A hull that floats and drags; what acts on it is told in Python."""
-
-
-def instrumented(kind: str, belt: type[tt.Interaction] = CompiledBelt) -> tt.System:
-    """Return a satellite with an appendage of a kind, springs and a cable between ports, all actuators and all sensors."""
-    s = satellite()
-    hub, arm, boom = s["hub"], s["arm"], KINDS[kind]()
-    hub.add_port("mount", tt.Pose([0, -0.6, 0.1], [[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
-    s.connect(hub.port("mount"), boom, tt.Revolute("root", axis=[0, 1, 1], stiffness=1.5, damping=0.2))
-    tip = tt.RigidBody("bob", 0.4, [0, 0.05, 0], [0.01, 0.02, 0.02], ports={"eye": [0, 0.1, 0]})
-    end = boom.ports[0]
-    s.connect(boom.port(end), tip, tt.Spherical("ball", stiffness=np.diag([0.3, 0.2, 0.1]), damping=0.01 * np.eye(3)))
-    s.close_loop(arm.port("tip"), tip.port("eye"), tt.SpringDamper("strap", stiffness=3.0, damping=0.4, length=0.5))
-    s.add_interaction(belt("belt", 2.0, 0.3), hub, boom.port(end), "elbow.first", "root")
-    s.add_load(tt.Load("breeze", boom.port(end), force=[0.1, 0.2, -0.1], frame="world"))
-    s.add_actuator(tt.Force("jet", boom.port(end), frame="world"))
-    for sensor in (
-        tt.Accelerometer("end_accelerometer", boom.port(end)),
-        tt.PoseSensor("end_pose", boom.port(end), sequence="ZXZ"),
-        tt.ReactionSensor("root_cell", "root"),
-        tt.ReactionSensor("ball_cell", "ball"),
-        tt.ReactionSensor("strap_cell", "strap"),
-    ):
-        s.add_sensor(sensor)
-    return s
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -184,28 +140,6 @@ def test_all_that_is_read_takes_stacked_states(seed, engine):
         model.twist(port, q, v[:2])
 
 
-def test_python_tells_what_acts_on_its_blocks():
-    s = tt.System("float", gravity=[0, 0, -9.81])
-    hull = Buoyant("hull", 2.0, [0.1, 0, 0], [0.1, 0.2, 0.2], ports={"eye": [0.3, 0, 0]})
-    s.connect("world", hull, tt.Free("sea"))
-    s.connect(hull.port("eye"), unit_beam("keel", modes=1), tt.Revolute("hinge", axis=[0, 1, 0], damping=0.1))
-    model, reference = s.resolve(), s.resolve("reference")
-    rng = np.random.default_rng(0)
-    q, v = (np.array(x) for x in zip(*[random_state(model, rng)[:2] for _ in range(2)], strict=True))
-    expected = reference.passive_efforts(q, v)
-    np.testing.assert_allclose(model.passive_efforts(q, v), expected, **ROUNDING)
-    np.testing.assert_allclose(model.passive_efforts(q[0], v[0]), expected[0], **ROUNDING)
-    assert np.abs(expected[:, :6]).max() > 0.1  # the water's
-
-
-def test_interactions_in_python_read_the_same():
-    compiled, python = (instrumented("beam", belt).resolve() for belt in (CompiledBelt, PythonBelt))
-    q, v, a, _ = random_state(compiled, np.random.default_rng(2))
-    u = np.linspace(-1.0, 1.0, compiled.nu)
-    np.testing.assert_allclose(python.outputs(q, v, a, u=u), compiled.outputs(q, v, a, u=u), **ROUNDING)
-    np.testing.assert_allclose(python.actuation_matrix(q), compiled.actuation_matrix(q), **ROUNDING)
-
-
 @pytest.mark.parametrize("system", ["loop", "gears"])
 def test_reactions_of_closed_systems_stack(system):
     if system == "loop":
@@ -239,24 +173,6 @@ def test_sensors_hear_of_parameters_and_locks():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.outputs(model.neutral(), v, a)
-
-
-@pytest.mark.filterwarnings("ignore:.*gimbal-lock")
-@pytest.mark.parametrize("sequence", ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ"])
-def test_euler_angles_of_all_sequences(sequence):
-    """Both engines beside scipy's; in the lock both engines, which let the third angle be zero there."""
-    s = tt.System("body")
-    s.connect("world", tt.RigidBody("body", 1.0, inertia=[1, 1, 1]), tt.Spherical("ball"))
-    model, reference, still = s.resolve(), s.resolve("reference"), np.zeros(3)
-    for q in np.random.default_rng(0).normal(size=(5, 4)):
-        q /= np.linalg.norm(q)
-        angles = model.motion("body", q, still, still, sequence)[15:]
-        np.testing.assert_allclose(angles, Rotation.from_quat(q).as_euler(sequence), atol=1e-12)
-        np.testing.assert_allclose(angles, reference.motion("body", q, still, still, sequence)[15:], atol=1e-13)
-    lock = Rotation.from_euler(sequence, [0.3, 0.5 * np.pi if sequence[0] != sequence[2] else 0.0, 0.4]).as_quat()
-    found, expected = (each.motion("body", lock, still, still, sequence)[15:] for each in (model, reference))
-    np.testing.assert_allclose(found, expected, atol=1e-7)  # half of the digits are lost there
-    assert found[2] == 0.0
 
 
 def test_models_travel_without_what_reads_them():
