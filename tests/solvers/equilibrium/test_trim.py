@@ -24,21 +24,6 @@ def test_arms_of_a_spinning_shaft(spin: float) -> None:
     assert tt.trim(spinner(), HINGES, v={"shaft": spin}).stability == "unstable"  # arms closed
 
 
-def test_the_rate_may_be_the_unknown() -> None:
-    point = tt.trim(spinner(), ["shaft.v"], q=dict.fromkeys(HINGES, 0.7), v={"shaft": 1.0})
-    expected = np.sqrt((GRAVITY * np.sin(0.7) + 2 * 0.7) / (np.sin(0.7) * np.cos(0.7)))
-    assert point.v[0] == pytest.approx(expected, abs=ROUNDING)
-
-
-def test_a_parameter_may_be_the_unknown() -> None:
-    model = spinner()
-    point = tt.trim(model, ["right_hinge.stiffness", "left_hinge.stiffness"], q=dict.fromkeys(HINGES, 0.7), v={"shaft": 5.0})
-    expected = (25 * np.sin(0.7) * np.cos(0.7) - GRAVITY * np.sin(0.7)) / 0.7
-    # derivatives by parameters come from differences, the equations do not
-    assert list(point.parameters.values()) == pytest.approx([expected] * 2, abs=ROUNDING)
-    assert point.model.parameters()["left_hinge.stiffness"][0] == point.parameters["left_hinge.stiffness"]
-
-
 def test_efforts_and_upright_pendulums() -> None:
     model = swing()
     held = tt.trim(model, ["hinge.tau"], q={"hinge": 0.5})
@@ -49,29 +34,6 @@ def test_efforts_and_upright_pendulums() -> None:
     assert upright.stability == "unstable"
     assert tt.trim(swing(damping=0.1)).stability == "stable"
     assert "hinge = 3.14159" in str(upright)
-
-
-def test_the_equilibrium_near_the_guess() -> None:
-    """More unknowns than conditions: what need not change does not."""
-    s = tt.System("drone", gravity=[0, 0, -GRAVITY])
-    body = tt.RigidBody("body", 2.0, inertia=[1.0, 2.0, 2.5], ports={"rotor": [0, 0, 0.2]})
-    s.connect("world", body, tt.Free("base"))
-    s.add_actuator(tt.Thruster("rotor", body.port("rotor"), max_thrust=30))
-    model = s.resolve()
-    q = model.configuration({"base": tt.Pose([1.0, 2.0, 3.0])})
-    point = tt.trim(model, ["base", "rotor"], q=q)
-    assert point.q == pytest.approx(q, abs=1e-14)
-    assert point.u == pytest.approx([2 * GRAVITY])
-    assert point.free == ("base.x", "base.y", "base.z", "base.rz")
-    tilted = model.integrate(q, [0, 0, 0, 0.1, -0.2, 0.3])
-    point = tt.trim(model, ["base.rx", "base.ry", "base.rz", "rotor"], q=tilted)
-    assert pytest.approx([0, 0, 1], abs=ROUNDING) == model.pose("body", point.q)[0].T @ [0, 0, 1]
-    # the smallest rotation that does it has no part about the thrust's axis, but for second order
-    assert abs(model.difference(tilted, point.q)[5]) < 0.05
-    with pytest.raises(tt.ConvergenceError, match="rotor at a bound"):
-        tt.trim(model, ["rotor"], bounds={"rotor": (0, 10)})
-    with pytest.raises(tt.ConvergenceError, match=r"base\.z"):
-        tt.trim(model, ["base"])
 
 
 def test_a_steady_turn() -> None:

@@ -13,117 +13,15 @@ import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
 from tests.refusals import ENGINES, assert_says, refused
 from tests.solvers.mechanism.blocks_with_inputs import Muscle, PiezoPanel, Telescope, TendonSegment
+from tests.solvers.mechanism.driven_blocks import NAMES, ROUNDING, U, arm, bare, closed, expected_efforts, state
 from titop.blocks.basics.spatial import Array
 
-#: Sums of a few tens of terms of the size of the accelerations, in another order.
-ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
 #: Central differences with steps of 1e-5 of functions whose third derivatives are a thousand times as large as they are.
 DIFFERENCES = {"rtol": 1e-6, "atol": 1e-6}
 
 
-def arm(
-    muscle: type[tt.Revolute] = Muscle, segment: Any = TendonSegment, panel: type[tt.FlexibleBody] = PiezoPanel
-) -> tt.System:
-    """Return a muscle, a tendon-driven segment and a panel in series, with a motor and a force; or bare of own inputs."""
-    s = tt.System("arm", gravity=[0, 0, -9.81])
-    soft = segment("soft", length=0.6, radius=0.05, density=120.0, stiffness=3.0, damping=0.1)
-    s.connect("world", soft, joint=muscle("shoulder", axis=[0, 1, 0], stiffness=5.0))
-    boom = panel("boom", **PANEL)
-    s.connect(soft.port("C"), boom, joint=tt.Revolute("elbow", axis=[0, 0, 1], damping=0.1))
-    s.connect(boom.port("C"), tt.RigidBody("tip", 0.3, inertia=0.01), joint=tt.Weld("bracket"))
-    s.add_actuator(tt.Motor("drive", "elbow", gear=2.0))
-    s.add_actuator(tt.Force("push", s["tip"], direction=[1, 0, 0], frame="world"))
-    return s
-
-
-def bare() -> tt.System:
-    return arm(tt.Revolute, ConstantCurvatureSegment, tt.FlexibleBody)
-
-
-def closed(system: tt.System) -> tt.System:
-    """Return the system with a gear from shoulder to segment."""
-    system.add_gear(tt.Gear("pair", driver="shoulder", driven="soft", ratio=0.5))
-    return system
-
-
-#: A light panel with two modes that move its port.
-PANEL: dict[str, Any] = {
-    "mass": 0.5,
-    "com": [0.2, 0.0, 0.1],
-    "inertia": [0.02, 0.03, 0.02],
-    "frequencies": [9.0, 15.0],
-    "damping_ratios": 0.02,
-    "participation": [[0.2, 0.1, 0.3, 0.0, 0.05, 0.01], [-0.1, 0.2, 0.1, 0.02, 0.0, 0.03]],
-    "ports": {"C": [0.4, 0.0, 0.1]},
-    "shapes": {"C": [[0.1, 0.2], [0.5, -0.3], [0.4, 0.6], [0.1, 0.0], [0.0, 0.3], [0.2, 0.1]]},
-}
-
-NAMES = ("drive", "push", "shoulder.pull", "soft.front", "soft.back", "boom.patch")
-U = np.array([0.4, -0.6, 2.0, 1.5, -0.7, 0.9])
-
-
-def state(model: tt.Model, seed: int = 0) -> tuple[Array, Array, Array]:
-    rng = np.random.default_rng(seed)
-    q, v, tau = rng.normal(size=(3, model.nv))
-    q[3:] *= 0.3
-    if model.is_constrained:
-        q[1], v[1] = 0.5 * q[0], 0.5 * v[0]
-    return q, v, tau
-
-
-def expected_efforts(model: tt.Model, q: Array) -> Array:
-    """Return what the own inputs do, written down anew."""
-    panel = np.linspace(1.0, -0.5, model.nv - 3) / (1.0 + 4.0 * (q[3:] @ q[3:])) * U[5]
-    soft = 0.05 * ((1.0 + 2.0 * np.sin(q[1])) * U[3] - np.cos(q[1]) * U[4])
-    return np.concatenate([[0.3 * np.cos(q[0]) * U[2], soft, 0.0], panel])
-
-
 def slope(function: Callable[[float], Any], step: float = 1e-5) -> Array:
     return (np.asarray(function(step)) - np.asarray(function(-step))) / (2.0 * step)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("loops", [False, True])
-def test_own_inputs_are_efforts_in_all_dynamics(engine: str, loops: bool) -> None:
-    model, plain = ((closed(s) if loops else s).resolve(engine) for s in (arm(), bare()))
-    assert model.input_names == NAMES
-    assert model.inputs.units == ("N m", "N", "1", "N", "N", "V")
-    q, v, tau = state(model)
-    own, others = expected_efforts(model, q), {"drive": U[0], "push": U[1]}
-    both = plain.actuation_matrix(q) @ U[:2] + own
-    np.testing.assert_allclose(model.actuation_matrix(q) @ U, both, **ROUNDING)
-    a = model.forward_dynamics(q, v, tau, u=U)
-    np.testing.assert_allclose(a, plain.forward_dynamics(q, v, tau + own, u=others), **ROUNDING)
-    assert np.abs(a - plain.forward_dynamics(q, v, tau, u=others)).max() > 0.1  # they matter
-    chosen = [["shoulder", "elbow", "boom"], ["soft", "elbow", "boom"]] if loops else [None]
-    for actuated in chosen:
-        needed = model.inverse_dynamics(q, v, a, u=U, actuated=actuated)
-        T = np.eye(model.nv)
-        if loops:
-            T[1, 0] = 0.5
-            T = np.delete(T, 1, axis=1)
-        np.testing.assert_allclose(T.T @ (needed - tau), 0.0, atol=1e-9)
-    held = ["elbow"]
-    with_inputs, with_efforts = (
-        model.hybrid_dynamics(q, v, tau, a, held, u=U),
-        plain.hybrid_dynamics(q, v, tau + own, a, held, u=others),
-    )
-    np.testing.assert_allclose(with_inputs[0], with_efforts[0], **ROUNDING)
-    np.testing.assert_allclose(with_inputs[1], with_efforts[1] - own, **ROUNDING)
-    args = q, v, a, None, U, tau
-    np.testing.assert_allclose(
-        model.reaction("shoulder", *args), plain.reaction("shoulder", q, v, a, None, others, tau + own), **ROUNDING
-    )
-
-
-def test_stacked_states_have_their_own_efforts() -> None:
-    model = arm().resolve()
-    states = [state(model, seed) for seed in range(3)]
-    q, v, tau = (np.array(part) for part in zip(*states, strict=True))
-    stacked = model.forward_dynamics(q, v, tau, u=U)
-    for k, row in enumerate(states):
-        np.testing.assert_allclose(stacked[k], model.forward_dynamics(*row, u=U), rtol=1e-12)
-    np.testing.assert_allclose(model.inverse_dynamics(q, v, stacked, u=U), tau, **ROUNDING)
 
 
 @pytest.mark.parametrize(("engine", "loops"), [("compiled", False), ("compiled", True), ("reference", False)])

@@ -28,33 +28,9 @@ from tests.solvers.model.identities import (
     assert_same,
     control_case,
     derivative,
-    heavier,
     observations,
 )
 from tests.systems import random_pose
-
-# -- forward, inverse and hybrid dynamics ------------------------------------------------------------------------------
-
-
-def assert_forward_undoes_inverse(c: Case, forward: tt.Model) -> None:
-    tau = c.model.inverse_dynamics(c.q, c.v, c.a, c.wrenches)
-    assert_equal(forward.forward_dynamics(c.q, c.v, tau, c.wrenches), c.a, c.tolerance)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@given(seed=SEEDS)
-@SOME
-def test_forward_dynamics_undoes_inverse_dynamics(engine: str, seed: int) -> None:
-    c = Case(seed, engine)
-    assert_forward_undoes_inverse(c, c.model)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_forward_dynamics_of_heavier_bodies_does_not(engine: str) -> None:
-    c = control_case(engine)
-    with pytest.raises(AssertionError):
-        assert_forward_undoes_inverse(c, heavier(c.model))
-
 
 # -- power and wrenches ------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from tests.systems import Array, random_state, random_tree
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.prescribed import PrescribedMotion
-from titop.solvers.support.interpolated import Interpolated
 
 #: Both go the same way through the same numbers, but for the rounding of loads that are summed in another order.
 SAME = 1e-13
@@ -157,16 +156,6 @@ def test_piecewise_polynomials_are_evaluated_as_scipy_does(kind: Any, shape: tup
         for found, order in ((q, 0), (v, 1), (motion.acceleration(t), 2)):
             expected = spline.derivative(order)(t) if order else spline(t)
             np.testing.assert_allclose(found[motion.mask], np.atleast_1d(expected), rtol=1e-12, atol=1e-12)
-
-
-def test_interpolation_is_numpys() -> None:
-    rng = np.random.default_rng(0)
-    times, samples = np.array([0.0, 0.1, 0.7, 2.0]), rng.normal(size=(4, 3))
-    several, one = Interpolated(times, samples), Interpolated(times, samples[:, 0])
-    for t in (-1.0, *times, 0.05, 0.3, 1.9, 3.0):
-        expected = [np.interp(t, times, column) for column in samples.T]
-        np.testing.assert_array_equal(several(t), expected)
-        assert one(t) == expected[0]
 
 
 def test_exported_systems_refuse_what_they_cannot_use() -> None:

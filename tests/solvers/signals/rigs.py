@@ -5,6 +5,8 @@ from __future__ import annotations
 import titop as tt
 from examples.compiled_block import Telescope
 from examples.custom_block import ConstantCurvatureSegment
+from titop.solvers.signals import grammar
+from titop.solvers.signals.grammar import Role
 
 
 class Boom(Telescope):
@@ -29,3 +31,6 @@ def rig() -> tt.System:
     s.add_limits(tt.CoordinateLimits("buffer", "boom.extension", tt.Limits(upper=0.001, velocity=9.0, stiffness=0.0)))
     s.add_limits(tt.CoordinateLimits("stop", "segment.bend", tt.Limits(upper=0.001, stiffness=1.0)))
     return s
+
+
+ROLES = {name: value for name, value in vars(grammar).items() if isinstance(value, Role)}

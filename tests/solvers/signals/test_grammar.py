@@ -10,12 +10,9 @@ from pathlib import Path
 import pytest
 
 import titop as tt
-from titop.solvers.signals import grammar
-from titop.solvers.signals.derivatives import DERIVATIVES
+from tests.solvers.signals.rigs import ROLES
 from titop.solvers.signals.grammar import COMMANDED, INPUT, MEASURED, OUTPUT, STATE, UNKNOWN, Role, read_name
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.units import UNITS
-from titop.solvers.signals.values import SOURCES
 
 ROOT = Path(tt.__file__).parent
 
@@ -54,9 +51,6 @@ def test_names_stand_for(model, role: Role, name: str, kind: Kind, owner: str, e
     assert (of.kind, of.owner, of.entries, of.paths) == (kind, owner, entries, paths)
 
 
-ROLES = {name: value for name, value in vars(grammar).items() if isinstance(value, Role)}
-
-
 @pytest.mark.parametrize("role", ROLES.values(), ids=ROLES)
 @pytest.mark.parametrize("name", ["hinge.x", "tip.E.w[3]", "Hinge", "", "[0]", ".q", "tip..w", 3, None])
 def test_other_names_are_refused_with_advice(model, role: Role, name) -> None:
@@ -75,17 +69,6 @@ def test_whatever_is_proposed_is_valid(model, role: Role) -> None:
         assert len(of.entries) == len(of.paths) > 0
         with pytest.raises(tt.ModelError, match=re.escape(repr(name))):
             read_name(model, role, f"{name}_")
-
-
-# -- tables ----------------------------------------------------------------------------------------------------------------
-
-
-def test_every_kind_that_can_be_named_has_its_entries(model) -> None:
-    named = {of.kind for role in ROLES.values() for of in role.quantities(model)}
-    readable = {of.kind for role in (OUTPUT, MEASURED) for of in role.quantities(model)}
-    readable |= {Kind.MOMENTUM, Kind.SPECIFIC_FORCE}  # of sensors that this system has not
-    assert named - {Kind.PARAMETER, Kind.STATE} <= set(UNITS)
-    assert set(DERIVATIVES) == set(SOURCES) == readable
 
 
 # -- one place -------------------------------------------------------------------------------------------------------------

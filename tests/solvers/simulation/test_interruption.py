@@ -18,19 +18,11 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.closed_systems import four_bar
+from tests.solvers.simulation.long_runs import LONG, pendulum
 
 Array = NDArray[np.float64]
 
-#: Would take hours.
-LONG = np.concatenate([np.linspace(0, 20, 201), [1e6]])
-
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
-
-
-def pendulum() -> tt.Model:
-    s = tt.System("pendulum", gravity=[0, 0, -9.81])
-    s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -0.7]), tt.Revolute("hinge", axis=[1, 0, 0]))
-    return s.resolve()
 
 
 @contextmanager
@@ -182,7 +174,7 @@ def test_a_controller_may_be_what_takes_long() -> None:
 SCRIPT = """
 import sys, time
 import numpy as np, titop as tt
-from tests.solvers.simulation.test_interruption import LONG, pendulum
+from tests.solvers.simulation.long_runs import LONG, pendulum
 model = pendulum()
 tt.simulate(model, [0, 1], [1.0], [0.0])
 print("ready", flush=True)
