@@ -12,11 +12,6 @@ import titop as tt
 
 Array = NDArray[np.float64]
 
-#: Tight tolerances; a hundred steps of such local errors leave about 1e-9 of the solution.
-TIGHT = {"rtol": 1e-11, "atol": 1e-13}
-
-ACCURACY = 1e-9
-
 MASS = 2.0
 
 

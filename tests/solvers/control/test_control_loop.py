@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import expm
 
 import titop as tt
-from tests.solvers.control.sliders import ACCURACY, MASS, TIGHT, Array, gain, held, largest, slider, state
+from tests.solvers.control.sliders import MASS, Array, gain, held, largest, slider, state
+from tests.tolerances import ACCURACY, TIGHT
 
 # -- continuous controllers --------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.control.sliders import ACCURACY, MASS, TIGHT, largest, lead, slider
+from tests.solvers.control.sliders import MASS, largest, lead, slider
+from tests.tolerances import ACCURACY, TIGHT
 
 
 @pytest.mark.parametrize("reference", [0.3, lambda t: np.sin(2 * t)])

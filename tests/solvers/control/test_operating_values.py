@@ -11,7 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.solvers.control.sliders import TIGHT, gain, largest, slider
+from tests.solvers.control.sliders import gain, largest, slider
+from tests.tolerances import TIGHT
 
 
 def test_operating_points_in_every_form() -> None:

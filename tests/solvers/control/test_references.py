@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.control.sliders import TIGHT, gain, largest, slider
+from tests.solvers.control.sliders import gain, largest, slider
+from tests.tolerances import TIGHT
 
 
 @pytest.mark.parametrize("step", [None, 0.05])

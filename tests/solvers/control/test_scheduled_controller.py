@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.control.sliders import ACCURACY, TIGHT, gain, held, largest, lead, slider, state
+from tests.solvers.control.sliders import gain, held, largest, lead, slider, state
+from tests.tolerances import ACCURACY, TIGHT
 
 
 def test_a_scheduled_controller_follows_its_parameter() -> None:

@@ -9,10 +9,8 @@ import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
 from tests.flexible import random_body
 from tests.refusals import ENGINES, assert_says, refused
+from tests.tolerances import ROUNDING
 from titop.blocks.basics.spatial import Array
-
-#: Sums of a few tens of terms of the size of the accelerations, in another order.
-ROUNDING = {"rtol": 1e-11, "atol": 1e-11}
 
 
 def soft_arm() -> tt.System:

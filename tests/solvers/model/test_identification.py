@@ -9,9 +9,7 @@ import titop as tt
 from tests.closed_systems import four_bar
 from tests.flexible import random_system
 from tests.systems import random_state, random_tree
-
-#: Sums of some hundred terms of size ten, taken in another order.
-ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
+from tests.tolerances import ROUNDING_OF_MANY
 
 
 def tree(seed: int) -> tt.System:
@@ -25,10 +23,10 @@ def test_regressor_times_parameters_is_inverse_dynamics(seed, engine):
     model = tree(seed).resolve(engine)
     q, v, a, _ = random_state(model, np.random.default_rng(seed))
     product = model.regressor(q, v, a) @ model.inertial_parameters()
-    np.testing.assert_allclose(product, model.inverse_dynamics(q, v, a), **ROUNDING)
+    np.testing.assert_allclose(product, model.inverse_dynamics(q, v, a), **ROUNDING_OF_MANY)
     wrong = model.inertial_parameters()
     wrong += 1.0
-    assert not np.allclose(model.regressor(q, v, a) @ wrong, model.inverse_dynamics(q, v, a), **ROUNDING)
+    assert not np.allclose(model.regressor(q, v, a) @ wrong, model.inverse_dynamics(q, v, a), **ROUNDING_OF_MANY)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -38,7 +36,7 @@ def test_engines_agree_beside_flexible_bodies(seed):
     q, v, a, _ = random_state(models[0], np.random.default_rng(seed))
     compiled, reference = (model.regressor(q, v, a) for model in models)
     assert compiled.shape == (models[0].nv, len(models[0].inertial_parameter_names))
-    np.testing.assert_allclose(compiled, reference, **ROUNDING)
+    np.testing.assert_allclose(compiled, reference, **ROUNDING_OF_MANY)
 
 
 def test_columns_are_slopes_by_the_numbers():
@@ -73,7 +71,7 @@ def test_regressor_against_pinocchio():
     expected = pin.computeJointTorqueRegressor(peer, peer.createData(), q, v, a).reshape(model.nv, -1, 10)
     order = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]  # Pinocchio's xx, xy, yy, xz, yz, zz
     found = model.regressor(q, v, a).reshape(model.nv, -1, 10)
-    np.testing.assert_allclose(found, expected[:, :, order], **ROUNDING)
+    np.testing.assert_allclose(found, expected[:, :, order], **ROUNDING_OF_MANY)
 
 
 def test_stacked_states():
@@ -82,7 +80,7 @@ def test_stacked_states():
     q, v, a = (np.array(rows) for rows in zip(*(random_state(model, rng)[:3] for _ in range(4)), strict=True))
     stacked = model.regressor(q, v, a)
     for row in range(4):
-        np.testing.assert_allclose(stacked[row], model.regressor(q[row].tolist(), v[row], a[row]), **ROUNDING)
+        np.testing.assert_allclose(stacked[row], model.regressor(q[row].tolist(), v[row], a[row]), **ROUNDING_OF_MANY)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
@@ -91,8 +89,8 @@ def test_numbers_there_and_back(engine):
     q, v, a, _ = random_state(model, np.random.default_rng(7))
     lighter = model.with_parameters({name: 0.7 * x for name, (x, _) in model.parameters().items() if name.endswith(".mass")})
     again = model.with_inertial_parameters(lighter.inertial_parameters())
-    np.testing.assert_allclose(again.inverse_dynamics(q, v, a), lighter.inverse_dynamics(q, v, a), **ROUNDING)
-    np.testing.assert_allclose(again.inertial_parameters(), lighter.inertial_parameters(), **ROUNDING)
+    np.testing.assert_allclose(again.inverse_dynamics(q, v, a), lighter.inverse_dynamics(q, v, a), **ROUNDING_OF_MANY)
+    np.testing.assert_allclose(again.inertial_parameters(), lighter.inertial_parameters(), **ROUNDING_OF_MANY)
     assert not np.allclose(again.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a))
 
 
@@ -193,7 +191,7 @@ def test_stacked_sensitivities_to_inertia(engine, count):
         assert stacked.matrix.shape == (count, len(names), model.nv)
         for row in range(count):
             single = function(q[row], v[row], x[row], names)
-            np.testing.assert_allclose(stacked.matrix[row], single.matrix, **ROUNDING)
+            np.testing.assert_allclose(stacked.matrix[row], single.matrix, **ROUNDING_OF_MANY)
         for place, name in enumerate(names):
             assert np.array_equal(stacked[name], stacked.matrix[:, place])
 

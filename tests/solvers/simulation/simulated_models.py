@@ -13,11 +13,6 @@ Array = NDArray[np.float64]
 
 GRAVITY = 9.81
 
-#: Tight tolerances; a hundred steps of such local errors leave about 1e-9 of the solution.
-TIGHT = {"rtol": 1e-11, "atol": 1e-13}
-
-ACCURACY = 1e-9
-
 
 def pendulum(length: float = 0.7, mass: float = 2.0, name: str = "hinge", **passive: Any) -> tt.System:
     """Return a point mass that swings about x."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import titop as tt
-from tests.solvers.simulation.simulated_models import ACCURACY, TIGHT, largest, slider
+from tests.solvers.simulation.simulated_models import largest, slider
 from tests.systems import random_tree
+from tests.tolerances import ACCURACY, TIGHT
 
 
 def test_constant_and_varying_wrenches_agree() -> None:

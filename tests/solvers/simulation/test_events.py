@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.simulation.simulated_models import TIGHT, largest, slider
+from tests.solvers.simulation.simulated_models import largest, slider
+from tests.tolerances import TIGHT
 
 
 def oscillator(events: Any, tau: Any = None, end: float = 10.0) -> tt.Trajectory:

@@ -11,17 +11,8 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import make_interp_spline
 
 import titop as tt
-from tests.solvers.simulation.simulated_models import (
-    ACCURACY,
-    GRAVITY,
-    TIGHT,
-    Array,
-    cart,
-    largest,
-    moving,
-    shaken,
-    single_body,
-)
+from tests.solvers.simulation.simulated_models import GRAVITY, Array, cart, largest, moving, shaken, single_body
+from tests.tolerances import ACCURACY, TIGHT
 
 
 def assert_efforts_are_those_of_the_motion(trajectory: tt.Trajectory, prescribed: slice) -> None:

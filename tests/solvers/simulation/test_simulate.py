@@ -12,9 +12,7 @@ from scipy.special import ellipk
 
 import titop as tt
 from tests.solvers.simulation.simulated_models import (
-    ACCURACY,
     GRAVITY,
-    TIGHT,
     Array,
     cart,
     largest,
@@ -25,6 +23,7 @@ from tests.solvers.simulation.simulated_models import (
     slider,
 )
 from tests.systems import KINDS, random_body, random_tree
+from tests.tolerances import ACCURACY, TIGHT
 
 # -- conserved quantities ----------------------------------------------------------------------------------------------
 

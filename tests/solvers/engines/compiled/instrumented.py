@@ -11,9 +11,6 @@ from tests.actuated_systems import satellite
 from tests.flexible import random_body, unit_beam
 from tests.solvers.kernels.laws.belts import CompiledBelt
 
-#: Sums of some hundred terms of size ten, taken in another order.
-ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
-
 #: Bodies with coordinates of their own: flexible, compiled by users, and in Python.
 KINDS = {
     "beam": lambda: unit_beam("boom", modes=2, damping_ratio=0.02),

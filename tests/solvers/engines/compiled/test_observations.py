@@ -9,9 +9,8 @@ import titop as tt
 from tests.closed_systems import closed_four_bar
 from tests.flexible import random_system
 from tests.systems import random_state, random_tree
+from tests.tolerances import ROUNDING_OF_MANY
 
-#: Sums of some hundred terms of size ten, taken in another order.
-ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
 #: Central differences over 1e-5 s of motions of order ten: truncation and rounding leave some 1e-8.
 DIFFERENCES = {"rtol": 1e-6, "atol": 1e-6}
 STEP = 1e-5
@@ -36,7 +35,7 @@ def state(models):
 def assert_same(models, function):
     found, expected = (function(model) for model in models)
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, **ROUNDING)
+        np.testing.assert_allclose(one, other, **ROUNDING_OF_MANY)
 
 
 def test_engines_agree_at_all_ports(models, state):
@@ -78,10 +77,10 @@ def test_twists_are_jacobians_times_rates(models, state):
         rotation, _ = model.pose(port, q)
         for frame, turn in (("port", np.eye(3)), ("world", rotation)):
             J = model.jacobian(port, q, frame)
-            np.testing.assert_allclose(J, np.kron(np.eye(2), turn) @ model.jacobian(port, q), **ROUNDING)
-            np.testing.assert_allclose(J @ v, model.twist(port, q, v, frame), **ROUNDING)
+            np.testing.assert_allclose(J, np.kron(np.eye(2), turn) @ model.jacobian(port, q), **ROUNDING_OF_MANY)
+            np.testing.assert_allclose(J @ v, model.twist(port, q, v, frame), **ROUNDING_OF_MANY)
             acceleration = model.acceleration(port, q, v, a, frame, classical=frame == "world")
-            np.testing.assert_allclose(J @ a + model.jacobian_bias(port, q, v, frame), acceleration, **ROUNDING)
+            np.testing.assert_allclose(J @ a + model.jacobian_bias(port, q, v, frame), acceleration, **ROUNDING_OF_MANY)
 
 
 def test_motion_is_that_of_poses(models, state):
@@ -111,7 +110,7 @@ def test_motion_is_that_of_poses(models, state):
 def test_momentum_and_inertia(models, state):
     q, v, *_ = state
     model = models[0]
-    np.testing.assert_allclose(model.momentum_matrix(q) @ v, model.momentum(q, v), **ROUNDING)
+    np.testing.assert_allclose(model.momentum_matrix(q) @ v, model.momentum(q, v), **ROUNDING_OF_MANY)
     M = model.mass_matrix(q)
     for each in models:
         inverse = each.inverse_mass_matrix(q)
@@ -135,7 +134,7 @@ def test_lists_are_read_too(models, state):
         model.energy,
         lambda q, v: model.twist(port, q, v),
     ):
-        np.testing.assert_allclose(function(q, v), function(*state[:2]), **ROUNDING)
+        np.testing.assert_allclose(function(q, v), function(*state[:2]), **ROUNDING_OF_MANY)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])

@@ -11,8 +11,9 @@ import pytest
 import titop as tt
 from tests.actuated_systems import satellite
 from tests.closed_systems import accelerating, closed_four_bar, geared_hand
-from tests.solvers.engines.compiled.instrumented import KINDS, ROUNDING, instrumented
+from tests.solvers.engines.compiled.instrumented import KINDS, instrumented
 from tests.systems import random_state, random_tree
+from tests.tolerances import ROUNDING_OF_MANY
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -39,13 +40,13 @@ def test_engines_agree(models, given):
     state, wrenches, u = at(given, 0)
     for loads in ({}, {"wrenches": wrenches}, {"wrenches": wrenches, "u": u}, {"u": u}):
         found, expected = (model.outputs(*state, **loads) for model in models)
-        np.testing.assert_allclose(found, expected, **ROUNDING)
+        np.testing.assert_allclose(found, expected, **ROUNDING_OF_MANY)
         for joint in (*models[0].joint_names, "strap", "belt"):
             found, expected = (model.reaction(joint, *state, **loads) for model in models)
-            np.testing.assert_allclose(found, expected, **ROUNDING, err_msg=joint)
+            np.testing.assert_allclose(found, expected, **ROUNDING_OF_MANY, err_msg=joint)
     for function in (lambda m: m.passive_efforts(*state[:2]), lambda m: m.actuation_matrix(state[0])):
         found, expected = (function(model) for model in models)
-        np.testing.assert_allclose(found, expected, **ROUNDING)
+        np.testing.assert_allclose(found, expected, **ROUNDING_OF_MANY)
         assert np.abs(found).max() > 0.1
 
 
@@ -58,7 +59,7 @@ def test_passive_efforts_balance_the_equations_of_motion(models, given):
     load = model.jacobian(port, q)[:3].T @ turn.T @ [0.1, 0.2, -0.1]
     tau = model.inverse_dynamics(q, v, a)
     needed = model.mass_matrix(q) @ a + model.nonlinear_effects(q, v)
-    np.testing.assert_allclose(model.passive_efforts(q, v), needed - tau - load, **ROUNDING)
+    np.testing.assert_allclose(model.passive_efforts(q, v), needed - tau - load, **ROUNDING_OF_MANY)
 
 
 def test_a_unit_of_an_input_is_what_it_spares_the_efforts(models, given):
@@ -68,7 +69,7 @@ def test_a_unit_of_an_input_is_what_it_spares_the_efforts(models, given):
     still = np.zeros(model.nv)  # at rest: a belt's torque along axes does not depend on rates
     without = model.inverse_dynamics(q, still, a)
     columns = [without - model.inverse_dynamics(q, still, a, u=unit) for unit in np.eye(model.nu)]
-    np.testing.assert_allclose(model.actuation_matrix(q), np.array(columns).T, **ROUNDING)
+    np.testing.assert_allclose(model.actuation_matrix(q), np.array(columns).T, **ROUNDING_OF_MANY)
 
 
 def test_stacked_states_are_read_row_by_row(models, given):
@@ -156,7 +157,7 @@ def test_reactions_of_closed_systems_stack(system):
         np.testing.assert_allclose(
             found, expected, rtol=1e-8, atol=1e-8
         )  # multipliers: the constraints' condition times rounding
-        np.testing.assert_allclose(found[1], model.reaction(joint, q, v, a), **ROUNDING)
+        np.testing.assert_allclose(found[1], model.reaction(joint, q, v, a), **ROUNDING_OF_MANY)
 
 
 def test_sensors_hear_of_parameters_and_locks():

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.simulation.simulated_models import (
-    Array,
-    largest,
-)
+from tests.solvers.simulation.simulated_models import Array, largest
 from tests.systems import KINDS, random_body
 
 
