@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-ENGINES = ("compiled", "reference")
-
 
 def relative(found, expected):
     """Return the largest difference, relative to the largest entry (or 1)."""

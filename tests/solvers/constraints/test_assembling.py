@@ -7,7 +7,7 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import four_bar, random_closed_tree
-from tests.solvers.constraints.compared_engines import ENGINES
+from tests.refusals import ENGINES
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

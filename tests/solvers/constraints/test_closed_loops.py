@@ -10,7 +10,8 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import accelerating, bricard, closed_four_bar, four_bar, random_closed_tree, slider_crank
-from tests.solvers.constraints.compared_engines import ENGINES, relative
+from tests.refusals import ENGINES
+from tests.solvers.constraints.compared_engines import relative
 from titop.solvers.constraints.multipliers import independent_rows
 
 Segment = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import titop as tt
+from tests.refusals import ENGINES
 
 Array = NDArray[np.float64]
-
-ENGINES = ("compiled", "reference")
 
 
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))

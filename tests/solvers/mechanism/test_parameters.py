@@ -12,8 +12,8 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.refusals import body
-from tests.solvers.model.identities import ENGINES, FEW, SEEDS, Case, assert_same, control_case, observations
+from tests.refusals import ENGINES, body
+from tests.solvers.model.identities import FEW, SEEDS, Case, assert_same, control_case, observations
 
 
 def pendulum(engine: str = "compiled") -> tt.Model:

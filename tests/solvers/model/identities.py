@@ -16,7 +16,6 @@ from tests.systems import KINDS, random_state, random_tree
 Array = NDArray[np.float64]
 
 EPS = np.finfo(float).eps
-ENGINES = ("compiled", "reference")
 SEEDS = st.integers(0, 2**32 - 1)
 #: Reproducible: the same seeds in every run.
 FEW = settings(max_examples=12, derandomize=True, deadline=None, database=None)

@@ -10,9 +10,8 @@ from scipy.integrate import simpson
 
 import titop as tt
 from tests.flexible import unit_beam
+from tests.refusals import ENGINES
 from titop.blocks.basics.differences import derivative
-
-ENGINES = ("compiled", "reference")
 
 
 def lossy(undamped: bool = False) -> tt.System:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import titop as tt
+from tests.refusals import ENGINES
 from tests.solvers.model.identities import (
-    ENGINES,
     FEW,
     SEEDS,
     SOME,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.solvers.model.identities import ENGINES, SEEDS, SOME, Array, Case, assert_equal, control_case
+from tests.refusals import ENGINES
+from tests.solvers.model.identities import SEEDS, SOME, Array, Case, assert_equal, control_case
 
 
 def assert_wrenches_act_through_jacobians(c: Case, jacobian: Callable[[str], Array]) -> None:

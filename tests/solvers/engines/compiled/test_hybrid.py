@@ -10,7 +10,8 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 import titop as tt
-from tests.solvers.model.identities import ENGINES, SEEDS, SOME, Array, Case, assert_equal, control_case
+from tests.refusals import ENGINES
+from tests.solvers.model.identities import SEEDS, SOME, Array, Case, assert_equal, control_case
 
 
 def assert_hybrid_is_consistent(c: Case, a: Array, prescribed: list[str]) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.solvers.model.identities import ENGINES, FEW, SEEDS, Array, Case, assert_equal, control_case, derivative
+from tests.refusals import ENGINES
+from tests.solvers.model.identities import FEW, SEEDS, Array, Case, assert_equal, control_case, derivative
 from tests.systems import KINDS
 
 

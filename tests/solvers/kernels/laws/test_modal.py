@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.flexible import random_body, random_system, unit_beam
+from tests.refusals import ENGINES
 from titop.blocks.basics.spatial import rigid_inertia
 from titop.solvers.kernels.interface import records
 from titop.solvers.kernels.laws import modal
@@ -20,7 +21,6 @@ from titop.solvers.kernels.laws import modal
 Array = NDArray[np.float64]
 
 EPS = np.finfo(float).eps
-ENGINES = ("compiled", "reference")
 
 
 def close(found: Any, expected: Any, relative: float) -> bool:

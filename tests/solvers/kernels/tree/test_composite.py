@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.solvers.model.identities import ENGINES, SEEDS, SOME, Array, Case, assert_equal, control_case, heavier
+from tests.refusals import ENGINES
+from tests.solvers.model.identities import SEEDS, SOME, Array, Case, assert_equal, control_case, heavier
 
 
 def assert_is_mass_matrix(c: Case, matrix: Array) -> None:

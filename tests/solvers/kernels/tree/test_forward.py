@@ -6,15 +6,8 @@ import pytest
 from hypothesis import given
 
 import titop as tt
-from tests.solvers.model.identities import (
-    ENGINES,
-    SEEDS,
-    SOME,
-    Case,
-    assert_equal,
-    control_case,
-    heavier,
-)
+from tests.refusals import ENGINES
+from tests.solvers.model.identities import SEEDS, SOME, Case, assert_equal, control_case, heavier
 
 
 def assert_forward_undoes_inverse(c: Case, forward: tt.Model) -> None:
