@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(5))
-def test_assembling_random_systems(engine, seed):
+def test_assembling_random_systems(engine: str, seed: int) -> None:
     rng = np.random.default_rng(210 + seed)
     s, q = random_closed_tree(rng, 6, rigid=1, compliant=0)
     model = s.resolve(engine)
@@ -38,7 +38,7 @@ def test_assembling_random_systems(engine, seed):
     assert np.abs(model.closure_jacobian(found) @ a + model.closure_bias(found, kept)).max() < 1e-10
 
 
-def test_fixed_coordinates_keep_their_values():
+def test_fixed_coordinates_keep_their_values() -> None:
     model = four_bar().resolve()
     q = model.assemble([1.1, 0.5, -1.5], fixed=["q1"])
     v = model.assemble_velocity(q, [2.0, 0, 0], fixed=["q1"])
@@ -49,7 +49,7 @@ def test_fixed_coordinates_keep_their_values():
 # -- what is refused ------------------------------------------------------------------------------------------------------
 
 
-def test_a_loop_that_cannot_close_is_named_with_what_is_left():
+def test_a_loop_that_cannot_close_is_named_with_what_is_left() -> None:
     short = four_bar(lengths=(1.0, 0.1, 0.2, 0.3))
     with pytest.warns(tt.ModelWarning, match="open-closure"):
         model = short.resolve()
@@ -59,7 +59,7 @@ def test_a_loop_that_cannot_close_is_named_with_what_is_left():
         model.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
 
 
-def test_a_loop_closed_the_wrong_way_round_is_refused():
+def test_a_loop_closed_the_wrong_way_round_is_refused() -> None:
     s = tt.System("hinge", gravity=[0, 0, 0])
     body = tt.RigidBody("body", 1.0, inertia=1.0)
     s.connect("world", body, tt.Spherical("ball"))

@@ -64,7 +64,7 @@ CLOSURES = ("pin0", "pad1")
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_both_resolvers_agree(seed):
+def test_both_resolvers_agree(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s, q = random_closed_tree(rng, 6, passive=True, loads=True)
     model, q, v, tau = assert_engines_agree(s, q, rng)
@@ -73,7 +73,7 @@ def test_both_resolvers_agree(seed):
 
 
 @pytest.mark.parametrize("port", ["C", None])
-def test_both_resolvers_agree_on_closures_of_general_blocks(port):
+def test_both_resolvers_agree_on_closures_of_general_blocks(port) -> None:
     """Ports of blocks with own coordinates move with these, and closures on them drive these."""
     rng = np.random.default_rng(3)
     s = tt.System("soft", gravity=[1, 2, -9.81])
@@ -95,7 +95,7 @@ def test_both_resolvers_agree_on_closures_of_general_blocks(port):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(4))
-def test_forward_undoes_inverse_and_keeps_the_loops_closed(engine, seed):
+def test_forward_undoes_inverse_and_keeps_the_loops_closed(engine: str, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     kinds = ("Revolute", "Spherical", "Cylindrical", "Universal")
     s, q = random_closed_tree(rng, 7, rigid=2, compliant=1, kinds=kinds, passive=True)
@@ -113,7 +113,7 @@ def test_forward_undoes_inverse_and_keeps_the_loops_closed(engine, seed):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_gauss_principle(engine):
+def test_gauss_principle(engine: str) -> None:
     """The accelerations are those nearest to the tree's, in the metric of the mass matrix, among all that keep loops closed."""
     rng = np.random.default_rng(5)
     s, q = random_closed_tree(rng, 6, rigid=2, passive=True, kinds=("Revolute", "Spherical", "Free"))
@@ -127,7 +127,7 @@ def test_gauss_principle(engine):
     assert relative(model.forward_dynamics(q, v, tau), alone + np.linalg.solve(root, change)) < 1e-10
 
 
-def test_the_reference_resolver_is_complex_safe_through_loops():
+def test_the_reference_resolver_is_complex_safe_through_loops() -> None:
     """Its complex-step derivative of the accelerations agrees with differences."""
     model, q, v = closed_four_bar(engine="reference")
     direction, step, nothing = np.array([0.3, -0.5, 0.7]), 1e-30, np.zeros(3)
@@ -141,7 +141,7 @@ def test_the_reference_resolver_is_complex_safe_through_loops():
         assert relative(exact, differences) < 1e-9
 
 
-def test_rank_of_redundant_closures():
+def test_rank_of_redundant_closures() -> None:
     planar = four_bar(tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
     for s, guess, expected in (
         (four_bar(), [0.5, 0.5, -1.5], 2),
@@ -154,7 +154,7 @@ def test_rank_of_redundant_closures():
 
 
 @pytest.mark.filterwarnings("default::titop.ModelWarning")
-def test_redundant_constraints_are_named():
+def test_redundant_constraints_are_named() -> None:
     with pytest.warns(tt.ModelWarning, match=r"pin: got z, tilt1, tilt2; .*redundant-closure"):
         four_bar().resolve()
     with pytest.warns(tt.ModelWarning, match=r"pin: got tilt2; .*redundant-closure"):
@@ -166,7 +166,7 @@ def test_redundant_constraints_are_named():
         four_bar(tt.RigidClosure("pin", directions=np.eye(6)[:, :2])).resolve()
 
 
-def test_the_rank_is_held_off_the_closures():
+def test_the_rank_is_held_off_the_closures() -> None:
     """A little off, redundant constraints look independent; following them would give other accelerations."""
     model = bricard().resolve()
     q = model.assemble(0.3 * np.ones(5))
@@ -177,7 +177,7 @@ def test_the_rank_is_held_off_the_closures():
     assert np.linalg.matrix_rank(model.closure_jacobian(near), tol=1e-10) == 5, "the control"
 
 
-def test_reactions_are_least_and_balance_what_is_needed():
+def test_reactions_are_least_and_balance_what_is_needed() -> None:
     model, q, v = closed_four_bar()
     a = model.forward_dynamics(q, v, np.zeros(3))
     wrench = model.reaction("pin", q, v, a)
@@ -194,7 +194,7 @@ def test_reactions_are_least_and_balance_what_is_needed():
     assert double.forward_dynamics(q, v, np.zeros(3)) == pytest.approx(a, abs=1e-10)
 
 
-def test_reactions_with_applied_efforts():
+def test_reactions_with_applied_efforts() -> None:
     """With efforts applied the closures carry what these leave; by default the least efforts are taken."""
     model, q, v = closed_four_bar()
     tau = np.array([5.0, -3.0, 2.0])
@@ -209,7 +209,7 @@ def test_reactions_with_applied_efforts():
     assert not np.allclose(turn @ model.reaction("pin", q, v, a)[:3], force, atol=0.1)
 
 
-def test_independent_coordinates():
+def test_independent_coordinates() -> None:
     model, q, _ = closed_four_bar()
     (chosen,) = model.independent_coordinates(q)
     assert model.independent_coordinates(q, [chosen]) == (chosen,)
@@ -236,7 +236,7 @@ def test_independent_coordinates():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_hybrid_dynamics_through_a_loop(engine):
+def test_hybrid_dynamics_through_a_loop(engine: str) -> None:
     """What the crank needs to move as prescribed, applied, gives this motion."""
     model, q, v = closed_four_bar(engine=engine)
     applied = np.array([0.0, 0.4, -0.7])
@@ -251,7 +251,7 @@ def test_hybrid_dynamics_through_a_loop(engine):
     assert least == pytest.approx(model.inverse_dynamics(q, v, a), abs=1e-10)
 
 
-def test_inverse_dynamics_on_actuated_coordinates():
+def test_inverse_dynamics_on_actuated_coordinates() -> None:
     model, q, v = closed_four_bar()
     a = model.assemble_acceleration(q, v, [3.0, 0, 0], fixed=["q1"])
     norms = {}
@@ -264,7 +264,7 @@ def test_inverse_dynamics_on_actuated_coordinates():
     assert norms["['q1', 'q3']"] < min(norms["['q1']"], norms["['q3']"])
 
 
-def test_stacked_states_and_out():
+def test_stacked_states_and_out() -> None:
     model, q, v = closed_four_bar()
     tau = np.arange(3.0)
     a = model.forward_dynamics(q, v, tau)
@@ -276,7 +276,7 @@ def test_stacked_states_and_out():
     assert np.array_equal(efforts, 2 * [model.inverse_dynamics(q, v, a, actuated=["q1"])])
 
 
-def test_parameters_of_closures_and_bodies_reach_the_solvers():
+def test_parameters_of_closures_and_bodies_reach_the_solvers() -> None:
     s = four_bar()
     s.close_loop(s["crank"].port("end"), s["rocker"], tt.CompliantClosure("pad", 3.0))
     model, reference = s.resolve(), s.resolve("reference")
@@ -293,7 +293,7 @@ def test_parameters_of_closures_and_bodies_reach_the_solvers():
         assert of_both[0] == pytest.approx(of_both[1], abs=1e-11), quantity
 
 
-def test_sensors_of_closures():
+def test_sensors_of_closures() -> None:
     s = four_bar()
     s.add_sensor(tt.ReactionSensor("load_cell", "pin"))
     model = s.resolve()
@@ -304,7 +304,7 @@ def test_sensors_of_closures():
 
 
 @pytest.mark.parametrize("method", ["assemble", "assemble_velocity", "assemble_acceleration", "independent_coordinates"])
-def test_unknown_names_are_refused(method):
+def test_unknown_names_are_refused(method) -> None:
     model, q, v = closed_four_bar()
     arguments = {"assemble": (q,), "assemble_velocity": (q, v), "assemble_acceleration": (q, v, v)}.get(method, (q,))
     with pytest.raises(tt.ModelError, match=r"'q1'") as caught:
@@ -316,7 +316,7 @@ def test_unknown_names_are_refused(method):
         model.reaction("pim", q, v, v)
 
 
-def test_contradictions_are_refused():
+def test_contradictions_are_refused() -> None:
     model, q, v = closed_four_bar()
     with pytest.raises(tt.ConvergenceError, match=r"fixed velocities contradict the closures: pin\.\w+ is left with"):
         model.assemble_velocity(q, [1.0, 0, 0], fixed=["q1", "q2"])
@@ -330,7 +330,7 @@ def test_contradictions_are_refused():
         model.hybrid_dynamics(q, v, v, [1.0, 0, 0], prescribed=["q1", "q2"])
 
 
-def test_under_actuation_is_refused():
+def test_under_actuation_is_refused() -> None:
     model, q, v = closed_four_bar()
     a = model.assemble_acceleration(q, v, [3.0, 0, 0], fixed=["q1"])
     with pytest.raises(tt.ModelError, match=r"under-actuated"):
@@ -342,7 +342,7 @@ def test_under_actuation_is_refused():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_singular_configuration_is_refused(engine):
+def test_a_singular_configuration_is_refused(engine: str) -> None:
     """A parallelogram with its bars in line can go on as one or turn inside out."""
     model = four_bar(lengths=(1.0, 0.4, 1.0, 0.4)).resolve(engine)
     assert model.closure_rank(model.assemble([0.5, -0.5, -np.pi + 0.5])) == 2
@@ -364,7 +364,7 @@ def test_a_singular_configuration_is_refused(engine):
     assert np.isfinite(model.forward_dynamics(near, np.zeros(3), np.zeros(3))).all()
 
 
-def test_bad_states_are_refused():
+def test_bad_states_are_refused() -> None:
     model, q, v = closed_four_bar()
     with pytest.raises(tt.ModelError, match=r"not-finite"):
         model.forward_dynamics(q, v, [np.nan, 0, 0])
@@ -374,7 +374,7 @@ def test_bad_states_are_refused():
         model.forward_dynamics(q, v, np.zeros(2))
 
 
-def test_a_coordinate_without_inertia_is_named():
+def test_a_coordinate_without_inertia_is_named() -> None:
     s = four_bar()
     s["coupler"].mass, s["coupler"].inertia = 0.0, np.zeros((3, 3))
     s["rocker"].mass, s["rocker"].inertia = 0.0, np.zeros((3, 3))
@@ -382,7 +382,7 @@ def test_a_coordinate_without_inertia_is_named():
         s.resolve()
 
 
-def test_accelerations_that_vanish_may_hold_rounding():
+def test_accelerations_that_vanish_may_hold_rounding() -> None:
     model = four_bar().resolve()
     point = tt.trim(model, ["q1", "q2", "q3"], q={"q1": -1.5, "q2": 1.0, "q3": 1.0})
     a = model.forward_dynamics(point.q, point.v, np.zeros(3))

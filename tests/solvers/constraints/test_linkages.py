@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 @pytest.mark.parametrize("angle", [0.5, 1.7, 4.0])
-def test_four_bar_against_its_one_degree_of_freedom(engine, angle):
+def test_four_bar_against_its_one_degree_of_freedom(engine: str, angle) -> None:
     oracle, rate, torque = FourBar(), 3.0, 0.7
     first, second, third = oracle.angles(angle)
     model = four_bar().resolve(engine)
@@ -47,7 +47,7 @@ def test_four_bar_against_its_one_degree_of_freedom(engine, angle):
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 @pytest.mark.parametrize("angle", [0.4, 2.5, 5.0])
-def test_slider_crank_inverse_dynamics_through_the_loop(engine, angle):
+def test_slider_crank_inverse_dynamics_through_the_loop(engine: str, angle) -> None:
     oracle, rate, acceleration = SliderCrank(), 7.0, -4.0
     first, second, _ = oracle.angles(angle)
     model = slider_crank().resolve(engine)
@@ -63,7 +63,7 @@ def test_slider_crank_inverse_dynamics_through_the_loop(engine, angle):
     assert slide == pytest.approx([0, oracle.slide_force(angle, rate, acceleration), 0, 0, 0, 0], rel=1e-10, abs=1e-10)
 
 
-def test_a_compliant_closure_tends_to_the_rigid_one():
+def test_a_compliant_closure_tends_to_the_rigid_one() -> None:
     """Two bars between fixed points carry their weight: gap and force are off by 1/K."""
 
     def truss(closure):
@@ -97,7 +97,7 @@ def test_a_compliant_closure_tends_to_the_rigid_one():
 
 @pytest.mark.parametrize("kind", ["weld", "spherical"])
 @pytest.mark.parametrize("seed", range(4))
-def test_against_pinocchio(kind, seed, monkeypatch):
+def test_against_pinocchio(kind, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pin = pytest.importorskip("pinocchio")
     from tests.pinocchio_peer import Peer
 
@@ -126,7 +126,7 @@ def test_against_pinocchio(kind, seed, monkeypatch):
     assert np.abs(free - expected).max() > 1e-3 * np.abs(expected).max(), "the negative control"
 
 
-def test_andrews_mechanism_is_the_published_one():
+def test_andrews_mechanism_is_the_published_one() -> None:
     model, q = andrews_start()
     # the published angles close the loops to the digits with which they are given
     assert np.abs(model.closure_error(q)).max() < 1e-15
@@ -136,7 +136,7 @@ def test_andrews_mechanism_is_the_published_one():
     assert a[:2] == pytest.approx(ANDREWS_ACCELERATIONS, rel=1e-11)
 
 
-def test_andrews_mechanism_against_the_published_solution():
+def test_andrews_mechanism_against_the_published_solution() -> None:
     model, q = andrews_start()
     drive = model.velocity({"beta": ANDREWS_TORQUE})
     pull = {"k3.D": lambda t, q, v: spring(model, q)}
@@ -147,6 +147,6 @@ def test_andrews_mechanism_against_the_published_solution():
     assert np.abs(model.closure_error(trajectory.q[-1])).max() < 1e-13
 
 
-def test_closed_four_bar_starts_where_it_is_told():
+def test_closed_four_bar_starts_where_it_is_told() -> None:
     _, q, v = closed_four_bar(0.9, 1.5)
     assert (q[0], v[0]) == (0.9, 1.5)

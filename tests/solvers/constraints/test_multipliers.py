@@ -11,7 +11,7 @@ from titop.solvers.constraints.multipliers import independent_rows, least_soluti
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
-def test_independent_rows_are_chosen_by_what_is_left_of_them():
+def test_independent_rows_are_chosen_by_what_is_left_of_them() -> None:
     matrix = np.array([[1.0, 0, 0], [2.0, 0, 0], [2.0, 1e-3, 0], [0, 0, 1e-9]])
     assert independent_rows(matrix).tolist() == [2, 1]  # and neither the multiple nor the tiny one
     assert independent_rows(matrix, 1).tolist() == [2]
@@ -22,7 +22,7 @@ def test_independent_rows_are_chosen_by_what_is_left_of_them():
 
 @pytest.mark.parametrize("passive", [0, 2, 3, 4], ids=["none", "few", "as many as constraints", "too many"])
 @pytest.mark.parametrize("redundant", [False, True])
-def test_efforts_are_shared_by_least_norm(passive, redundant):
+def test_efforts_are_shared_by_least_norm(passive, redundant) -> None:
     """Against the normal equations of ``[D J^T] [tau; lambda] = efforts``, tau of least norm among its solutions."""
     rng = np.random.default_rng(passive)
     jacobian, efforts, weights = rng.normal(size=(3, 7)), rng.normal(size=7), np.array([1.0, 0.5, 3.0])

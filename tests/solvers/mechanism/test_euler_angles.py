@@ -11,7 +11,7 @@ import titop as tt
 
 @pytest.mark.filterwarnings("ignore:.*gimbal-lock")
 @pytest.mark.parametrize("sequence", ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ"])
-def test_euler_angles_of_all_sequences(sequence):
+def test_euler_angles_of_all_sequences(sequence) -> None:
     """Both engines beside scipy's; in the lock both engines, which let the third angle be zero there."""
     s = tt.System("body")
     s.connect("world", tt.RigidBody("body", 1.0, inertia=[1, 1, 1]), tt.Spherical("ball"))

@@ -21,7 +21,7 @@ def state(model):
     return random_state(model, np.random.default_rng(3))
 
 
-def test_names_units_and_ranges(model):
+def test_names_units_and_ranges(model) -> None:
     assert model.input_names == ("drive", "thruster", "wheel/motor", "push.x", "push.y", "push.z", "twist")
     assert model.nu == 7
     assert model.inputs.units == ("N m", "N", "N m", "N", "N", "N", "N m")
@@ -30,7 +30,7 @@ def test_names_units_and_ranges(model):
     assert len(model.output_names) == len(model.output_units) == 1 + 3 + 3 + 1 + 1 + 6 + 6
 
 
-def test_inputs_of_a_simulation_in_every_form():
+def test_inputs_of_a_simulation_in_every_form() -> None:
     s = tt.System("cart", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("cart", 2.0), tt.Prismatic("rail", [1, 0, 0]))
     s.add_actuator(tt.Motor("motor", "rail", gear=3.0))
@@ -43,13 +43,13 @@ def test_inputs_of_a_simulation_in_every_form():
 
 
 @pytest.mark.parametrize("u", [[1.0], {"drvie": 1.0}, [np.nan] * 7, "all", {"drive": np.inf}])
-def test_unusable_inputs(model, u):
+def test_unusable_inputs(model, u) -> None:
     zero = np.zeros(model.nv)
     with pytest.raises(tt.ModelError):
         model.forward_dynamics(model.neutral(), zero, zero, u=u)
 
 
-def test_no_efforts_stand_for_zero(model, state):
+def test_no_efforts_stand_for_zero(model, state) -> None:
     q, v, _, _ = state
     zero = model.forward_dynamics(q, v, np.zeros(model.nv))
     np.testing.assert_allclose(model.forward_dynamics(q, v), zero, **ROUNDING)
@@ -57,7 +57,7 @@ def test_no_efforts_stand_for_zero(model, state):
     np.testing.assert_allclose(stacked[1], zero, **ROUNDING)
 
 
-def test_reactions_depend_on_the_inputs_that_act(model, state):
+def test_reactions_depend_on_the_inputs_that_act(model, state) -> None:
     q, v, _, tau = state
     u = {"push.x": 5.0}
     a = model.forward_dynamics(q, v, tau, u=u)

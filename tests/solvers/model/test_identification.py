@@ -19,7 +19,7 @@ def tree(seed: int) -> tt.System:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_regressor_times_parameters_is_inverse_dynamics(seed, engine):
+def test_regressor_times_parameters_is_inverse_dynamics(seed: int, engine: str) -> None:
     model = tree(seed).resolve(engine)
     q, v, a, _ = random_state(model, np.random.default_rng(seed))
     product = model.regressor(q, v, a) @ model.inertial_parameters()
@@ -30,7 +30,7 @@ def test_regressor_times_parameters_is_inverse_dynamics(seed, engine):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_engines_agree_beside_flexible_bodies(seed):
+def test_engines_agree_beside_flexible_bodies(seed: int) -> None:
     s = random_system(np.random.default_rng(seed))
     models = s.resolve(), s.resolve("reference")
     q, v, a, _ = random_state(models[0], np.random.default_rng(seed))
@@ -39,7 +39,7 @@ def test_engines_agree_beside_flexible_bodies(seed):
     np.testing.assert_allclose(compiled, reference, **ROUNDING_OF_MANY)
 
 
-def test_columns_are_slopes_by_the_numbers():
+def test_columns_are_slopes_by_the_numbers() -> None:
     """Inverse dynamics are linear in the numbers, so that any step gives the slopes, with springs and loads as without."""
     model = random_tree(np.random.default_rng(3), 7, passive=True, loads=True).resolve()
     q, v, a, _ = random_state(model, np.random.default_rng(3))
@@ -51,7 +51,7 @@ def test_columns_are_slopes_by_the_numbers():
         np.testing.assert_allclose(change / step, regressor[:, k], rtol=1e-7, atol=1e-7)  # rounding of 1e-12 over the step
 
 
-def test_regressor_against_pinocchio():
+def test_regressor_against_pinocchio() -> None:
     pin = pytest.importorskip("pinocchio")
     s = tt.System("arm", gravity=[0, 0, -9.81])
     parent, placement = "world", pin.SE3.Identity()
@@ -74,7 +74,7 @@ def test_regressor_against_pinocchio():
     np.testing.assert_allclose(found, expected[:, :, order], **ROUNDING_OF_MANY)
 
 
-def test_stacked_states():
+def test_stacked_states() -> None:
     model = tree(6).resolve()
     rng = np.random.default_rng(6)
     q, v, a = (np.array(rows) for rows in zip(*(random_state(model, rng)[:3] for _ in range(4)), strict=True))
@@ -84,7 +84,7 @@ def test_stacked_states():
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_numbers_there_and_back(engine):
+def test_numbers_there_and_back(engine: str) -> None:
     model = tree(7).resolve(engine)
     q, v, a, _ = random_state(model, np.random.default_rng(7))
     lighter = model.with_parameters({name: 0.7 * x for name, (x, _) in model.parameters().items() if name.endswith(".mass")})
@@ -94,7 +94,7 @@ def test_numbers_there_and_back(engine):
     assert not np.allclose(again.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a))
 
 
-def test_numbers_that_nobody_has():
+def test_numbers_that_nobody_has() -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1], inertia=0.1), tt.Revolute("hinge", axis=[1, 0, 0]))
     model = s.resolve()
@@ -112,7 +112,7 @@ def test_numbers_that_nobody_has():
         model.regressor([0.1], [np.nan], [0.0])
 
 
-def test_identifying_an_arm():
+def test_identifying_an_arm() -> None:
     """Least squares on measured efforts find what there is to find of the parameters: efforts along another motion."""
     model = tree(8).resolve()
     rng = np.random.default_rng(8)
@@ -125,7 +125,7 @@ def test_identifying_an_arm():
     np.testing.assert_allclose(model.regressor(*state) @ found, model.inverse_dynamics(*state), rtol=1e-9, atol=1e-9)
 
 
-def test_sensitivities_to_inertia_are_rows_of_one_matrix():
+def test_sensitivities_to_inertia_are_rows_of_one_matrix() -> None:
     model = tree(3).resolve()
     q, v, a, tau = random_state(model, np.random.default_rng(0))
     names = inertial_names(model)[::-1]
@@ -147,7 +147,7 @@ def test_sensitivities_to_inertia_are_rows_of_one_matrix():
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_sensitivities_are_those_of_the_reference_engine(closed, monkeypatch):
+def test_sensitivities_are_those_of_the_reference_engine(closed, monkeypatch: pytest.MonkeyPatch) -> None:
     """The regressor's slopes beside complex steps of the reference resolver, which know nothing of it."""
     s = four_bar() if closed else tree(9)
     model = s.resolve()
@@ -181,7 +181,7 @@ def inertial_names(model):
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_stacked_sensitivities_to_inertia(engine, count):
+def test_stacked_sensitivities_to_inertia(engine: str, count) -> None:
     model = tree(3).resolve(engine)
     q, v, a, tau = (rows[:count] for rows in stacked_states(model, 4))
     names = inertial_names(model)[::-1]
@@ -196,7 +196,7 @@ def test_stacked_sensitivities_to_inertia(engine, count):
             assert np.array_equal(stacked[name], stacked.matrix[:, place])
 
 
-def test_stacked_sensitivities_cost_one_call_of_the_kernel(monkeypatch):
+def test_stacked_sensitivities_cost_one_call_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tree(3).resolve()
     q, v, a, _ = stacked_states(model, 5)
     kernel, calls = model._regressor, []
@@ -220,7 +220,7 @@ def loaded_pair():
 
 @pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 @pytest.mark.parametrize("closed", [False, True])
-def test_stacked_sensitivities_to_anything(closed):
+def test_stacked_sensitivities_to_anything(closed) -> None:
     """Springs, inputs and wrenches on ports, with and without loops; wrenches and inputs one a state or one for all."""
     model = (four_bar() if closed else loaded_pair()).resolve()
     q, v, a, tau = stacked_states(model, 3)
@@ -246,7 +246,7 @@ def test_stacked_sensitivities_to_anything(closed):
 
 
 @pytest.mark.parametrize("names", [["link0.mass"], ["hinge0.stiffness"]])
-def test_unequal_stacks_are_refused(names):
+def test_unequal_stacks_are_refused(names) -> None:
     model = loaded_pair().resolve()
     q, v, a, tau = stacked_states(model, 3)
     for function, x, last in (

@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 
 
-def test_models_travel_to_other_processes():
+def test_models_travel_to_other_processes() -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
     model = s.resolve()

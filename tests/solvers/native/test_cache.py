@@ -50,7 +50,7 @@ def run(folder: Path) -> float:
     return float(number)
 
 
-def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package):
+def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package) -> None:
     before = run(copied_package)
     assert before == -0.5
     helper = copied_package / "titop" / "solvers" / "kernels" / "tree" / "kinematics.py"
@@ -61,7 +61,7 @@ def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package):
     assert run(copied_package) == 2 * before
 
 
-def test_the_second_process_reads_the_cache(copied_package):
+def test_the_second_process_reads_the_cache(copied_package) -> None:
     run(copied_package)
     folder = next((copied_package / "cache").iterdir())
     files = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
@@ -70,7 +70,7 @@ def test_the_second_process_reads_the_cache(copied_package):
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == files
 
 
-def test_a_process_that_finds_its_kernels_does_not_load_numba(copied_package):
+def test_a_process_that_finds_its_kernels_does_not_load_numba(copied_package) -> None:
     run(copied_package)
     environment = os.environ | {"PYTHONPATH": str(copied_package), "TITOP_CACHE_DIR": str(copied_package / "cache")}
     script = SCRIPT + "import sys; print('numba' in sys.modules)"
@@ -78,7 +78,7 @@ def test_a_process_that_finds_its_kernels_does_not_load_numba(copied_package):
     assert done.stdout.split()[-1] == "False"
 
 
-def test_damaged_files_of_the_cache_are_compiled_again(copied_package):
+def test_damaged_files_of_the_cache_are_compiled_again(copied_package) -> None:
     shutil.rmtree(copied_package / "cache", ignore_errors=True)
     before = run(copied_package)
     files = list(next((copied_package / "cache").iterdir()).iterdir())
@@ -88,7 +88,7 @@ def test_damaged_files_of_the_cache_are_compiled_again(copied_package):
     assert not any(path.read_bytes().endswith(b"?") for path in files)
 
 
-def test_the_hash_covers_every_kernel_file(tmp_path):
+def test_the_hash_covers_every_kernel_file(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
     for path in Path(cache.__file__).parent.glob("*.py"):
         shutil.copy(path, tmp_path)
@@ -102,7 +102,7 @@ def test_the_hash_covers_every_kernel_file(tmp_path):
     assert cache.source_hash([tmp_path]) == before
 
 
-def test_without_a_writable_cache_kernels_still_compile(monkeypatch):
+def test_without_a_writable_cache_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "cache_folder", lambda: None)
     assert _doubled(3.0) == 6.0
 
@@ -113,7 +113,7 @@ def _doubled(x):
     return 2.0 * x
 
 
-def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch):
+def test_a_folder_that_others_can_write_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TITOP_CACHE_DIR", str(tmp_path))
     folder = cache.cache_folder.__wrapped__()
     assert folder is not None
@@ -132,7 +132,7 @@ class TestWhereTheCacheIs:
         monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
         self.find = cache.cache_folder.__wrapped__
 
-    def test_in_the_users_folder(self, tmp_path, monkeypatch):
+    def test_in_the_users_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = self.find()
         assert folder is not None
         assert folder.parent == tmp_path / "home" / ".cache" / "titop"
@@ -142,11 +142,11 @@ class TestWhereTheCacheIs:
         monkeypatch.setenv("XDG_CACHE_HOME", "")
         assert self.find() == folder
 
-    def test_without_a_home(self, tmp_path, monkeypatch):
+    def test_without_a_home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cache.Path, "home", classmethod(lambda cls: (_ for _ in ()).throw(RuntimeError("no home"))))
         assert self.find().parent.parent == tmp_path / "temporary"
 
-    def test_without_any_place(self, monkeypatch):
+    def test_without_any_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_):
             raise FileNotFoundError("nowhere")
 
@@ -155,7 +155,7 @@ class TestWhereTheCacheIs:
         assert self.find() is None
         assert cache.obstacle() == "no folder: nowhere; no folder: nowhere"
 
-    def test_what_is_in_the_way_is_named(self, tmp_path, monkeypatch):
+    def test_what_is_in_the_way_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert cache.obstacle() is None
         (tmp_path / "file").write_text("")
         monkeypatch.setenv("TITOP_CACHE_DIR", str(tmp_path / "file"))
@@ -164,17 +164,17 @@ class TestWhereTheCacheIs:
         self.find().chmod(0o777)
         assert cache.obstacle().endswith("is another user's, or can be written by others")
 
-    def test_a_relative_place_is_meant_where_the_process_is(self, tmp_path, monkeypatch):
+    def test_a_relative_place_is_meant_where_the_process_is(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("TITOP_CACHE_DIR", "kernels")
         assert self.find().parent == tmp_path / "kernels"
 
-    def test_a_place_that_others_made_is_not_used(self, tmp_path):
+    def test_a_place_that_others_made_is_not_used(self, tmp_path: Path) -> None:
         (tmp_path / "home" / ".cache" / "titop").mkdir(parents=True)
         (tmp_path / "home" / ".cache" / "titop").chmod(0o777)
         assert self.find().parent.parent == tmp_path / "temporary"
 
-    def test_a_file_that_others_can_write_is_not_read(self, tmp_path, monkeypatch):
+    def test_a_file_that_others_can_write_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = self.find()
         monkeypatch.setattr(cache, "cache_folder", lambda: folder)
         cache.write("kernel", b"code")
@@ -182,14 +182,14 @@ class TestWhereTheCacheIs:
         (folder / "kernel").chmod(0o666)
         assert cache.read("kernel") is None
 
-    def test_nothing_is_kept_of_sources_that_were_edited(self, monkeypatch):
+    def test_nothing_is_kept_of_sources_that_were_edited(self, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = self.find()
         monkeypatch.setattr(cache, "cache_folder", lambda: folder)
         monkeypatch.setattr(cache, "source_hash", lambda: "edited")
         assert "edited" in cache.write("kernel", b"code")
         assert list(folder.iterdir()) == []
 
-    def test_a_failed_write_leaves_nothing(self, monkeypatch):
+    def test_a_failed_write_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = self.find()
         monkeypatch.setattr(cache, "cache_folder", lambda: folder)
 

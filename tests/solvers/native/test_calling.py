@@ -36,7 +36,7 @@ def _count(vector, ints):
     vector[0], vector[1], vector[2] = ints.shape[0], ints.shape[1], scratch.sum()
 
 
-def test_every_type_of_argument_arrives_as_python_gave_it():
+def test_every_type_of_argument_arrives_as_python_gave_it() -> None:
     cube = np.random.default_rng(0).normal(size=(2, 3, 4))
     mask = np.array([True, False, True, True])
     weights = np.einsum("i,j,k->ijk", [1, 2], 1 + 7 * np.arange(3), (1 + 31 * np.arange(4)) * mask)
@@ -72,12 +72,12 @@ def read_only(array):
     ],
     ids=["none", "list", "single", "integers", "swapped", "matrix", "strided", "unaligned", "subclass", "read-only"],
 )
-def test_arrays_of_another_kind_are_refused(wrong):
+def test_arrays_of_another_kind_are_refused(wrong) -> None:
     with pytest.raises(TypeError, match=r"expected .*_count\(float64\[::1\], int64\[:, ::1\]\)"):
         _count(wrong, np.zeros((5, 7), dtype=np.int64))
 
 
-def test_numbers_of_another_kind_are_refused():
+def test_numbers_of_another_kind_are_refused() -> None:
     cube, mask = np.zeros((2, 3, 4)), np.ones(4, dtype=bool)
     for flag, axis, scale in ((True, 0, "half"), (True, 0.5, 1.0), (np.zeros(2), 0, 1.0)):
         with pytest.raises((TypeError, ValueError)):
@@ -88,7 +88,7 @@ def test_numbers_of_another_kind_are_refused():
         _weighted(cube, mask, True, 2**70, 1.0)
 
 
-def test_calls_neither_leak_nor_lose_memory():
+def test_calls_neither_leak_nor_lose_memory() -> None:
     vector, ints = np.zeros(3), np.zeros((100, 100), dtype=np.int64)
     _count(vector, ints)
     references = sys.getrefcount(vector), sys.getrefcount(ints)
@@ -105,7 +105,7 @@ def test_calls_neither_leak_nor_lose_memory():
     assert references == (sys.getrefcount(vector), sys.getrefcount(ints))
 
 
-def test_many_threads_call_at_once():
+def test_many_threads_call_at_once() -> None:
     ints = np.zeros((300, 300), dtype=np.int64)
     vectors = np.zeros((8, 3))
 
@@ -121,7 +121,7 @@ def test_many_threads_call_at_once():
     assert (vectors == [300, 300, 180000]).all()
 
 
-def test_another_layout_of_arrays_is_noticed(monkeypatch):
+def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calling.is_layout_known()
     for offset in ("_CLASS", "_DATA", "_NDIM", "_FLAGS", "_DTYPE", "_TYPE_NUMBER", "_BYTE_ORDER"):
         with monkeypatch.context() as patch:
@@ -156,7 +156,7 @@ except tt.ModelError as error:
 """
 
 
-def test_another_layout_leads_through_numba_to_the_same():
+def test_another_layout_leads_through_numba_to_the_same() -> None:
     """Fused multiplications may differ between the roads: the last digits of numbers of order one to ten."""
     done = [
         subprocess.run([sys.executable, "-c", BOTH_ROADS.format(wrong=wrong)], capture_output=True, text=True, check=True)
@@ -169,7 +169,7 @@ def test_another_layout_leads_through_numba_to_the_same():
     assert "calls them through numba: arrays of NumPy" in done[1].stderr
 
 
-def test_users_may_choose_numbas_calls(monkeypatch):
+def test_users_may_choose_numbas_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(calling.SETTING, "numba")
     assert "TITOP_CALLS is set to numba" in str(calling.obstacle.__wrapped__())
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
@@ -177,7 +177,7 @@ def test_users_may_choose_numbas_calls(monkeypatch):
     assert "without its global lock" in str(calling.obstacle.__wrapped__())
 
 
-def test_unaligned_states_are_copied():
+def test_unaligned_states_are_copied() -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
     model = s.resolve()
@@ -201,7 +201,7 @@ class Rude:
         raise KeyError("rude")
 
 
-def test_a_failed_conversion_ends_the_call():
+def test_a_failed_conversion_ends_the_call() -> None:
     @entry(REAL, REAL, VECTOR, result=REAL)
     def added(a, b, vector):
         return a + b + vector[0]

@@ -14,7 +14,7 @@ from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import CUBE, REAL
 
 
-def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
+def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path) -> None:
     script = (
         "import numpy as np\n"
         "from titop.solvers.native.kernel import entry\n"
@@ -28,7 +28,7 @@ def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path):
     assert "index out of bounds" in done.stderr
 
 
-def test_the_same_bits_on_every_run():
+def test_the_same_bits_on_every_run() -> None:
     s = tt.System("pair")
     arm = tt.RigidBody("arm", mass=1.0, com=[0.1, 0.2, 0.3], inertia=[1, 2, 2], ports={"tip": [1, 0, 0]})
     s.connect("world", arm, tt.Free("base"))
@@ -42,7 +42,7 @@ def test_the_same_bits_on_every_run():
     assert (m.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (3, 1)), np.tile(tau, (3, 1))) == first).all()
 
 
-def test_a_kernel_that_needs_numba_when_it_runs_is_refused():
+def test_a_kernel_that_needs_numba_when_it_runs_is_refused() -> None:
     @entry(CUBE, result=REAL)
     def flattened(cube):
         return cube.ravel()[0]

@@ -17,7 +17,7 @@ from titop.solvers.native.kernel import Feature, entry
 from titop.solvers.native.signatures import VECTOR
 
 
-def test_a_long_compilation_is_announced(monkeypatch, capsys):
+def test_a_long_compilation_is_announced(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
     with kernel._Announcement("something slow", kept=True) as announcement:
         announcement.timer.join()
@@ -27,7 +27,7 @@ def test_a_long_compilation_is_announced(monkeypatch, capsys):
     assert "compiled something slow" in said
 
 
-def test_that_nothing_is_kept_is_said_once_and_why(monkeypatch, capsys):
+def test_that_nothing_is_kept_is_said_once_and_why(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
     monkeypatch.setattr(cache, "cache_folder", lambda: None)
     monkeypatch.setattr(cache, "obstacle", lambda: "/nowhere: Permission denied")
@@ -76,7 +76,7 @@ def system_of_features():
 
 
 @pytest.mark.parametrize(("name", "feature"), _all_features())
-def test_a_feature_that_cannot_be_compiled_is_said(name, feature, system_of_features, monkeypatch):
+def test_a_feature_that_cannot_be_compiled_is_said(name, feature, system_of_features, monkeypatch: pytest.MonkeyPatch) -> None:
     """What calls a feature gives up, and the reason reaches Python: no result that lacks what the feature does."""
 
     def broken(_):
@@ -109,7 +109,7 @@ def _counted(calls):
     return longer
 
 
-def test_a_patient_kernel_runs_as_it_is_written_until_that_takes_too_long(monkeypatch):
+def test_a_patient_kernel_runs_as_it_is_written_until_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, numbers = [], np.ones(1)
     longer = entry(VECTOR, patience=60.0)(_counted(calls))
     compiled = []
@@ -124,7 +124,7 @@ def test_a_patient_kernel_runs_as_it_is_written_until_that_takes_too_long(monkey
     assert len(compiled) == 1
 
 
-def test_a_patient_kernel_of_which_machine_code_is_kept_uses_that(monkeypatch):
+def test_a_patient_kernel_of_which_machine_code_is_kept_uses_that(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     longer = entry(VECTOR, patience=60.0)(_counted(calls))
     monkeypatch.setattr(cache, "read", lambda name: b"code")

@@ -9,7 +9,7 @@ from titop.solvers.native.compilation import machine_code
 from titop.solvers.native.signatures import Signature
 
 
-def test_code_without_the_function_is_refused():
+def test_code_without_the_function_is_refused() -> None:
     def nothing():
         return 0
 

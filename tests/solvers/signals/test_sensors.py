@@ -45,7 +45,9 @@ def test_every_sensor_has_an_entry() -> None:
         (Kind.ACCELERATION, (0, 3, 1), False),
     ],
 )
-def test_a_sensor_is_what_its_entry_says(monkeypatch, kind: Kind, entries: tuple[int, ...], compiled: bool) -> None:
+def test_a_sensor_is_what_its_entry_says(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind, entries: tuple[int, ...], compiled: bool
+) -> None:
     """In both engines, for stacked states too; kinds that the kernels do not know are read in Python."""
     monkeypatch.setitem(SENSORS, sensors.PoseSensor, lambda _, s: Quantity(kind, "tip.E", entries, s.output_names[:3]))
     m, reference = (tumbler().resolve(engine) for engine in ("compiled", "reference"))

@@ -18,7 +18,7 @@ from titop.solvers.simulation.prescribed import PrescribedMotion
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
-def test_adaptive_steps_follow_the_tolerance():
+def test_adaptive_steps_follow_the_tolerance() -> None:
     model, q, v = flying()
     precise = tt.simulate(model, [0, 1], q, v, rtol=1e-12, atol=1e-13)
     errors, steps = [], []
@@ -53,7 +53,7 @@ def corrections(model, q, v, step):
 
 
 @pytest.mark.parametrize("start", [lambda: closed_four_bar(0.5, 5.0), flying, swinging], ids=["four-bar", "flying", "swing"])
-def test_newton_converges_quadratically(start, monkeypatch):
+def test_newton_converges_quadratically(start, monkeypatch: pytest.MonkeyPatch) -> None:
     model, q, v = start()
     sizes = corrections(model, q, v, 0.05)
     # each is at most a constant times the square of the one before; 1e-13 is rounding
@@ -64,7 +64,7 @@ def test_newton_converges_quadratically(start, monkeypatch):
     assert corrections(model, q, v, 0.05)[-1] > 1e-13, "the negative control: without slopes it is linear at best"
 
 
-def test_wrong_slopes_take_more_iterations(monkeypatch):
+def test_wrong_slopes_take_more_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control of the analytic slopes: half of them."""
     model, q, v = padded(1e6, 10.0), *closed_four_bar()[1:]
     arguments = {"method": tt.GeneralizedAlpha(step=2e-3), "rtol": 1e-6, "atol": 1e-6}
@@ -75,7 +75,7 @@ def test_wrong_slopes_take_more_iterations(monkeypatch):
     assert wrong["iterations"] > 2 * right["iterations"]
 
 
-def test_outputs_within_steps_and_events():
+def test_outputs_within_steps_and_events() -> None:
     model, q, v = closed_four_bar(0.5, 12.0)
     times = np.linspace(0, 0.3, 62)
     passing = tt.Event(lambda t, q, v: q[0] - 1.0, name="passing", terminal=False)
@@ -92,19 +92,19 @@ def test_outputs_within_steps_and_events():
     assert run.q[-1][0] == pytest.approx(1.5, abs=1e-12)
 
 
-def test_steps_respect_max_step():
+def test_steps_respect_max_step() -> None:
     run = tt.simulate(oscillator(0.1), [0, 1], [1.0], [0.0], method="generalized-alpha", rtol=1e-2, max_step=0.05)
     assert run.statistics["steps"] >= 20
 
 
 @pytest.mark.parametrize("step", [0.0, -1.0, np.inf, np.nan, "short"])
-def test_bad_step_is_refused(step):
+def test_bad_step_is_refused(step) -> None:
     with pytest.raises(tt.ModelError, match=r"step: .*a positive number"):
         tt.GeneralizedAlpha(step=step)
 
 
 @pytest.mark.parametrize(("step", "advice"), [(None, "looser tolerances"), (0.01, "a shorter step")])
-def test_giving_up_says_when_and_what_to_try(step, advice):
+def test_giving_up_says_when_and_what_to_try(step, advice) -> None:
     """A mass that runs away in finite time, after about 0.44 s."""
     s = tt.System("runaway", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x"))

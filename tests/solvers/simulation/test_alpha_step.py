@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
 @pytest.mark.parametrize("start", [flying, swinging])
-def test_tangent_is_the_slope_of_integrate(start):
+def test_tangent_is_the_slope_of_integrate(start) -> None:
     model, q, _ = start()
     step, rng = 1e-6, np.random.default_rng(0)
     dq = rng.normal(size=model.nv)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau"])
-def test_four_bar_against_its_one_degree_of_freedom(method):
+def test_four_bar_against_its_one_degree_of_freedom(method) -> None:
     oracle = FourBar()
     model, q, v = closed_four_bar(0.5, 12.0)  # fast enough to turn over
     rtol = {"RK23": 1e-7}.get(method, 1e-9)
@@ -33,7 +33,7 @@ def test_four_bar_against_its_one_degree_of_freedom(method):
     assert opening(trajectory)[0] < 1e-12
 
 
-def test_prescribed_crank_drives_the_slider():
+def test_prescribed_crank_drives_the_slider() -> None:
     """A crank turned at constant speed: torque over a turn against the closed form, and no work in all."""
     oracle, speed = SliderCrank(), 6.0
     model = slider_crank().resolve()
@@ -54,7 +54,7 @@ def test_prescribed_crank_drives_the_slider():
     assert np.trapezoid(trajectory.tau[:, 0], angles) == pytest.approx(0.0, abs=1e-8)
 
 
-def test_prescribed_spline_and_events():
+def test_prescribed_spline_and_events() -> None:
     model = four_bar().resolve()
     knots = np.linspace(0, 1, 5)
     spline = CubicSpline(knots, 0.5 + 2 * knots**2)
@@ -74,7 +74,7 @@ def test_prescribed_spline_and_events():
     assert np.abs(model.closure_error(trajectory.q[-1])).max() < 1e-12
 
 
-def test_loads_inputs_and_quaternions_in_loops():
+def test_loads_inputs_and_quaternions_in_loops() -> None:
     """A platform on three legs of spherical joints, pushed by a thruster: forces on the legs balance it."""
     s = tt.System("tripod", gravity=[0, 0, -9.81])
     platform = tt.RigidBody("platform", mass=3.0, inertia=[0.2, 0.2, 0.3])
@@ -102,7 +102,7 @@ def test_loads_inputs_and_quaternions_in_loops():
     assert forces + push == pytest.approx(3.0 * specific, abs=1e-9)
 
 
-def test_a_start_off_the_closures_is_refused_with_advice():
+def test_a_start_off_the_closures_is_refused_with_advice() -> None:
     model, q, v = closed_four_bar()
     with pytest.raises(tt.ModelError, match=r"q0: .*loop 'pin' is open by .*m\.assemble\(q0\)") as caught:
         tt.simulate(model, [0, 1], q + np.array([0.1, 0, 0]), v)
@@ -117,20 +117,20 @@ def test_a_start_off_the_closures_is_refused_with_advice():
 
 
 @pytest.mark.parametrize("method", ["BDF", "LSODA"])
-def test_methods_of_several_steps_are_refused(method):
+def test_methods_of_several_steps_are_refused(method) -> None:
     model, q, v = closed_four_bar()
     with pytest.raises(tt.ModelError, match=r'take "Radau" for stiff systems'):
         tt.simulate(model, [0, 1], q, v, method=method)
 
 
-def test_motions_that_the_loop_forbids_are_refused():
+def test_motions_that_the_loop_forbids_are_refused() -> None:
     model, q, v = closed_four_bar(rate=1.0)
     forbidden = {"q1": lambda t: (0.5 + t, 1.0, 0.0), "q2": lambda t: (q[1] + v[1] * t, v[1], 0.0)}
     with pytest.raises(tt.ConvergenceError, match=r"at t = \S+ s"):
         tt.simulate(model, [0, 1], q, v, prescribed=forbidden)
 
 
-def test_compliant_closures_are_simulated_without_projection():
+def test_compliant_closures_are_simulated_without_projection() -> None:
     """They keep CyRK's compiled path, and damp."""
     s = four_bar(tt.CompliantClosure("pad", [3e3, 3e3, 3e3, 0, 0, 0], [5, 5, 5, 0, 0, 0]))
     model = s.resolve()
@@ -146,7 +146,7 @@ def test_compliant_closures_are_simulated_without_projection():
     assert np.abs(kept - kept[0]).max() < 1e-6
 
 
-def test_reference_resolver_simulates_too():
+def test_reference_resolver_simulates_too() -> None:
     compiled, q, v = closed_four_bar()
     reference, _, _ = closed_four_bar(engine="reference")
     found = [tt.simulate(m, [0, 0.05], q, v, rtol=1e-6).q[-1] for m in (compiled, reference)]

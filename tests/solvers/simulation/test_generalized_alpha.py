@@ -31,12 +31,12 @@ def ratios(model, q, v, scheme, steps, **acting):
 
 @pytest.mark.parametrize("start", [lambda: closed_four_bar(0.5, 5.0), flying], ids=["four-bar", "flying"])
 @pytest.mark.parametrize("radius", [0.0, 0.8, 0.95])
-def test_second_order(start, radius):
+def test_second_order(start, radius) -> None:
     # 4, but for the next order, which is ten times less at these steps
     assert ratios(*start(), radius, 200) == pytest.approx([4, 4], rel=0.1)
 
 
-def test_another_gamma_would_be_of_first_order(monkeypatch):
+def test_another_gamma_would_be_of_first_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control."""
     numbers = tt.GeneralizedAlpha().coefficients
     other = numbers._replace(gamma=numbers.gamma + 0.1)
@@ -44,7 +44,7 @@ def test_another_gamma_would_be_of_first_order(monkeypatch):
     assert (ratios(*flying(), 0.8, 200) < 2.5).all()
 
 
-def test_second_order_with_all_that_acts():
+def test_second_order_with_all_that_acts() -> None:
     """Feedback, a wrench and an input of the state, a prescribed crank, redundant constraints, a spherical joint."""
     s = four_bar()
     s.connect(s["coupler"].port("end"), tt.RigidBody("ball", 0.4, [0, 0, -0.2], 0.02), tt.Spherical("neck", stiffness=2.0))
@@ -64,7 +64,7 @@ def test_second_order_with_all_that_acts():
 
 
 @pytest.mark.parametrize("method", ["generalized-alpha", tt.GeneralizedAlpha(step=0.01)], ids=["adaptive", "fixed"])
-def test_bricard_keeps_closed_and_moves_on_for_ten_seconds(method):
+def test_bricard_keeps_closed_and_moves_on_for_ten_seconds(method) -> None:
     model, q, v = start_of_bricard()
     times = np.linspace(0, 10, 97)  # not where the steps end
     run = tt.simulate(model, times, q, v, method=method, rtol=1e-5, atol=1e-5)
@@ -77,7 +77,7 @@ def test_bricard_keeps_closed_and_moves_on_for_ten_seconds(method):
     assert np.ptp(run.q, axis=0).max() > 1.0, "it moves"
 
 
-def test_reactions_of_redundant_closures_are_those_of_the_default_integrator():
+def test_reactions_of_redundant_closures_are_those_of_the_default_integrator() -> None:
     model, q, v = closed_four_bar(0.5, 5.0)
     times = np.linspace(0, 0.5, 4)
     precise = tt.simulate(model, times, q, v)
@@ -88,7 +88,7 @@ def test_reactions_of_redundant_closures_are_those_of_the_default_integrator():
     assert np.abs(run.reaction("pin") - expected).max() < 1e-4 * np.abs(expected).max()
 
 
-def test_andrews_mechanism_tends_to_the_published_solution():
+def test_andrews_mechanism_tends_to_the_published_solution() -> None:
     model, q = andrews_start()
     drive, pull = model.velocity({"beta": ANDREWS_TORQUE}), {"k3.D": lambda t, q, v: spring(model, q)}
     order = [model.coordinate_names.index(name) for name in ANDREWS_ORDER]
@@ -101,7 +101,7 @@ def test_andrews_mechanism_tends_to_the_published_solution():
 
 
 @pytest.mark.parametrize("damping", [0.0, 1e3])
-def test_a_stiff_pad_takes_no_short_steps(damping):
+def test_a_stiff_pad_takes_no_short_steps(damping) -> None:
     """Its vibrations, of 1e-3 s and a micrometre, are below the tolerance: explicit integrators have to follow them."""
     rigid, q, v = closed_four_bar()
     closed = tt.simulate(rigid, [0, 1], q, v)
@@ -117,7 +117,7 @@ def test_a_stiff_pad_takes_no_short_steps(damping):
     assert np.abs(fixed.q[-1] - closed.q[-1]).max() < 1e-3  # 1e-2^2 against 1e-3^2 in the steps
 
 
-def test_energy_of_a_linear_oscillator():
+def test_energy_of_a_linear_oscillator() -> None:
     model, times = oscillator(2 * np.pi), np.linspace(0, 50, 51)
 
     def lost(radius, step):
@@ -133,7 +133,7 @@ def test_energy_of_a_linear_oscillator():
 
 
 @pytest.mark.parametrize("radius", [0.5, 0.8, 1.0])
-def test_fast_vibrations_are_damped_by_the_spectral_radius(radius):
+def test_fast_vibrations_are_damped_by_the_spectral_radius(radius) -> None:
     steps = 40
     run = tt.simulate(oscillator(1e5), [0, 0.5, 1.0], [1e-3], [0.0], method=tt.GeneralizedAlpha(radius, 1 / steps), rtol=1e-13)
     energy = run.energy().sum(axis=1)
@@ -142,7 +142,7 @@ def test_fast_vibrations_are_damped_by_the_spectral_radius(radius):
     assert halfway == pytest.approx(radius**steps, rel=0 if radius == 1 else 4, abs=1e-3 if radius == 1 else 0)
 
 
-def test_prescribed_crank_drives_the_slider():
+def test_prescribed_crank_drives_the_slider() -> None:
     model, speed = slider_crank().resolve(), 6.0
     q = model.assemble([0.3, -0.4, 0.1], fixed=["q1"])
     v = model.assemble_velocity(q, [speed, 0, 0], fixed=["q1"])
@@ -155,7 +155,7 @@ def test_prescribed_crank_drives_the_slider():
     assert run.tau == pytest.approx(expected.tau, abs=1e-9)
 
 
-def test_reference_resolver_and_systems_without_motion():
+def test_reference_resolver_and_systems_without_motion() -> None:
     compiled, q, v = closed_four_bar()
     reference, _, _ = closed_four_bar(engine="reference")
     found = [tt.simulate(m, [0, 0.05], q, v, method=tt.GeneralizedAlpha(step=0.01)).q[-1] for m in (compiled, reference)]
@@ -165,7 +165,7 @@ def test_reference_resolver_and_systems_without_motion():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_statistics(method, tmp_path):
+def test_statistics(method, tmp_path) -> None:
     model = oscillator(3.0)
     run = tt.simulate(model, [0, 1], [1.0], [0.0], method=method, rtol=1e-5)
     assert run.statistics["steps"] > 3
@@ -174,7 +174,7 @@ def test_statistics(method, tmp_path):
     assert tt.load_trajectory(tmp_path / "run.npz", model).statistics == run.statistics
 
 
-def test_statistics_of_closed_loops():
+def test_statistics_of_closed_loops() -> None:
     model, q, v = closed_four_bar()
     for method, expected in {"DOP853": {"steps", "evaluations"}, "generalized-alpha": {"iterations", "rejected"}}.items():
         counted = tt.simulate(model, [0, 0.2], q, v, method=method, rtol=1e-4).statistics
@@ -183,19 +183,19 @@ def test_statistics_of_closed_loops():
 
 
 @pytest.mark.parametrize("radius", [-0.1, 1.1, np.nan, "high", [0.5]])
-def test_bad_spectral_radius_is_refused(radius):
+def test_bad_spectral_radius_is_refused(radius) -> None:
     with pytest.raises(tt.ModelError, match=r"spectral_radius: .*a number from 0 to 1") as caught:
         tt.GeneralizedAlpha(radius)
     assert caught.value.code == "bad-radius"
 
 
-def test_closures_need_some_damping():
+def test_closures_need_some_damping() -> None:
     model, q, v = closed_four_bar()
     with pytest.raises(tt.ModelError, match=r"at most 0\.95 with rigid closures"):
         tt.simulate(model, [0, 1], q, v, method=tt.GeneralizedAlpha(1.0))
 
 
-def test_sampled_controllers():
+def test_sampled_controllers() -> None:
     """A sampled damper moves as with the default integrator."""
     model, times = oscillator(3.0), np.linspace(0, 1, 11)
     damper = tt.Controller(lambda t, x, y, r: (x, -2.0 * y), [], inputs=["x.v"], outputs=["x"], sample_time=0.1)
@@ -215,7 +215,7 @@ def filtered_damper():
     return K, np.array([[0.0, 1.0, 0.0], [-9.0, 2.0, 20.0], [0.0, -1.0, -10.0]])
 
 
-def test_continuous_controllers_converge_as_the_scheme_does():
+def test_continuous_controllers_converge_as_the_scheme_does() -> None:
     """Against the matrix exponential of the closed loop: second order, states of the controller too."""
     model, times = oscillator(3.0), np.linspace(0, 1, 5)
     K, closed = filtered_damper()
@@ -231,7 +231,7 @@ def test_continuous_controllers_converge_as_the_scheme_does():
     assert wrong.max() > errors[-1].max(), "the negative control: a loop that is slower by a thousandth"
 
 
-def test_continuous_controllers_with_steps_of_their_own():
+def test_continuous_controllers_with_steps_of_their_own() -> None:
     """A fast filter of the controller's is resolved: its states have tolerances as the model's have."""
     model, times = oscillator(3.0), np.linspace(0, 1, 5)
     K, closed = filtered_damper()
@@ -244,7 +244,7 @@ def test_continuous_controllers_with_steps_of_their_own():
     assert found[1] < 0.1 * found[0]
 
 
-def test_continuous_controllers_of_closed_loops():
+def test_continuous_controllers_of_closed_loops() -> None:
     """A linkage held by a controller that measures and drives its crank, as by an explicit integrator."""
     model, q, v = closed_four_bar(0.5, 0.0)
     K = control.ss([[-20.0]], [[1.0]], [[-300.0]], [[40.0]], inputs=["q1_q"], outputs=["q1"])
@@ -259,7 +259,7 @@ def test_continuous_controllers_of_closed_loops():
     assert 3.0 < errors[0] / errors[1] < 5.0  # second order, next to what Newton's method leaves
 
 
-def test_undamped_beams_take_steps_of_what_they_move_by():
+def test_undamped_beams_take_steps_of_what_they_move_by() -> None:
     """A boom kicked about a soft hinge: vibrations far below its motion do not set the steps, and energy is kept."""
     s = tt.System("boom", gravity=[0, 0, -9.81])
     boom = tt.Beam("boom", length=6.0, density=2700.0, area=6e-4, young=7e10, iy=3e-8, iz=3e-8)

@@ -12,7 +12,7 @@ from titop.solvers.simulation import implicit_dynamics
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
-def test_stiff_feedback_is_differentiated(monkeypatch):
+def test_stiff_feedback_is_differentiated(monkeypatch: pytest.MonkeyPatch) -> None:
     model = four_bar().resolve()
     q = model.assemble([0.5, 0.5, -1.5], fixed=["q1"])
 

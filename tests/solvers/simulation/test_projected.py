@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
 @pytest.mark.parametrize("start", [closed_four_bar, start_of_bricard])
-def test_energy_is_constant_and_loops_stay_closed(start):
+def test_energy_is_constant_and_loops_stay_closed(start) -> None:
     model, q, v = start()
     trajectory = tt.simulate(model, np.linspace(0, 10, 201), q, v, rtol=1e-10, atol=1e-12)
     energy = trajectory.energy().sum(axis=1)
@@ -27,7 +27,7 @@ def test_energy_is_constant_and_loops_stay_closed(start):
     assert rates < 1e-12 * max(1.0, np.abs(trajectory.v).max())
 
 
-def test_integrator_alone_would_open_the_loops():
+def test_integrator_alone_would_open_the_loops() -> None:
     """The negative control: the same accelerations without the projection."""
     model, q, v = closed_four_bar()
 
@@ -38,7 +38,7 @@ def test_integrator_alone_would_open_the_loops():
     assert np.abs(model.closure_error(y[:3])).max() > 1e-7
 
 
-def test_long_way_round_equals_short_steps():
+def test_long_way_round_equals_short_steps() -> None:
     """Outputs do not depend on which other outputs are asked for, nor on where the run was cut."""
     model, q, v = closed_four_bar()
     whole = tt.simulate(model, np.linspace(0, 1, 5), q, v)
@@ -48,7 +48,7 @@ def test_long_way_round_equals_short_steps():
     assert rest.q[-1] == pytest.approx(whole.q[-1], abs=1e-6)
 
 
-def test_running_into_a_dead_centre_is_said():
+def test_running_into_a_dead_centre_is_said() -> None:
     """The rocker driven past where it can reach."""
     model, q, v = closed_four_bar()
     driven = {"q3": lambda t: (q[2] + 3 * t, 3.0, 0.0)}
@@ -57,7 +57,7 @@ def test_running_into_a_dead_centre_is_said():
         tt.simulate(model, [0, 2], q, v, prescribed=driven)
 
 
-def test_a_trial_step_that_overflows_is_made_shorter():
+def test_a_trial_step_that_overflows_is_made_shorter() -> None:
     """A damper of 1e5 rad/s: products of velocities square what a first trial step amplifies, stage by stage."""
     s = four_bar()
     s.connect(s["rocker"], tt.RigidBody("flap", 1.0, [0.1, 0, 0], 0.01), tt.Revolute("flutter", stiffness=1e7, damping=1e3))

@@ -7,7 +7,7 @@ import numpy as np
 import titop as tt
 
 
-def test_violations_name_the_worst_instant():
+def test_violations_name_the_worst_instant() -> None:
     limits = tt.Limits(lower=-1, upper=0.6, velocity=0.9, effort=3)
     s = tt.System("limits", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("block", 1.0), tt.Prismatic("rail", limits=limits))

@@ -43,7 +43,7 @@ def acting(rng, model, ports):
 
 @pytest.mark.parametrize("ports", [(), ("arm.tip",), ("arm.tip", "hub"), ("hub", "arm.tip"), PORTS], ids=len)
 @pytest.mark.parametrize("driven", [True, False])
-def test_forward_and_inverse_dynamics(models, ports, driven):
+def test_forward_and_inverse_dynamics(models, ports, driven) -> None:
     rng = np.random.default_rng(len(ports))
     for _ in range(3):  # the second time with tables that are there already
         q, v, *_, tau = random_state(models[0], rng)
@@ -54,7 +54,7 @@ def test_forward_and_inverse_dynamics(models, ports, driven):
         np.testing.assert_allclose(models[0].inverse_dynamics(q, v, a, **given), tau, **ROUNDING)
 
 
-def test_lists_and_names_say_the_same(models):
+def test_lists_and_names_say_the_same(models) -> None:
     rng = np.random.default_rng(5)
     q, v, *_, tau = random_state(models[0], rng)
     wrenches, u = acting(rng, models[0], ("arm.tip",))
@@ -63,7 +63,7 @@ def test_lists_and_names_say_the_same(models):
     np.testing.assert_allclose(models[0].forward_dynamics(q, v, tau, plain[0], u=plain[1]), expected, **ROUNDING)
 
 
-def test_more_sets_of_ports_than_are_kept(models):
+def test_more_sets_of_ports_than_are_kept(models) -> None:
     """Any order of the same ports says the same, however many were asked for before; other wrenches say something else."""
     rng = np.random.default_rng(6)
     q, v, *_, tau = random_state(models[0], rng)
@@ -79,7 +79,7 @@ def test_more_sets_of_ports_than_are_kept(models):
     assert not np.allclose(models[0].forward_dynamics(q, v, tau, {"hub": wrenches["hub"]}), expected)
 
 
-def test_other_parameters_are_heard(models):
+def test_other_parameters_are_heard(models) -> None:
     rng = np.random.default_rng(7)
     q, v, *_, tau = random_state(models[0], rng)
     wrenches, u = acting(rng, models[0], ("arm.tip",))
@@ -90,7 +90,7 @@ def test_other_parameters_are_heard(models):
     assert not np.allclose(a, before)
 
 
-def test_threads_do_not_hear_each_other(models):
+def test_threads_do_not_hear_each_other(models) -> None:
     rng = np.random.default_rng(8)
     q, v, *_, tau = random_state(models[0], rng)
     cases = [acting(rng, models[0], ("arm.tip", "hub")) for _ in range(200)]
@@ -104,7 +104,7 @@ def test_threads_do_not_hear_each_other(models):
 
 
 @pytest.mark.parametrize("given", [{"wrenches": {"hub": 1j * np.ones(6)}}, {"u": 1j * np.ones(7)}], ids=str)
-def test_complex_numbers_are_refused(models, given):
+def test_complex_numbers_are_refused(models, given) -> None:
     q, v, *_, tau = random_state(models[0], np.random.default_rng(9))
     for function in (models[0].forward_dynamics, models[0].inverse_dynamics):
         with pytest.raises(tt.ModelError, match="real numbers"):
@@ -113,7 +113,7 @@ def test_complex_numbers_are_refused(models, given):
 
 
 @pytest.mark.parametrize("engine", [0, 1])
-def test_stacked_states_with_loads_of_their_own(models, engine):
+def test_stacked_states_with_loads_of_their_own(models, engine: str) -> None:
     model, rng = models[engine], np.random.default_rng(10)
     q, v, x = (np.array(part) for part in zip(*(random_state(model, rng)[:3] for _ in range(3)), strict=True))
     tips, u, both = rng.normal(size=(3, 6)), rng.normal(size=(3, model.nu)), rng.normal(size=6)
@@ -132,14 +132,14 @@ def test_stacked_states_with_loads_of_their_own(models, engine):
 
 
 @pytest.mark.parametrize("engine", [0, 1])
-def test_efforts_beside_inputs_have_all_their_entries(models, engine):
+def test_efforts_beside_inputs_have_all_their_entries(models, engine: str) -> None:
     q, v, *_ = random_state(models[engine], np.random.default_rng(11))
     for wrong in (1.0, [1.0], np.ones(1), np.ones((1, len(v)))):
         with pytest.raises(tt.ModelError, match="tau"):
             models[engine].forward_dynamics(q, v, wrong, u=np.ones(models[engine].nu))
 
 
-def test_a_model_from_another_process_keeps_the_functions_of_its_blocks():
+def test_a_model_from_another_process_keeps_the_functions_of_its_blocks() -> None:
     """Bound kernels hold addresses of Python functions: here of a block that answers through Python, by ports and loops."""
     s = tt.System("pushed rail")
     bodies = [tt.RigidBody(name, 1.0, [0.1, 0, 0], [0.1, 0.2, 0.2]) for name in ("near", "far")]

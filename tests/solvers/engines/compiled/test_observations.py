@@ -38,7 +38,7 @@ def assert_same(models, function):
         np.testing.assert_allclose(one, other, **ROUNDING_OF_MANY)
 
 
-def test_engines_agree_at_all_ports(models, state):
+def test_engines_agree_at_all_ports(models, state) -> None:
     q, v, a, _ = state
     for port in models[0].port_names:
         assert_same(models, lambda model, port=port: model.pose(port, q))
@@ -55,7 +55,7 @@ def test_engines_agree_at_all_ports(models, state):
             assert_same(models, lambda model, port=port, frame=frame: model.jacobian_bias(port, q, v, frame))
 
 
-def test_engines_agree_on_the_whole(models, state):
+def test_engines_agree_on_the_whole(models, state) -> None:
     q, v, a, _ = state
     for function in (
         lambda model: model.energy(q, v),
@@ -70,7 +70,7 @@ def test_engines_agree_on_the_whole(models, state):
         assert_same(models, function)
 
 
-def test_twists_are_jacobians_times_rates(models, state):
+def test_twists_are_jacobians_times_rates(models, state) -> None:
     q, v, a, _ = state
     model = models[0]
     for port in model.port_names:
@@ -83,7 +83,7 @@ def test_twists_are_jacobians_times_rates(models, state):
             np.testing.assert_allclose(J @ a + model.jacobian_bias(port, q, v, frame), acceleration, **ROUNDING_OF_MANY)
 
 
-def test_motion_is_that_of_poses(models, state):
+def test_motion_is_that_of_poses(models, state) -> None:
     """Velocity and classical acceleration of a port's origin, its angular velocity and the Jacobians' bias, by differences."""
     q, v, a, _ = state
     model = models[0]
@@ -107,7 +107,7 @@ def test_motion_is_that_of_poses(models, state):
     assert not np.allclose(other, acceleration, **DIFFERENCES)
 
 
-def test_momentum_and_inertia(models, state):
+def test_momentum_and_inertia(models, state) -> None:
     q, v, *_ = state
     model = models[0]
     np.testing.assert_allclose(model.momentum_matrix(q) @ v, model.momentum(q, v), **ROUNDING_OF_MANY)
@@ -124,7 +124,7 @@ def test_momentum_and_inertia(models, state):
         np.testing.assert_allclose(linear, mass * rate, **DIFFERENCES)
 
 
-def test_lists_are_read_too(models, state):
+def test_lists_are_read_too(models, state) -> None:
     q, v, *_ = (x.tolist() for x in state)
     model, port = models[0], models[0].port_names[-1]
     for function in (
@@ -138,7 +138,7 @@ def test_lists_are_read_too(models, state):
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_what_cannot_be_read_is_refused(engine):
+def test_what_cannot_be_read_is_refused(engine: str) -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
     model = s.resolve(engine)
@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_refused(engine):
         assert caught.value.code == "bad-frame"
 
 
-def test_parameters_that_move_ports_are_heard():
+def test_parameters_that_move_ports_are_heard() -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", 2.0, ports={"tip": [0, 0, -1]}), tt.Revolute("hinge", axis=[1, 0, 0], armature=1.0))
     model = s.resolve()
@@ -178,7 +178,7 @@ def test_parameters_that_move_ports_are_heard():
     assert longer.jacobian("bob.tip", [0.0])[1, 0] == pytest.approx(3.0)
 
 
-def test_closed_systems_are_read_as_trees():
+def test_closed_systems_are_read_as_trees() -> None:
     (model, q, v), (reference, *_) = closed_four_bar(), closed_four_bar(engine="reference")
     for port in model.port_names:
         assert_same((model, reference), lambda model, port=port: model.jacobian(port, q, "world"))

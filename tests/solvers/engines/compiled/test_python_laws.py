@@ -17,7 +17,7 @@ class Buoyant(Hull):
     """A hull that floats and drags; what acts on it is told in Python."""
 
 
-def test_python_tells_what_acts_on_its_blocks():
+def test_python_tells_what_acts_on_its_blocks() -> None:
     s = tt.System("float", gravity=[0, 0, -9.81])
     hull = Buoyant("hull", 2.0, [0.1, 0, 0], [0.1, 0.2, 0.2], ports={"eye": [0.3, 0, 0]})
     s.connect("world", hull, tt.Free("sea"))
@@ -31,7 +31,7 @@ def test_python_tells_what_acts_on_its_blocks():
     assert np.abs(expected[:, :6]).max() > 0.1  # the water's
 
 
-def test_interactions_in_python_read_the_same():
+def test_interactions_in_python_read_the_same() -> None:
     compiled, python = (instrumented("beam", belt).resolve() for belt in (CompiledBelt, PythonBelt))
     q, v, a, _ = random_state(compiled, np.random.default_rng(2))
     u = np.linspace(-1.0, 1.0, compiled.nu)

@@ -36,7 +36,7 @@ def at(given, row):
     return (q[row], v[row], a[row]), {port: wrench[row] for port, wrench in wrenches.items()}, u[row]
 
 
-def test_engines_agree(models, given):
+def test_engines_agree(models, given) -> None:
     state, wrenches, u = at(given, 0)
     for loads in ({}, {"wrenches": wrenches}, {"wrenches": wrenches, "u": u}, {"u": u}):
         found, expected = (model.outputs(*state, **loads) for model in models)
@@ -50,7 +50,7 @@ def test_engines_agree(models, given):
         assert np.abs(found).max() > 0.1
 
 
-def test_passive_efforts_balance_the_equations_of_motion(models, given):
+def test_passive_efforts_balance_the_equations_of_motion(models, given) -> None:
     """``M a + nonlinear effects = tau + passive`` and what the load does, by functions that know nothing of passive efforts."""
     model = models[0]
     (q, v, a), *_ = at(given, 1)
@@ -62,7 +62,7 @@ def test_passive_efforts_balance_the_equations_of_motion(models, given):
     np.testing.assert_allclose(model.passive_efforts(q, v), needed - tau - load, **ROUNDING_OF_MANY)
 
 
-def test_a_unit_of_an_input_is_what_it_spares_the_efforts(models, given):
+def test_a_unit_of_an_input_is_what_it_spares_the_efforts(models, given) -> None:
     """Efforts are affine in the inputs, so that differences over a unit are exact."""
     model = models[0]
     (q, _, a), *_ = at(given, 2)
@@ -72,7 +72,7 @@ def test_a_unit_of_an_input_is_what_it_spares_the_efforts(models, given):
     np.testing.assert_allclose(model.actuation_matrix(q), np.array(columns).T, **ROUNDING_OF_MANY)
 
 
-def test_stacked_states_are_read_row_by_row(models, given):
+def test_stacked_states_are_read_row_by_row(models, given) -> None:
     (q, v, a), wrenches, u = given
     one = {port: wrench[0] for port, wrench in wrenches.items()}
     for model in models:
@@ -94,7 +94,7 @@ def test_stacked_states_are_read_row_by_row(models, given):
             assert not np.allclose(found[0], found[1])
 
 
-def test_no_rows_give_no_results(models):
+def test_no_rows_give_no_results(models) -> None:
     model = models[0]
     q, v = np.empty((0, model.nq)), np.empty((0, model.nv))
     for each in models:
@@ -108,7 +108,7 @@ def test_no_rows_give_no_results(models):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_all_that_is_read_takes_stacked_states(seed, engine):
+def test_all_that_is_read_takes_stacked_states(seed: int, engine: str) -> None:
     model = random_tree(np.random.default_rng(seed), 5, passive=True, loads=True).resolve(engine)
     rng = np.random.default_rng(seed)
     q, v, a = (np.array(x) for x in zip(*[random_state(model, rng)[:3] for _ in range(3)], strict=True))
@@ -142,7 +142,7 @@ def test_all_that_is_read_takes_stacked_states(seed, engine):
 
 
 @pytest.mark.parametrize("system", ["loop", "gears"])
-def test_reactions_of_closed_systems_stack(system):
+def test_reactions_of_closed_systems_stack(system) -> None:
     if system == "loop":
         (model, q, v), (reference, *_) = closed_four_bar(), closed_four_bar(engine="reference")
         a, joints = model.forward_dynamics(q, v), ("q1", "pin")
@@ -160,7 +160,7 @@ def test_reactions_of_closed_systems_stack(system):
         np.testing.assert_allclose(found[1], model.reaction(joint, q, v, a), **ROUNDING_OF_MANY)
 
 
-def test_sensors_hear_of_parameters_and_locks():
+def test_sensors_hear_of_parameters_and_locks() -> None:
     s = satellite()
     model = s.resolve()
     q, v, a, _ = random_state(model, np.random.default_rng(1))
@@ -176,7 +176,7 @@ def test_sensors_hear_of_parameters_and_locks():
         model.outputs(model.neutral(), v, a)
 
 
-def test_models_travel_without_what_reads_them():
+def test_models_travel_without_what_reads_them() -> None:
     model = satellite().resolve()
     q, v, a, _ = random_state(model, np.random.default_rng(1))
     calls = (
@@ -193,7 +193,7 @@ def test_models_travel_without_what_reads_them():
         assert np.array_equal(call(copy), expected)
 
 
-def test_what_cannot_be_read_is_refused():
+def test_what_cannot_be_read_is_refused() -> None:
     model = satellite().resolve()
     q, v, a, _ = random_state(model, np.random.default_rng(1))
     for call, where in (

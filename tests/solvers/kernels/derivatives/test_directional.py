@@ -36,7 +36,7 @@ def systems():
 
 @pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_they_are_the_derivatives_times_the_directions(name, s, engine):
+def test_they_are_the_derivatives_times_the_directions(name, s, engine: str) -> None:
     model = s.resolve(engine)
     state, (dq, dv, dtau), weights = directions(model, 1)
     port = model.port_names[-1]
@@ -50,7 +50,7 @@ def test_they_are_the_derivatives_times_the_directions(name, s, engine):
 
 
 @pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
-def test_one_is_the_others_transposed(name, s):
+def test_one_is_the_others_transposed(name, s) -> None:
     """``weights . tangent`` is what the adjoint says of the directions; not so at another state."""
     model = s.resolve()
     state, changes, weights = directions(model, 2)
@@ -61,7 +61,7 @@ def test_one_is_the_others_transposed(name, s):
     assert sum(by @ change for by, change in zip(other, changes, strict=True)) != pytest.approx(along, rel=1e-3)
 
 
-def test_the_tangent_is_that_of_forward_dynamics():
+def test_the_tangent_is_that_of_forward_dynamics() -> None:
     """By central differences over 1e-6, which leave some 1e-9 of accelerations of 1e2."""
     model = random_tree(np.random.default_rng(1), 6, passive=True, loads=True).resolve()
     (q, v, tau), (dq, dv, dtau), _ = directions(model, 3)
@@ -70,7 +70,7 @@ def test_the_tangent_is_that_of_forward_dynamics():
 
 
 @pytest.mark.parametrize("name", ["tree", "satellite", "flexible"])
-def test_stacked_states_and_loads(name):
+def test_stacked_states_and_loads(name) -> None:
     s = {"tree": random_tree(np.random.default_rng(5), 5, passive=True), "satellite": satellite()}.get(name)
     model = (s or random_system(np.random.default_rng(0))).resolve()
     state, changes, weights = directions(model, 4, (3,))
@@ -92,7 +92,7 @@ def test_stacked_states_and_loads(name):
                 np.testing.assert_allclose(by[row], one, rtol=1e-12, atol=1e-12)
 
 
-def test_closed_systems_too():
+def test_closed_systems_too() -> None:
     (model, q, v), (reference, *_) = closed_four_bar(), closed_four_bar(engine="reference")
     tau, (dq, dv, dtau) = np.array([0.5, 0.0, 0.0]), np.random.default_rng(0).normal(size=(3, 3))
     by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, v, tau)
@@ -101,7 +101,7 @@ def test_closed_systems_too():
         assert error(found, by_q @ dq + by_v @ dv + by_tau @ dtau) < 1e-8  # rounding times the constraints' condition
 
 
-def test_arguments_are_read_and_refused():
+def test_arguments_are_read_and_refused() -> None:
     model = satellite().resolve()
     (q, v, tau), (dq, dv, dtau), weights = directions(model, 6)
     expected = model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau)

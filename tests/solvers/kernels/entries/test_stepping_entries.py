@@ -8,7 +8,7 @@ import titop as tt
 from titop.solvers.kernels.interface import layout
 
 
-def test_states_of_the_wrong_size_do_not_reach_memory():
+def test_states_of_the_wrong_size_do_not_reach_memory() -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
     function, arguments = s.resolve().state_derivative(np.zeros(1))

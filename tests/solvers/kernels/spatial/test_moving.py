@@ -14,7 +14,7 @@ from titop.blocks.contract.block import Block
 @pytest.mark.parametrize(
     "joint", [tt.Spherical("joint"), tt.Free("joint"), tt.Universal("joint")], ids=lambda j: type(j).__name__
 )
-def test_closed_forms_are_complex_steps(joint, scale):
+def test_closed_forms_are_complex_steps(joint, scale) -> None:
     """Complex steps through the exponential and the logarithm, exact to rounding, which know of no closed form."""
     rng = np.random.default_rng(0)
     q0, q1, dq = joint.random_configuration(rng), joint.random_configuration(rng), scale * rng.normal(size=joint.nv)
@@ -27,7 +27,7 @@ def test_closed_forms_are_complex_steps(joint, scale):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
 
 
-def test_models_put_their_blocks_together():
+def test_models_put_their_blocks_together() -> None:
     """By differences over 1e-6, which leave 1e-9; and stacked."""
     model = random_tree(np.random.default_rng(0), 8).resolve()
     rng = np.random.default_rng(1)
@@ -54,7 +54,7 @@ def test_models_put_their_blocks_together():
             np.testing.assert_allclose(stacked[row], one, rtol=0, atol=1e-14)
 
 
-def test_pinocchio_says_the_same():
+def test_pinocchio_says_the_same() -> None:
     pin = pytest.importorskip("pinocchio")
     s = tt.System("flyer")
     hub, tip = tt.RigidBody("hub", 1.0, inertia=[1, 1, 1]), tt.RigidBody("tip", 1.0, inertia=[1, 1, 1])
@@ -85,7 +85,7 @@ class Backwards(tt.Spherical):
         return -super().difference(q0, q1)
 
 
-def test_who_says_how_to_move_is_followed():
+def test_who_says_how_to_move_is_followed() -> None:
     joint, plain = Backwards("joint"), tt.Spherical("joint")
     rng = np.random.default_rng(0)
     q, dq = joint.random_configuration(rng), rng.normal(size=3)

@@ -11,7 +11,7 @@ from titop.solvers.kernels.interface import layout
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_packing_gives_the_same_bits_uncompiled(seed):
+def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
     model = random_system(np.random.default_rng(seed)).resolve()
     tables, params = model._tables, model._params
     filled = []
@@ -24,7 +24,7 @@ def test_packing_gives_the_same_bits_uncompiled(seed):
         assert ours.any()
 
 
-def test_packing_refuses_what_is_not_finite_uncompiled_too():
+def test_packing_refuses_what_is_not_finite_uncompiled_too() -> None:
     model = random_system(np.random.default_rng(0)).resolve()
     tables, filled = model._tables, [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
     for wrong in (np.nan, np.inf):
