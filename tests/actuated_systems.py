@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import titop as tt
 
-#: Two ways of computing the same sums of a few tens of terms of size ten.
-ROUNDING = {"rtol": 1e-11, "atol": 1e-11}
-
 
 def satellite() -> tt.System:
     s = tt.System("satellite", gravity=[0, 0, -1])

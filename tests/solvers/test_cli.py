@@ -26,14 +26,14 @@ def run(capsys):
     return call
 
 
-def test_check(run):
+def test_check(run) -> None:
     code, out, _ = run("check", MODELS / "arm.urdf")
     assert code == 0
     assert "6 degrees of freedom" in out
     assert "12 degrees of freedom" in run("check", MODELS / "arm.urdf", "--base", "free")[1]
 
 
-def test_repair(run, tmp_path):
+def test_repair(run, tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     path.write_text((MODELS / "arm.urdf").read_text().replace("</joint>", '<mimic joint="nothing"/></joint>', 1))
     code, _, err = run("check", path)
@@ -45,28 +45,28 @@ def test_repair(run, tmp_path):
     assert "[repaired]" in err
 
 
-def test_warnings_go_to_the_error_stream(run):
+def test_warnings_go_to_the_error_stream(run) -> None:
     code, out, err = run("check", MODELS / "balloon.toml")
     assert code == 0
     assert "no errors, 1 warning" in out
     assert "triangle-inequality" in err
 
 
-def test_info(run):
+def test_info(run) -> None:
     _, out, _ = run("info", MODELS / "balloon.toml")
     for word in ("balloon", "rail", "nq = 10, nv = 9", "joint1"):
         assert word in out
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".mmd", ".dot"])
-def test_draw(run, tmp_path, suffix):
+def test_draw(run, tmp_path: Path, suffix) -> None:
     output = tmp_path / f"diagram{suffix}"
     assert run("draw", MODELS / "balloon.toml", "--output", output)[0] == 0
     assert output.stat().st_size > 100
 
 
 @pytest.mark.parametrize("suffix", [".png", ".npz", ".html"])
-def test_sim(run, tmp_path, suffix):
+def test_sim(run, tmp_path: Path, suffix) -> None:
     output = tmp_path / f"motion{suffix}"
     code, out, _ = run("sim", MODELS / "balloon.toml", "--duration", 0.5, "--position", "joint1=1", "--output", output)
     assert code == 0
@@ -74,7 +74,7 @@ def test_sim(run, tmp_path, suffix):
     assert output.stat().st_size > 1000
 
 
-def test_refusals_say_what_and_exit_with_one(run, tmp_path):
+def test_refusals_say_what_and_exit_with_one(run, tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text("this is = not a model")
     for path in (tmp_path / "absent.toml", broken):
@@ -101,7 +101,7 @@ def driven(folder: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore::titop.ModelWarning")
-def test_sim_starts_moving_with_inputs_and_other_parameters(run, tmp_path):
+def test_sim_starts_moving_with_inputs_and_other_parameters(run, tmp_path: Path) -> None:
     """The same as in Python."""
     path, output = driven(tmp_path), tmp_path / "motion.npz"
     given = {
@@ -120,7 +120,7 @@ def test_sim_starts_moving_with_inputs_and_other_parameters(run, tmp_path):
     np.testing.assert_array_equal(found.u, 0.2)
 
 
-def test_sim_refuses_an_output_of_unknown_kind_before_it_starts(run, tmp_path):
+def test_sim_refuses_an_output_of_unknown_kind_before_it_starts(run, tmp_path: Path) -> None:
     code, out, err = run("sim", MODELS / "balloon.toml", "--duration", 1e9, "--output", tmp_path / "motion.doc")
     assert code == 1
     assert out == ""
@@ -139,7 +139,7 @@ GRIPPER = """<robot name="gripper">
 </robot>"""
 
 
-def test_gears_are_mentioned_and_meshed(run, tmp_path):
+def test_gears_are_mentioned_and_meshed(run, tmp_path: Path) -> None:
     path = tmp_path / "gripper.urdf"
     path.write_text(GRIPPER)
     assert "2 degrees of freedom before 1 gear, no errors, 0 warnings" in run("check", path)[1]
@@ -154,7 +154,7 @@ def test_gears_are_mentioned_and_meshed(run, tmp_path):
     assert "finger = 0.1" in run("sim", path, "--duration", 1, "--position", "follower=0.1")[1]
 
 
-def test_closures_are_mentioned(run):
+def test_closures_are_mentioned(run) -> None:
     assert "3 degrees of freedom before 1 closure, no errors" in run("check", MODELS / "four_bar.toml")[1]
     out = run("info", MODELS / "four_bar.toml")[1]
     assert "closure pin: coupler.tip === rocker.tip (RigidClosure revolute)" in out
@@ -175,21 +175,21 @@ def test_closures_are_mentioned(run):
         ["sim", "x", "--velocity", "hinge=fast"],
     ],
 )
-def test_unusable_arguments_exit_with_two(arguments):
+def test_unusable_arguments_exit_with_two(arguments) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
 
 
 @pytest.mark.parametrize(("option", "value"), [("--step", "1e-12"), ("--duration", "1e300")])
-def test_more_output_times_than_there_is_memory_are_refused(run, option, value):
+def test_more_output_times_than_there_is_memory_are_refused(run, option, value) -> None:
     code, _, err = run("sim", MODELS / "balloon.toml", option, value)
     assert code == 1
     assert "--step: got 1e+" in err
     assert "bad-times" in err
 
 
-def test_ctrl_c_is_no_traceback(run, monkeypatch):
+def test_ctrl_c_is_no_traceback(run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_, **__):
         raise tt.SimulationInterrupt("stopped")
 
@@ -199,7 +199,7 @@ def test_ctrl_c_is_no_traceback(run, monkeypatch):
     assert err.endswith("balloon.toml: stopped\n")
 
 
-def test_it_is_installed():
+def test_it_is_installed() -> None:
     done = subprocess.run([Path(sys.executable).parent / "titop", "--help"], capture_output=True, text=True, check=True)
     for verb in ("check", "info", "draw", "sim"):
         assert verb in done.stdout

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.actuated_systems import ROUNDING, satellite
+from tests.actuated_systems import satellite
 from tests.systems import random_state
+from tests.tolerances import ROUNDING
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
 

@@ -1,0 +1,71 @@
+"""Closing rigid loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.closed_systems import four_bar, random_closed_tree
+from tests.refusals import ENGINES
+
+pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+
+
+# -- states that satisfy the closures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(5))
+def test_assembling_random_systems(engine: str, seed: int) -> None:
+    rng = np.random.default_rng(210 + seed)
+    s, q = random_closed_tree(rng, 6, rigid=1, compliant=0)
+    model = s.resolve(engine)
+    assert model.closure_rank(q) > 0
+    guess = model.integrate(q, 0.1 * rng.normal(size=model.nv))
+    assert np.abs(model.closure_error(guess)).max() > 1e-4
+    found = model.assemble(guess)
+    # Gauss-Newton steps go on to rounding
+    assert np.abs(model.closure_error(found)).max() < 1e-12
+    v = rng.normal(size=model.nv)
+    kept = model.assemble_velocity(found, v)
+    assert np.abs(model.closure_jacobian(found) @ kept).max() < 1e-12
+    # least change, lengths over the system's size: at right angles to every velocity that keeps the loops closed
+    other = model.assemble_velocity(found, rng.normal(size=model.nv))
+    sizes = model.coordinate_weights
+    assert abs(((kept - v) / sizes) @ (other / sizes)) < 1e-11
+    a = model.assemble_acceleration(found, kept, v)
+    assert np.abs(model.closure_jacobian(found) @ a + model.closure_bias(found, kept)).max() < 1e-10
+
+
+def test_fixed_coordinates_keep_their_values() -> None:
+    model = four_bar().resolve()
+    q = model.assemble([1.1, 0.5, -1.5], fixed=["q1"])
+    v = model.assemble_velocity(q, [2.0, 0, 0], fixed=["q1"])
+    a = model.assemble_acceleration(q, v, [3.0, 0, 0], fixed=["q1"])
+    assert (q[0], v[0], a[0]) == (1.1, 2.0, 3.0)
+
+
+# -- what is refused ------------------------------------------------------------------------------------------------------
+
+
+def test_a_loop_that_cannot_close_is_named_with_what_is_left() -> None:
+    short = four_bar(lengths=(1.0, 0.1, 0.2, 0.3))
+    with pytest.warns(tt.ModelWarning, match="open-closure"):
+        model = short.resolve()
+    with pytest.raises(tt.ConvergenceError, match=r"loop 'pin' is open by 0\.4\d* m and \S+ rad"):
+        model.assemble([0.1, 0.1, 0.1])
+    with pytest.raises(tt.ConvergenceError, match="cannot be closed from there"):
+        model.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+def test_a_loop_closed_the_wrong_way_round_is_refused() -> None:
+    s = tt.System("hinge", gravity=[0, 0, 0])
+    body = tt.RigidBody("body", 1.0, inertia=1.0)
+    s.connect("world", body, tt.Spherical("ball"))
+    s.close_loop("world", body, tt.RigidClosure("pin", "revolute", axis=[0, 0, 1]))
+    model = s.resolve()
+    flipped = np.array([np.sin(1.5), 0, 0, np.cos(1.5)])  # nearly upside down
+    with pytest.raises(tt.ConvergenceError, match=r"'pin' closes with its axes antiparallel"):
+        model.assemble(flipped)
+    assert np.abs(model.closure_error(model.assemble([np.sin(0.5), 0, 0, np.cos(0.5)]))).max() < 1e-12

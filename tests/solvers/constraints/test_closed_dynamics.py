@@ -1,0 +1,53 @@
+"""Closed mechanisms in other units of length, mass and time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.refusals import ENGINES
+from tests.solvers.scaled_systems import SI, UNITS, Units, bar, closed, linkage
+
+
+@pytest.mark.parametrize("geared", [False, True], ids=["closures", "gears"])
+@pytest.mark.parametrize("units", UNITS, ids=str)
+@pytest.mark.parametrize("engine", ENGINES)
+class TestClosedMechanisms:
+    def test_states_ranks_and_accelerations(self, engine: str, units: Units, geared: bool) -> None:
+        plain, scaled = (linkage(each, geared).resolve(engine) for each in (SI, units))
+        (q, v), (q_scaled, v_scaled) = closed(plain, SI), closed(scaled, units)
+        # loops are closed to 1e-13 of the mechanism's size; velocities and accelerations lose two digits to the loop's geometry
+        np.testing.assert_allclose(q_scaled, q, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(v_scaled * units.time, v, rtol=0, atol=1e-11)
+        assert scaled.closure_rank(q_scaled) == plain.closure_rank(q)
+        tau = np.linspace(1.0, -1.0, plain.nv)
+        a, a_scaled = plain.forward_dynamics(q, v, tau), scaled.forward_dynamics(q, v / units.time, tau * units.effort)
+        np.testing.assert_allclose(a_scaled * units.time**2, a, rtol=0, atol=1e-10 * np.abs(a).max())
+
+
+def slider_crank(units: Units) -> tt.System:
+    """Return a crank that moves a piston: lengths and angles in one loop."""
+    s = tt.System("slider", gravity=[0, -9.81 * units.length / units.time**2, 0])
+    crank, rod, piston = bar("crank", 0.4, units), bar("rod", 1.1, units), tt.RigidBody("piston", units.mass)
+    s.connect("world", crank, tt.Revolute("A"))
+    s.connect(crank.port("end"), rod, tt.Revolute("B"))
+    s.connect("world", piston, tt.Prismatic("P", axis=[1, 0, 0]))
+    s.close_loop(rod.port("end"), piston, tt.RigidClosure("C", "revolute"))
+    return s
+
+
+@pytest.mark.parametrize("units", UNITS, ids=str)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_loops_with_lengths_and_angles(engine: str, units: Units) -> None:
+    """States next to a guess, all coordinates free to move, and the efforts of one motor."""
+    found = []
+    for each in (SI, units):
+        m, lengths = slider_crank(each).resolve(engine), np.array([1.0, 1.0, each.length])
+        q = m.assemble(m.configuration({"A": 1.0, "B": -1.3, "P": 1.2 * each.length}))
+        v = m.assemble_velocity(q, m.velocity({"A": 2.0 / each.time}))
+        a = m.forward_dynamics(q, v, np.array([0.0, 0.0, 1.0]) * each.effort / lengths)
+        tau = m.inverse_dynamics(q, v, a, actuated=["A"])
+        found.append([q / lengths, v / lengths * each.time, a / lengths * each.time**2, tau * lengths / each.effort])
+        assert (m.closure_rank(q), m.independent_coordinates(q)) == (2, ("B",))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-11)

@@ -1,0 +1,39 @@
+"""Packing parameters into tables, compiled and not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.flexible import random_system
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.interface import layout
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
+    model = random_system(np.random.default_rng(seed)).resolve()
+    tables, params = model._tables, model._params
+    filled = []
+    for pack in (dynamics_entries.pack.compiled, dynamics_entries.pack.function):
+        tables_of_floats = [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
+        assert pack(model._ints, tables.sources, tables.constants, tables.port_table, params, *tables_of_floats) == layout.OK
+        filled.append(tables_of_floats)
+    for ours, theirs in zip(*filled, strict=True):
+        assert np.array_equal(ours, theirs)
+        assert ours.any()
+
+
+def test_packing_refuses_what_is_not_finite_uncompiled_too() -> None:
+    model = random_system(np.random.default_rng(0)).resolve()
+    tables, filled = model._tables, [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
+    for wrong in (np.nan, np.inf):
+        for k in range(0, len(model._params), 7):
+            params = model._params.copy()
+            params[k] = wrong
+            assert (
+                dynamics_entries.pack.function(
+                    model._ints, tables.sources, tables.constants, tables.port_table, params, *filled
+                )
+                == 1
+            )

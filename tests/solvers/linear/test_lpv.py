@@ -1,0 +1,137 @@
+"""Families of linear models: at their points they are the linear models there; in between they follow."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.refusals import refusal
+from tests.solvers.equilibrium.spinners import HINGES, opening, spinner
+from tests.solvers.linear.families import ARMS, MASSES, MATRICES, SPINS
+
+
+def test_points_of_the_grid_are_linear_models(family: tt.LPVModel) -> None:
+    assert family.shape == (2, 7)
+    assert family.valid.all()
+    for i, mass in enumerate(MASSES):
+        for k, spin in enumerate(SPINS):
+            guess = {name: opening(spin, mass=m) for name, m in zip(HINGES, (1.0, mass), strict=True)}
+            point = tt.trim(spinner(), HINGES, q=guess, v={"shaft": spin}, parameters={"left.mass": mass})
+            assert family.q[i, k, 1:] == pytest.approx(list(guess.values()), abs=1e-11)
+            system = tt.linearize(spinner(), point, ARMS["inputs"], ARMS["outputs"])
+            member = family.at(left_mass=mass, shaft_v=spin)
+            for name in MATRICES:
+                # two searches stop within 1e-12 of the equilibrium; entries near 100
+                assert np.abs(getattr(member, name) - getattr(system, name)).max() < 1e-9, name
+            trim = family.trim_at({"left.mass": mass, "shaft.v": spin})
+            there = tt.OperatingPoint(spinner().with_parameters({"left.mass": mass}), trim["q"], trim["v"], trim["tau"])
+            again = tt.linearize(there.model, there, ARMS["inputs"], ARMS["outputs"])
+            for name in MATRICES:
+                assert np.abs(getattr(member, name) - getattr(again, name)).max() < 1e-12, name
+            assert member.state_labels == system.state_labels
+    assert tt.signal_table(family.at(left_mass=1.0, shaft_v=4.0))["left_dv[0]"].unit == "m/s^2"
+
+
+def test_several_processes_give_the_same_bits(family: tt.LPVModel) -> None:
+    other = tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": SPINS}, workers=2, **ARMS)
+    for name in (*MATRICES, "q", "v", "tau", "u", "y", "valid"):
+        assert np.array_equal(getattr(family, name), getattr(other, name)), name
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_says_at_which_point(workers: int) -> None:
+    with refusal("negative-mass", "left.mass") as caught:
+        tt.lpv(spinner(), {"shaft.v": [6.0], "left.mass": [1.0, -1.0]}, workers=workers, **ARMS)
+    assert caught.value.__notes__ == ["at shaft.v = 6, left.mass = -1"]
+
+
+def fatal(q: Any, v: Any, a: Any, u: Any) -> float:
+    """Return the spin rate; end the process, unless it is the first one, at slow spins."""
+    if multiprocessing.parent_process() and 0.0 < v[0] < 5.0:
+        os._exit(3)
+    return float(v[0])
+
+
+def test_a_process_that_dies_is_reported_with_its_points() -> None:
+    arguments = ARMS | {"outputs": [("spin", fatal)]}
+    tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": [6.0, 4.9]}, **arguments)
+    line = r"exit code 3 at left\.mass = (\S+), shaft\.v = 6 to left\.mass = \1, shaft\.v = 4\.9"  # whichever dies first
+    with pytest.raises(tt.ModelError, match=rf"{line}.*worker-died"):
+        tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": [6.0, 4.9]}, workers=2, **arguments)
+
+
+def test_points_without_an_equilibrium_are_marked() -> None:
+    """The largest torque that the pendulum can hold is 19.62 N m."""
+    s = tt.System("swing", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    family = tt.lpv(s.resolve(), {"hinge.tau": np.linspace(0, 30, 7)}, inputs=["hinge"], outputs=["hinge.q"])
+    assert family.valid.tolist() == [True] * 4 + [False] * 3
+    assert np.isnan(family.A[4:]).all()
+    assert np.isfinite(family.A[:4]).all()
+    family.at(hinge_tau=12.0)
+    with refusal("outside", "hinge.tau = 17"):
+        family.at(hinge_tau=17.0)
+    assert not family.grid.valid.values[-1]
+    with pytest.raises(tt.ConvergenceError, match="no equilibrium at any point"):
+        tt.lpv(s.resolve(), {"hinge.tau": [25.0, 30.0]})
+
+
+def test_components_of_joints_are_outputs_of_a_family() -> None:
+    """One coordinate of a joint of several, at every point of the family."""
+    s = tt.System("cardan", gravity=[0, 0, -9.81])
+    body = tt.RigidBody("bob", 2.0, com=[0, 0, -1], inertia=0.1)
+    s.connect("world", body, tt.Universal("joint", axis1=[1, 0, 0], axis2=[0, 1, 0]))
+    model = s.resolve()
+    values = [0.1, 0.2, 0.3]
+    family = tt.lpv(model, {"joint.second.q": values}, unknowns=["joint.first.tau", "joint.second.tau"], outputs=["joint.q[1]"])
+    assert family.y[:, 0] == pytest.approx(values, abs=1e-15)
+    assert np.array_equal(family.C, np.tile([[[0.0, 1.0, 0.0, 0.0]]], (3, 1, 1)))
+
+
+def test_omission_and_holding() -> None:
+    family = tt.lpv(spinner(), {"shaft.v": SPINS}, **{**ARMS, "outputs": ["left_hinge.q"]}, omit=["shaft.q"])
+    assert [signal.path for signal in family.states][2] == "shaft.v"
+    assert family.A.shape == (7, 5, 5)
+    with refusal("not-omissible", "left_hinge"):
+        tt.lpv(spinner(), {"shaft.v": SPINS}, **ARMS, omit=["left_hinge"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        ({"parameters": {"shaft.w": [1, 2]}}, "unknown-unknown", "shaft"),
+        ({"parameters": {"shaft.v": [1, 2, 2]}}, "not-sorted", "sort them"),
+        ({"parameters": {"shaft.v": [1, np.nan]}}, "wrong-type", "finite"),
+        ({"parameters": {"shaft.v": 3}}, "wrong-type", "finite"),
+        ({"parameters": {}}, "no-parameter", "tt.linearize"),
+        ({"parameters": [1]}, "wrong-type", "mapping"),
+        ({"parameters": {"shaft.v": [1, 2], "left.mass": [1]}, "grid": False}, "wrong-length", "grid=True"),
+        ({"workers": 0}, "wrong-type", "processes"),
+        ({"outputs": ["left_hinge.p"]}, "unknown-output", "did you mean"),
+        ({"inputs": ["left_hing"]}, "unknown-input", "did you mean"),
+        ({"model": 3}, "wrong-type", "resolve"),
+    ],
+)
+def test_bad_input_is_refused(arguments: dict[str, Any], code: str, text: str) -> None:
+    with refusal(code, text):
+        tt.lpv(**{"model": spinner(), "parameters": {"shaft.v": [6.0, 5.0]}, **ARMS, **arguments})
+
+
+def test_bad_members_are_refused(family: tt.LPVModel) -> None:
+    for values, code, text in (
+        ({"left.mass": 1.0}, "no-parameter", "shaft.v"),
+        ({"left.mass": 1.0, "shaft.w": 5.0}, "unknown-parameter", "did you mean 'shaft.v'"),
+        ({"left.mass": 1.0, "shaft.v": "fast"}, "wrong-type", "a number"),
+        ({"left.mass": 0.9, "shaft.v": 5.0}, "outside", "left.mass = 0.9"),
+    ):
+        with refusal(code, text):
+            family.at(values)  # type: ignore[arg-type]
+    single = tt.lpv(spinner(), {"left.mass": [1.0], "shaft.v": SPINS}, **ARMS)
+    assert np.array_equal(single.at(left_mass=1.0, shaft_v=6.0).A, single.A[0, 0])
+    with refusal("outside", "left.mass = 1.1"):
+        single.at(left_mass=1.1, shaft_v=6.0)

@@ -1,0 +1,43 @@
+"""Pictures of families, and how they leave titop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.refusals import refusal
+from tests.solvers.linear.families import MATRICES
+
+
+def test_pictures_and_exchange(family: tt.LPVModel, tmp_path: Path) -> None:
+    path = tmp_path / "family.npz"
+    family.save(path)
+    assert list(tmp_path.iterdir()) == [path]
+    again = tt.LPVModel.load(path)
+    for name in (*MATRICES, "q", "v", "tau", "u", "y", "valid"):
+        assert np.array_equal(getattr(again, name), getattr(family, name)), name
+    assert (again.states, again.outputs, again.coordinate_names) == (family.states, family.outputs, family.coordinate_names)
+    assert list(again.parameters) == list(family.parameters)
+    assert repr(again) == repr(family)
+    data = family.grid
+    assert data.A.dims == ("left.mass", "shaft.v", "to_state", "state")
+    assert float(data.v.sel({"left.mass": 1.0, "shaft.v": 6.0, "coordinate": "shaft"})) == 6.0
+    assert data.attrs["unit of left_dv[0]"] == "m/s^2"
+    for figure in (family.poles(), family.bode(), family.bode("left_hinge", "left.dv[0]", np.geomspace(0.1, 10, 20))):
+        figure.savefig(tmp_path / "figure.png")
+        assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    with refusal("unknown-output", "did you mean"):
+        family.bode(output="left_hinge_p")
+    with refusal("wrong-type", "positive frequencies"):
+        family.bode(omega=[0.0, 1.0])
+    (tmp_path / "other.npz").write_bytes(b"nothing")
+    with refusal("wrong-format", "LPVModel.save"):
+        tt.LPVModel.load(tmp_path / "other.npz")
+    np.savez(tmp_path / "more.npz", A=np.zeros(3))
+    with refusal("wrong-format", "LPVModel.save"):
+        tt.LPVModel.load(tmp_path / "more.npz")
+    with pytest.raises(FileNotFoundError):
+        tt.LPVModel.load(tmp_path / "none.npz")

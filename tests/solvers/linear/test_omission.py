@@ -1,0 +1,76 @@
+"""States on which nothing depends, and only these, are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import titop as tt
+from tests.refusals import refusal
+from tests.solvers.linear.nonlinear_systems import top
+
+
+def test_omission() -> None:
+    model, at = top(1.0)
+    whole = tt.linearize(model, at, ["base"], ["body.w"])
+    attitude = tt.linearize(model, at, ["base"], ["body.w"], omit=["base.x", "base.y", "base.z"])
+    assert attitude.state_labels == [f"base_r{x}_{part}" for part in "qv" for x in "xyz"]
+    for s in (0.3j, 1.0 + 2j):
+        assert np.abs(whole(s) - attitude(s)).max() < 1e-12
+    rates = tt.linearize(model, at, ["base"], ["body.w"], omit=[f"{name}.q" for name in model.coordinate_names])
+    assert rates.nstates == 6
+    with refusal("not-omissible", "output 'body.r"):
+        tt.linearize(model, model.neutral(), [], ["body.r"], omit=["base.x"])
+    with refusal("not-omissible", "rate of state 'base.rx.q' depends on 'base.ry.q'"):
+        tt.linearize(model, at, [], [], omit=["base.ry.q"])
+    with refusal("not-omissible", "or omit 'base.rz.q' alone"):
+        tt.linearize(model, at, [], ["body.w"], omit=["base.rz"])
+
+
+def sledges(stiffness: float, rail: float, closed: str = "") -> tt.Model:
+    """Return two sledges of 1 kg on each other, coupled stiffly by a spring or a closure; the first on a sprung rail."""
+    s = tt.System("sledges", gravity=[0, 0, -9.81])
+    turned = tt.Pose([0.3, 0.2, 0.1], Rotation.from_rotvec([0.3, -0.4, 0.5]).as_matrix())
+    first, second = (tt.RigidBody(name, 1.0, inertia=1.0, ports={"A": turned}) for name in ("first", "second"))
+    spring = {"stiffness": stiffness} if not closed else {}
+    s.connect("world", first, tt.Prismatic("rail", axis=[1, 0, 0], stiffness=rail))
+    s.connect(first, second, tt.Prismatic("stiff", axis=[1, 0, 0], **spring))
+    if closed == "compliant":
+        s.close_loop(first.port("A"), second.port("A"), tt.CompliantClosure("pad", stiffness * np.eye(6), np.zeros((6, 6))))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("stiffness", [1e9, 1e12])
+@pytest.mark.parametrize("closed", ["", "compliant"])
+def test_a_soft_spring_beside_a_stiff_one_is_not_omitted(stiffness: float, closed: str) -> None:
+    """The rail's mode at sqrt(1/2) rad/s is there however stiff the rest is; without its spring nothing depends on it."""
+    soft = sledges(stiffness, 1.0, closed)
+    # poles near 0.7 rad/s beside 1e6: eigenvalues of the squares would lose them, balanced ones do not
+    assert np.abs(tt.linearize(soft, soft.neutral()).poles()).min() == pytest.approx(np.sqrt(0.5), rel=1e-3)
+    for omit in (["rail"], ["rail.q"]):
+        with refusal("not-omissible", "depends on 'rail.q'"):
+            tt.linearize(soft, soft.neutral(), omit=omit)
+        with refusal("not-omissible", "depends on 'rail.q'"):
+            tt.lpv(soft, {"second.mass": [1.0, 2.0]}, omit=omit)
+    free = sledges(stiffness, 0.0, closed)
+    for q in ([0.0, 0.0], [0.7, 0.0]):
+        assert tt.linearize(free, np.array(q), omit=["rail"]).state_labels == ["stiff_q", "stiff_v"]
+    assert len(tt.lpv(free, {"second.mass": [1.0, 2.0]}, omit=["rail"]).states) == 2
+
+
+def test_an_equilibrium_that_is_known_to_its_tolerance_has_what_can_be_omitted() -> None:
+    """A hovering body turns freely about the vertical; a tilt of 1e-10 rad, which a search leaves, is no dependence."""
+    s = tt.System("drone", gravity=[0, 0, -9.81])
+    body = tt.RigidBody("body", 2.0, com=[0, 0, -0.3], inertia=[1.0, 2.0, 2.5], ports={"rotor": [0, 0, 0.2]})
+    s.connect("world", body, tt.Free("base"))
+    s.add_actuator(tt.Thruster("rotor", body.port("rotor"), max_thrust=30))
+    s.add_load(tt.Load("kite", body.port("rotor"), force=[0, 0, 1.0], frame="world"))
+    model = s.resolve()
+    for tilt in (0.0, 1e-10):
+        q = model.integrate(model.neutral(), [0, 0, 0, tilt, -0.7 * tilt, 0.4])
+        point = tt.OperatingPoint(model, q, u={"rotor": 2 * 9.81 - 1.0})
+        omit = ["base.x.q", "base.y.q", "base.z.q", "base.rz.q"]
+        assert tt.linearize(model, point, ["rotor"], ["base.rx.v"], omit=omit).nstates == 8
+        with refusal("not-omissible", "depends on 'base.rx.q'"):
+            tt.linearize(model, point, ["rotor"], omit=["base.rx.q"])

@@ -1,0 +1,51 @@
+"""Compiling kernels: results are the same bits every time, and what would need numba later is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import titop as tt
+from titop.solvers.native.kernel import entry
+from titop.solvers.native.signatures import CUBE, REAL
+
+
+def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path) -> None:
+    script = (
+        "import numpy as np\n"
+        "from titop.solvers.native.kernel import entry\n"
+        "from titop.solvers.native.signatures import INTEGER, REAL, VECTOR\n"
+        "def pick(vector, k):\n    return vector[k]\n"
+        "entry(VECTOR, INTEGER, result=REAL)(pick)(np.zeros(3), 5)\n"
+    )
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "TITOP_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert "MemoryError: " in done.stderr
+    assert "index out of bounds" in done.stderr
+
+
+def test_the_same_bits_on_every_run() -> None:
+    s = tt.System("pair")
+    arm = tt.RigidBody("arm", mass=1.0, com=[0.1, 0.2, 0.3], inertia=[1, 2, 2], ports={"tip": [1, 0, 0]})
+    s.connect("world", arm, tt.Free("base"))
+    s.connect(arm.port("tip"), tt.RigidBody("hand", mass=0.5, com=[0, 0.1, 0]), tt.Revolute("wrist", axis=[1, 1, 0]))
+    m = s.resolve()
+    rng = np.random.default_rng(0)
+    q, v, tau = m.random_configuration(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
+    first = m.forward_dynamics(q, v, tau)
+    assert all((m.forward_dynamics(q, v, tau) == first).all() for _ in range(100))
+    assert (s.resolve().forward_dynamics(q, v, tau) == first).all()
+    assert (m.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (3, 1)), np.tile(tau, (3, 1))) == first).all()
+
+
+def test_a_kernel_that_needs_numba_when_it_runs_is_refused() -> None:
+    @entry(CUBE, result=REAL)
+    def flattened(cube):
+        return cube.ravel()[0]
+
+    with pytest.raises(RuntimeError, match="numba_attempt_nocopy_reshape"):
+        flattened(np.zeros((2, 3, 4)))

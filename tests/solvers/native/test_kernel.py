@@ -1,0 +1,133 @@
+"""Kernels: a long compilation is announced, what cannot be compiled is said, patient ones wait."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.flexible import random_system
+from tests.solvers.kernels.ports.wet_systems import Wet
+from titop.solvers import kernels
+from titop.solvers.native import cache, kernel
+from titop.solvers.native.kernel import Feature, entry
+from titop.solvers.native.signatures import VECTOR
+
+
+def test_a_long_compilation_is_announced(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
+    with kernel._Announcement("something slow", kept=True) as announcement:
+        announcement.timer.join()
+    said = capsys.readouterr().err
+    assert "compiling something slow" in said
+    assert "(once; kept in a cache)" in said
+    assert "compiled something slow" in said
+
+
+def test_that_nothing_is_kept_is_said_once_and_why(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(kernel, "ANNOUNCE_AFTER", 0.0)
+    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(cache, "obstacle", lambda: "/nowhere: Permission denied")
+    for k in range(2):
+
+        def own():
+            return 0
+
+        own.__module__ = f"titop.solvers.kernels.test{k}"  # kept, if it could be
+        assert entry()(own)() == 0
+    said = capsys.readouterr().err
+    assert said.count("/nowhere: Permission denied; set TITOP_CACHE_DIR") == 1
+    assert "kept in a cache" not in said
+
+
+def _all_features():
+    within = pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}.")
+    modules = [importlib.import_module(info.name) for info in within]
+    found = {thing.name: thing for module in modules for thing in vars(module).values() if isinstance(thing, Feature)}
+    assert len(found) > 10
+    return sorted(found.items())
+
+
+@pytest.fixture(scope="module")
+def system_of_features():
+    """A system that has everything which only some systems have, and its functions at a state."""
+    s = random_system(np.random.default_rng(3))
+    wet = Wet("wet", 0.5, [0, 0.1, 0], [0.02, 0.03, 0.04])
+    s.connect(s["hub"], wet, tt.Spherical("socket", stiffness=2.0, armature=[0.1, 0.2, 0.3]))
+    s.add_load(tt.Load("shove", s["tip"], force=[1.0, 2.0, 3.0], frame="world"))
+    s.close_loop(s["near"].port("C0"), s["tip"], tt.SpringDamper("strut", stiffness=3.0, damping=0.1, length=0.2))
+    oscillator = tt.System("oscillator")
+    oscillator.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", stiffness=4.0, damping=0.1))
+    rigid, m, rng = oscillator.resolve(), s.resolve(), np.random.default_rng(1)
+    q, (v, a, tau) = m.random_configuration(rng), rng.normal(size=(3, m.nv))
+    return {
+        "forward": lambda: m.forward_dynamics(q, v, tau),
+        "inverse": lambda: m.inverse_dynamics(q, v, a),
+        "energy": lambda: m.energy(q, v),
+        "by forward": lambda: m.forward_dynamics_derivatives(q, v, tau),
+        "by inverse": lambda: m.inverse_dynamics_derivatives(q, v, a),
+        "hybrid": lambda: m.hybrid_dynamics(q, v, a, tau, ["socket"]),
+        "along": lambda: rigid.forward_dynamics_tangent([0.3], [0.2], [0.1], [1.0], [2.0], [3.0]),
+        "transposed": lambda: np.concatenate(rigid.forward_dynamics_adjoint([0.3], [0.2], [0.1], [1.0])),
+    }
+
+
+@pytest.mark.parametrize(("name", "feature"), _all_features())
+def test_a_feature_that_cannot_be_compiled_is_said(name, feature, system_of_features, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What calls a feature gives up, and the reason reaches Python: no result that lacks what the feature does."""
+
+    def broken(_):
+        raise RuntimeError("no compiler")
+
+    right = {function: np.concatenate([np.ravel(x) for x in call()]) for function, call in system_of_features.items()}
+    known, reasons = feature._called.value, []
+    with monkeypatch.context() as patched:
+        feature._called.value = feature._first.address
+        patched.setattr(type(feature), "address", property(broken))
+        for function, call in system_of_features.items():
+            try:
+                found = np.concatenate([np.ravel(x) for x in call()])
+            except RuntimeError as error:
+                reasons.append(str(error))
+            else:
+                assert np.array_equal(found, right[function]), function
+        feature._called.value = known
+    assert set(reasons) == {"no compiler"}
+    for function, call in system_of_features.items():
+        assert np.array_equal(np.concatenate([np.ravel(x) for x in call()]), right[function])
+
+
+def _counted(calls):
+    def longer(numbers):
+        calls.append(None)
+        numbers[0] = 1.5 * numbers[0]
+        return 0
+
+    return longer
+
+
+def test_a_patient_kernel_runs_as_it_is_written_until_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, numbers = [], np.ones(1)
+    longer = entry(VECTOR, patience=60.0)(_counted(calls))
+    compiled = []
+    monkeypatch.setattr(type(longer), "compiled", property(lambda self: compiled.append))
+    assert longer(numbers) == 0
+    assert numbers[0] == 1.5
+    assert len(calls) == 1
+    longer.patience = 1e-9
+    longer(numbers)
+    longer(numbers)
+    assert len(calls) == 2
+    assert len(compiled) == 1
+
+
+def test_a_patient_kernel_of_which_machine_code_is_kept_uses_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    longer = entry(VECTOR, patience=60.0)(_counted(calls))
+    monkeypatch.setattr(cache, "read", lambda name: b"code")
+    monkeypatch.setattr(type(longer), "compiled", property(lambda self: lambda numbers: 7))
+    assert longer(np.ones(1)) == 7
+    assert not calls

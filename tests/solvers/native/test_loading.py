@@ -1,0 +1,18 @@
+"""Loading machine code."""
+
+from __future__ import annotations
+
+import pytest
+
+from titop.solvers.native import loading
+from titop.solvers.native.compilation import machine_code
+from titop.solvers.native.signatures import Signature
+
+
+def test_code_without_the_function_is_refused() -> None:
+    def nothing():
+        return 0
+
+    code = machine_code("titop_other", nothing, Signature(()))
+    with pytest.raises(RuntimeError, match="no function"):
+        loading.load("titop_missing", code)

@@ -1,0 +1,63 @@
+"""Events: when they are found, and what is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.simulation.simulated_models import largest, slider
+from tests.tolerances import TIGHT
+
+
+def oscillator(events: Any, tau: Any = None, end: float = 10.0) -> tt.Trajectory:
+    """Return ``q = cos t`` with some events."""
+    return tt.simulate(slider(1.0, stiffness=1.0), np.linspace(0, end, 21), [1.0], [0.0], tau, events=events, **TIGHT)
+
+
+@pytest.mark.parametrize("tau", [None, lambda t, q, v: [0.0]], ids=["compiled", "python"])
+@pytest.mark.parametrize(("direction", "first", "period"), [(0, 0.5, 1.0), (-1, 0.5, 2.0), (1, 1.5, 2.0)])
+def test_events(direction: int, first: float, period: float, tau: Any) -> None:
+    times = np.pi * np.arange(first, 10 / np.pi, period)
+    through_zero = {"function": lambda t, q, v: q[0], "name": "zero", "direction": direction}
+    passing = oscillator(tt.Event(**through_zero, terminal=False), tau)
+    assert passing.events["zero"] == pytest.approx(times, abs=1e-8)
+    assert len(passing.t) == 21
+    ended = oscillator(tt.Event(**through_zero), tau)
+    assert ended.events["zero"] == pytest.approx(times[:1], abs=1e-8)
+    assert ended.t[-1] == ended.events["zero"][0]
+    assert np.array_equal(ended.t[:-1], passing.t[passing.t < ended.t[-1]])
+    assert largest(ended.q[:, 0] - np.cos(ended.t)) < 1e-8
+    assert largest(ended.a + ended.q) < 1e-12  # accelerations belong to the last state too
+
+
+def test_several_events() -> None:
+    never = tt.Event(lambda t, q, v: q[0] - 2, "never")
+    late = tt.Event(lambda t, q, v: t - 8, "late")
+    fast = tt.Event(lambda t, q, v: v[0] - 0.5, "fast", terminal=False)
+    trajectory = oscillator([never, late, fast])
+    assert trajectory.t[-1] == pytest.approx(8, abs=1e-9)
+    assert len(trajectory.events["never"]) == 0
+    assert trajectory.events["fast"] == pytest.approx(np.pi * np.array([7 / 6, 11 / 6]), abs=1e-8)
+
+
+def test_events_of_one_name_are_refused() -> None:
+    """One would hide the other's times."""
+    twice = [tt.Event(lambda t, q, v: t - 0.2, terminal=False), tt.Event(lambda t, q, v: t - 0.4, terminal=False)]
+    with pytest.raises(tt.ModelError, match="duplicate-name"):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], events=twice)
+
+
+def test_events_that_return_no_number_are_refused() -> None:
+    with pytest.raises(tt.ModelError, match="return a float"):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], events=tt.Event(lambda t, q, v: None))
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "generalized-alpha"])
+def test_events_that_are_not_a_number_are_refused(method: str) -> None:
+    """A comparison with NaN is never true: the event would be missed."""
+    root = tt.Event(lambda t, q, v: np.sqrt(np.float64(0.5 - t)), name="root")
+    with pytest.raises(tt.ModelError, match=r"event 'root' at t = .*not-finite"), np.errstate(invalid="ignore"):
+        tt.simulate(slider(), [0, 1], [0.0], [1.0], events=root, method=method)

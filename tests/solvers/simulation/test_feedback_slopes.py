@@ -1,0 +1,44 @@
+"""Slopes of feedback, in other units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.solvers.scaled_systems import SI, UNITS, Units, pendulum_on_a_slider
+from tests.systems import Array
+from titop.solvers.simulation import feedback_slopes as feedback
+from titop.solvers.simulation.feedback_slopes import feedback_slopes
+
+
+class Servo:
+    """What `feedback_slopes` asks of a plant: a cart with a pendulum, held by a servo that hardens within its own length."""
+
+    def __init__(self, units: Units) -> None:
+        self.model, self.units = pendulum_on_a_slider(units), units
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Any]]:
+        x, rate = q[0] / self.units.length, v[0] * self.units.time / self.units.length
+        force = self.units.effort / self.units.length
+        return np.array([-force * (5.0 * np.sinh(x) + 0.3 * np.tanh(rate)), 0.0]), []
+
+
+def feedback_is_right(units: Units) -> bool:
+    """Return whether the servo's slopes are, at three states."""
+    right, stiffness = True, units.mass / units.time**2
+    for x, rate in ((0.3, 0.2), (0.3, 0.0), (0.0, 0.0)):
+        state = np.array([x * units.length, 0.1]), np.array([rate * units.length / units.time, 0.0])
+        by_q, by_v = (each[0, 0] / stiffness for each in feedback_slopes(Servo(units), 0.0, *state))
+        # one-sided differences with steps of 1e-7, and rounding of the weight beside them
+        right &= by_q == pytest.approx(-5.0 * np.cosh(x), rel=1e-6)
+        right &= by_v / units.time == pytest.approx(-0.3 / np.cosh(rate) ** 2, rel=1e-5)
+    return right
+
+
+def test_slopes_of_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(feedback_is_right(units) for units in [SI, *UNITS])
+    monkeypatch.setattr(feedback, "coordinate_sizes", lambda _, inertia, __: np.ones(len(inertia)))
+    monkeypatch.setattr(feedback, "_rate", lambda *_: 1.0)
+    assert [units for units in [SI, *UNITS] if feedback_is_right(units)] != [SI, *UNITS]
