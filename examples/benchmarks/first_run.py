@@ -63,6 +63,7 @@ CASES = (
 def seconds(code: str, cache: str, *arguments: str) -> float:
     """Return the time (s) of a fresh process that runs `code` with compiled kernels kept in `cache`."""
     environment = {**os.environ, "TITOP_CACHE_DIR": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or Python compiles all modules at every start
     begin = time.perf_counter()
     command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
     subprocess.run(command, cwd=Path(__file__).parent, env=environment, stderr=subprocess.DEVNULL, check=True)

@@ -5,9 +5,9 @@ import mesh libraries, which alone takes several times as long as Pinocchio need
 broken files on their own, and drop silently what they do not know.
 
 - `xml_gate`: the guarded parser;
-- `urdf_vocabulary`: what is read, known to be without effect, and refused;
-- `urdf_elements`: single elements and attributes; `urdf_robot`: links and joints; `urdf_tree`: their tree;
-- `urdf_repair`: what `repair=True` mends; `urdf_meshes`: meshes that are missing;
+- `vocabulary`: what is read, known to be without effect, and refused;
+- `elements`: single elements and attributes; `robot`: links and joints; `tree`: their tree;
+- `repair`: what `repair=True` mends; `meshes`: meshes that are missing;
 - here: names and blocks.
 """
 

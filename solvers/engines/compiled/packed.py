@@ -33,7 +33,6 @@ from titop.solvers.engines.compiled.law_tables import (
     place_rooms,
 )
 from titop.solvers.engines.compiled.tables import GeneralBlock
-from titop.solvers.engines.reference.resolver import ReferenceModel
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
@@ -400,7 +399,9 @@ class PackedModel(Model):
     def _current_assembly(self) -> Assembly:
         return changed_assembly(self._assembly, self._changes) if self._changes else self._assembly
 
-    def specification(self, assembly: Assembly, dtype: type) -> ReferenceModel:
+    def specification(self, assembly: Assembly, dtype: type) -> Any:
+        from titop.solvers.engines.reference.resolver import ReferenceModel
+
         return ReferenceModel(assembly, dtype)
 
     @property
