@@ -10,18 +10,12 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.blocks.bodies.rods.manipulator import DenseManipulator, manipulator
+from tests.blocks.bodies.rods.rod_systems import clamped
 
 Array = NDArray[np.float64]
 
 #: The rod's poses are products of the same exponentials: what is left is rounding, in sums of a hundred terms.
 SAME = 1e-10
-
-
-def clamped(rod: tt.Rod, gravity: Any = (0.0, 0.0, 0.0), engine: str = "reference") -> tt.Model:
-    """Return a rod clamped to the world."""
-    s = tt.System("clamped", gravity=gravity)
-    s.connect("world", rod, tt.Weld("clamp"))
-    return s.resolve(engine=engine)
 
 
 class TestSecondImplementation:
