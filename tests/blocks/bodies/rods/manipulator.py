@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss, legval
+from numpy.polynomial.legendre import leggauss, legval, legvander
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
@@ -50,8 +50,9 @@ class DenseManipulator:
     def strain(self, X: float, q: Array) -> Array:
         """Return the strain as a 4x4 matrix of se(3)."""
         straight = np.array([0, 0, 0, 1.0, 0, 0]) * (1.0 + 0.0 * q.sum())
+        polynomials = legvander(2 * X / LENGTH - 1, 4)[0]
         for component, degree, amplitude in zip(self.components, self.degrees, q, strict=True):
-            straight[component] += legval(2 * X / LENGTH - 1, np.eye(degree + 1)[degree]) * amplitude / LENGTH
+            straight[component] += polynomials[degree] * amplitude / LENGTH
         (a, b, c), s = straight[:3], straight[3:]
         return np.array([[0, -c, b, s[0]], [c, 0, -a, s[1]], [-b, a, 0, s[2]], [0, 0, 0, 0]])
 
@@ -78,8 +79,8 @@ class DenseManipulator:
 
     def momenta(self, q: Array, v: Array) -> Array:
         """Return ``M v`` (n): the derivative of the kinetic energy by v."""
-        _, dq = zip(*(self.poses_and_rates(q, e) for e in np.eye(self.n)), strict=True)
-        return np.array([self.inner(one, self.poses_and_rates(q, v)[1]) for one in dq])
+        moving = self.poses_and_rates(q, v)[1]
+        return np.array([self.inner(self.poses_and_rates(q, e)[1], moving) for e in np.eye(self.n)])
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix (n, n)."""

@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.blocks.bodies.rods.manipulator import DenseManipulator, manipulator
 from tests.blocks.bodies.rods.rod_systems import clamped
+from titop.blocks.checking.block_check import disagreements, parameter_findings
+from titop.blocks.checking.complex_safety import is_complex_safe
 
 Array = NDArray[np.float64]
+
+#: Its mass matrix is positive by a hundred-thousandth of its entries: less than a system is asked for.
+pytestmark = pytest.mark.filterwarnings("ignore:rod.bending_y0. got an inertia:titop.ModelWarning")
 
 #: The rod's poses are products of the same exponentials: what is left is rounding, in sums of a hundred terms.
 SAME = 1e-10
@@ -59,4 +64,48 @@ CAMERA = {"camera": (0.4, tt.Pose([0.0, 0.01, 0.02], np.array([[0, -1, 0], [1, 0
 def test_the_law_follows_from_poses_inertia_and_energy(fields: dict[str, Any]) -> None:
     rod = manipulator(**({"section": tt.Section.rectangle([0.03, 0.015], 0.02), "points": 2} | fields))
     assert rod.check() == ([], [])
-    tt.check_block(rod)
+    assert list(disagreements(rod)) == []
+    assert list(parameter_findings(rod)) == []
+    assert is_complex_safe(rod)
+
+
+def random_motion(rod: tt.Rod) -> tuple[Array, Array, Array, Array]:
+    """Return q, v, the twist of P and accelerations."""
+    rng = np.random.default_rng(7)
+    return rod.random_configuration(rng), *(rng.normal(size=size) for size in (rod.nv, 6, 6 + rod.nv))
+
+
+def test_the_law_at_once_is_that_of_its_parts() -> None:
+    rod = manipulator(ports=CAMERA)
+    q, v, twist, _ = random_motion(rod)
+    given, expected = rod.law(q, v, twist), tt.Block.law(rod, q, v, twist)
+    for name, one, two in zip(given._fields, given, expected, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12 * np.abs(two).max(), err_msg=name)
+
+
+def test_the_slopes_of_the_law_are_complex_steps_of_it() -> None:
+    rod = manipulator(strains={"bending_y": 2, "shear_z": 1})
+    motion = random_motion(rod)
+    for one, two in zip(rod.law_slopes(*motion), tt.Block.law_slopes(rod, *motion), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-12 * np.abs(two).max())
+
+
+class Shifted(tt.Rod):
+    """A rod with a wrong pose, subspace and inertia in turn."""
+
+    wrong = ""
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        rotation, position = super().pose(port, q)
+        return rotation, position * (1 + 1e-3 * (self.wrong == "pose"))
+
+    def mass_matrix(self, q: Array) -> Array:
+        return super().mass_matrix(q) * (1 + 1e-3 * (self.wrong == "mass_matrix"))
+
+
+@pytest.mark.parametrize(("wrong", "found"), [("pose", "motion_subspace('tip')"), ("mass_matrix", "gyroscopic")])
+def test_disagreements_are_found(wrong: str, found: str) -> None:
+    """The negative control."""
+    rod = Shifted("rod", 0.5, tt.Section.circle(0.03), 1e6, 1000.0, strains={"bending_y": 1})
+    rod.wrong = wrong
+    assert f"rod.{found}" in [finding.where for finding in disagreements(rod)]
