@@ -146,7 +146,13 @@ def _sections(cls: type[Block]) -> tuple[str, ...]:
     if issubclass(cls, Interaction):
         return "closures", "interactions"
     bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
-    bases |= {CoordinateLimits: "limits", Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
+    bases |= {
+        Rod: "bodies",
+        CoordinateLimits: "limits",
+        Gear: "gears",
+        actuators.Actuator: "actuators",
+        sensors.Sensor: "sensors",
+    }
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
 
