@@ -169,7 +169,7 @@ class Section:
         SectionMoments
             Each of shape (k,), in m^2 and m^4; shear factors (2, k) without unit.
         """
-        values = {name: along(dimension, fractions, length) for name, dimension in self.dimensions.items()}
+        values = {name: along(name, dimension, fractions, length) for name, dimension in self.dimensions.items()}
         if self.shape != "own":
             return SHAPES[self.shape][1](**values, poisson=poisson)
         factors = np.array([values["shear_factor_y"], values["shear_factor_z"]])
@@ -187,7 +187,7 @@ class Section:
             As for `moments`.
         """
         for name, dimension in self.dimensions.items():
-            values = np.real(along(dimension, fractions, length))
+            values = np.real(along(name, dimension, fractions, length))
             if not (values >= 0).all() or not np.isfinite(values).all() or not (values.any() or name == "inner_radius"):
                 return [_sign_finding(f"{where}.{name}", values.min())]
         for name, values in self.moments(fractions, length, poisson)._asdict().items():
