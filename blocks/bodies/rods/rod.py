@@ -71,8 +71,8 @@ class Rod(RodData):
 
         passive = -K q - D q'    K = int Phi^T diag(G J, E Iy, E Iz, E A, G A ky, G A kz) Phi dX
 
-    The material stays linear, and sections may run through each other: see `strain`. Functions of X are called with the
-    length that was given; when parameters change the length, they and the ports stretch along.
+    The material stays linear, and sections may run through each other: `fibre_stretch` tells. Functions of X are called with
+    the length that was given; when parameters change the length, they and the ports stretch along.
 
     Examples
     --------
@@ -122,6 +122,24 @@ class Rod(RodData):
         reference = reference_along(self.reference_strain, fractions, self.given_length)
         shapes = np.hstack([basis.values(fractions, self.given_length) for basis in self.strains.values()]) / self.length
         return reference + (shapes * q) @ np.eye(6)[self.numbers.components]
+
+    def fibre_stretch(self, q: Array, abscissas: Any) -> Array:
+        """Return the least stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            Where the sections are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        strains, (y, z) = self.strain(q, abscissas), self.section.reach(self._fractions(abscissas), self.given_length)
+        compressed = np.abs(strains[:, 2] * y), np.abs(strains[:, 1] * z)
+        return strains[:, 3] - (np.add if self.section.shape == "rectangle" else np.hypot)(*compressed)
 
     # -- the law -------------------------------------------------------------------------------------------------------
 

@@ -176,6 +176,22 @@ class Section:
         constant = values.get("torsion_constant", values["iy"] + values["iz"])
         return SectionMoments(values["area"], values["iy"], values["iz"], constant, factors)
 
+    def reach(self, fractions: Array, length: float) -> Array:
+        """Return how far sections reach along y and z (2, k; m); where only moments are known, as ellipses with these.
+
+        Parameters
+        ----------
+        fractions, length
+            As for `moments`.
+        """
+        moments = self.moments(fractions, length, 0.0)
+        area = np.where(moments.area == 0.0, 1.0, moments.area)
+        parts = 3.0 if self.shape == "rectangle" else 4.0
+        if self.shape == "tube":
+            radius = along("radius", self.dimensions["radius"], fractions, length)
+            return np.array([radius, radius])
+        return np.sqrt(parts * np.array([moments.iz, moments.iy]) / area)
+
     def findings(self, where: str, fractions: Array, length: float, poisson: float) -> list[Finding]:
         """Return what is wrong with the sections at inner places of a rod.
 

@@ -150,6 +150,30 @@ class TestLooking:
         np.testing.assert_allclose(rod.strain(q, X)[0], expected, atol=1e-4)
         assert np.abs(rod.strain(q, X + 0.05)[0] - expected).max() > 0.1  # the negative control
 
+    @pytest.mark.parametrize(
+        ("section", "reach"),
+        [
+            (tt.Section.circle(0.05), 0.05),
+            (tt.Section.tube(0.05, 0.04), 0.05),
+            (tt.Section.ellipse(0.05, 0.02), 0.05),
+            (tt.Section.rectangle(0.1, 0.02), 0.05),
+            (tt.Section(area=1.0, iy=1.0, iz=0.05**2 / 4), 0.05),  # as that of an ellipse
+        ],
+        ids=["circle", "tube", "ellipse", "rectangle", "own"],
+    )
+    def test_sections_overlap_where_the_rod_bends_more_tightly_than_it_is_thick(
+        self, section: tt.Section, reach: float
+    ) -> None:
+        rod = manipulator(section=section, strains={"bending_z": 0})
+        for curvature, expected in ((0.0, 1.0), (1 / reach, 0.0), (-2 / reach, -1.0)):
+            q = np.array([curvature * rod.length])
+            np.testing.assert_allclose(rod.fibre_stretch(q, [0.1, 0.3]), expected, atol=1e-12)
+
+    def test_the_corner_of_a_rectangle_is_pressed_most(self) -> None:
+        rod = manipulator(section=tt.Section.rectangle(0.1, 0.02), strains={"bending_y": 0, "bending_z": 0, "elongation": 0})
+        q = np.array([2.0, 3.0, 0.05]) * rod.length
+        np.testing.assert_allclose(rod.fibre_stretch(q, 0.1), 1 + 0.05 - 2 * 0.01 - 3 * 0.05, atol=1e-12)
+
     def test_what_is_off_the_rod_is_refused(self) -> None:
         rod = manipulator()
         with pytest.raises(tt.ModelError, match="off-the-rod"):
