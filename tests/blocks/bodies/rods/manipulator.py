@@ -128,7 +128,7 @@ class DenseManipulator:
 
 
 class ContinuousManipulator(DenseManipulator):
-    """The same without exponentials: poses and their rates by integration of ``g' = g xi``, to 1e-10."""
+    """The same without exponentials: poses and their rates by integration of ``g' = g xi``, to 1e-9."""
 
     def motions(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the poses (..., points, 4, 4) and their rates."""
@@ -144,6 +144,6 @@ class ContinuousManipulator(DenseManipulator):
 
         start = np.zeros(shape, np.result_type(q, v))
         start[0] = np.eye(4)
-        solved = solve_ivp(change, (0.0, LENGTH), start.ravel(), "DOP853", self.X, rtol=1e-11, atol=1e-12)
+        solved = solve_ivp(change, (0.0, LENGTH), start.ravel(), "DOP853", self.X, rtol=1e-10, atol=1e-11)
         poses, rates = np.moveaxis(solved.y.reshape(*shape, len(self.X)), -1, -3)
         return poses, rates
