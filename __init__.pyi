@@ -11,6 +11,9 @@ from .blocks.basics.pose import Pose as Pose
 from .blocks.bodies.beam import Beam as Beam
 from .blocks.bodies.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.bodies.rigid_body import RigidBody as RigidBody
+from .blocks.bodies.rods.rod import Rod as Rod
+from .blocks.bodies.rods.section import Section as Section
+from .blocks.bodies.rods.strain_basis import StrainBasis as StrainBasis
 from .blocks.checking.block_check import check_block as check_block
 from .blocks.constraints.gear import Gear as Gear
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure

@@ -5,5 +5,6 @@
   what they say, and what is wrong with them; `modal_reduction`: such data from finite elements, whose matrices
   `element_matrices` reads and for which `modal_bases` finds static deformations and modes;
 - `flexible_body`: the law of these;
-- `beam`: uniform beams; `beam_matrices`: their mass and stiffness.
+- `beam`: uniform beams; `beam_matrices`: their mass and stiffness;
+- `rods`: rods that bend however far.
 """

@@ -1,0 +1,12 @@
+"""Cosserat rods: bodies that bend, twist, stretch and shear however far.
+
+- `sampling`: functions of the abscissa;
+- `dimensions`: of cross-sections, constant, tapered or functions; `shapes`: area and moments from these; `section`: both
+  together;
+- `strain_basis`: functions along a rod; `strains`: which components of its strain are made of which; `quadrature`: points, and
+  whether they are enough for these;
+- `rod_ports`: where ports stand;
+- `discretisation`: all of this as numbers; `exponential`: of SE(3), with its tangent; `recursion`: from these poses, motions
+  and inertia, from point to point;
+- `rod_data`: a rod's fields and parameters; `rod`: its law.
+"""

@@ -1,0 +1,147 @@
+"""A rod as the numbers from which its law is computed.
+
+Between neighbouring points, a distance h apart, the strain ``xi = xi* + Phi q`` is taken at two places, and the pose changes by
+the exponential of (Zanna, SIAM Journal on Numerical Analysis 36(4), 1999)::
+
+    Omega = h (xi_1 + xi_2) / 2 + sqrt(3) h^2 [xi_1, xi_2] / 12
+
+which errs by ``h^5``. A port is reached by one more such step from the point before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
+from titop.blocks.bodies.rods.section import Section
+from titop.blocks.bodies.rods.shapes import SectionMoments
+from titop.blocks.bodies.rods.strain_basis import StrainBasis
+from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, reference_along
+
+#: Where the strain is taken between two points, in parts of their distance.
+COLLOCATION = 0.5 + np.sqrt(3.0) / 6.0 * np.array([-1.0, 1.0])
+#: A port so close to a point, in parts of the length, stands there.
+_CLOSE = 1e-12
+
+
+class RodMaterial(NamedTuple):
+    """Young's modulus and shear modulus (Pa), density (kg/m^3) and viscosity (Pa s) of a rod."""
+
+    young: Any
+    shear: Any
+    density: Any
+    viscosity: Any
+
+
+class RodNumbers(NamedTuple):
+    """A rod with m intervals between points, p ports and n coordinates.
+
+    Attributes
+    ----------
+    components : (n,) array of int
+        Which component of the strain ``[k; s]`` each coordinate moves.
+    fractions : (m + 1,) array
+        Places of the points, in parts of the length.
+    before : (p,) array of int
+        The point from which each port is reached.
+    steps : (m + p,) array, m
+        Lengths of the intervals, then of the steps to the ports.
+    reference : (m + p, 2, 6) array
+        The reference strain ``[k; s]`` (rad/m and no unit) at the two places of every step.
+    shapes : (m + p, 2, n) array, 1/m
+        What a unit of each coordinate adds to its component there.
+    inertia : (m + 1, 4) array
+        Of every point: mass (kg), and moments of inertia about x, y and z (kg m^2).
+    stiffness, damping : (n, n) arrays
+        N m or N, and the same by seconds, a unit of each coordinate.
+    """
+
+    components: Array
+    fractions: Array
+    before: Array
+    steps: Array
+    reference: Array
+    shapes: Array
+    inertia: Array
+    stiffness: Array
+    damping: Array
+
+
+class RodLayout(NamedTuple):
+    """Where the points and ports of a rod are, in parts of its length; nothing here depends on its parameters."""
+
+    bases: Mapping[str, StrainBasis]
+    points: int
+    ports: Sequence[float]
+    given_length: float
+
+
+def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any) -> RodNumbers:
+    """Return the numbers of a rod's law; complex parameters make them complex.
+
+    Parameters
+    ----------
+    layout : RodLayout
+    length : float, m
+    section : Section
+    material : RodMaterial
+    reference : (6,) array or callable
+        The reference strain ``[k; s]``, or a function of X.
+    """
+    breaks = breaks_of(layout.bases.values())
+    fractions, weights = rod_points(breaks, layout.points)
+    ports = np.array(layout.ports, dtype=float)
+    before = np.searchsorted(fractions, ports + _CLOSE, side="right") - 1
+    starts = np.concatenate([fractions[:-1], fractions[before]])
+    steps = np.concatenate(
+        [np.diff(fractions), np.where(np.abs(ports - fractions[before]) <= _CLOSE, 0.0, ports - fractions[before])]
+    )
+    places = (starts[:, None] + COLLOCATION * steps[:, None]).ravel()
+    components = np.repeat([COMPONENTS.index(name) for name in layout.bases], [basis.count for basis in layout.bases.values()])
+    poisson = material.young / (2.0 * material.shear) - 1.0
+    moments = section.moments(fractions, layout.given_length, poisson)
+    fine, fine_weights = fine_points(breaks, layout.points)
+    fine_moments = section.moments(fine, layout.given_length, poisson)
+    shapes = _shapes(layout, fine) / length
+    weighted = fine_weights * length
+
+    def gram(rigidities: Array) -> Array:
+        same = components[:, None] == components
+        return same * (shapes.T @ (weighted[:, None] * rigidities[components].T * shapes))
+
+    return RodNumbers(
+        components,
+        fractions,
+        before,
+        steps * length,
+        reference_along(reference, places, layout.given_length).reshape(-1, 2, 6),
+        _shapes(layout, places).reshape(len(steps), 2, -1) / length,
+        _inertia(moments, weights * length * material.density),
+        gram(_rigidities(fine_moments, material.young, material.shear)),
+        gram(_rigidities(fine_moments, 3.0 * material.viscosity, material.viscosity)),
+    )
+
+
+def _shapes(layout: RodLayout, fractions: Array) -> Array:
+    """Return the values (k, n) of all functions, of every component, at places along a rod."""
+    return np.hstack([basis.values(fractions, layout.given_length) for basis in layout.bases.values()])
+
+
+def _inertia(moments: SectionMoments, weights: Array) -> Array:
+    """Return mass and moments of inertia (k, 4) of sections; no weight means none, whatever the section."""
+    return (weights * np.array([moments.area, moments.iy + moments.iz, moments.iy, moments.iz])).T
+
+
+def _rigidities(moments: SectionMoments, young: Any, shear: Any) -> Array:
+    """Return the rigidities (6, k; N m^2 and N) of sections against the components ``[k; s]``."""
+    axial = [young * moments.iy, young * moments.iz, young * moments.area]
+    return np.array([shear * moments.torsion_constant, *axial, *(shear * moments.area * moments.shear_factors)])
+
+
+def as_twists(strains: Array) -> Array:
+    """Return strains (..., 6) ``[k; s]`` as twists a unit of length, linear first."""
+    return strains[..., LINEAR_FIRST]

@@ -1,0 +1,252 @@
+"""Cosserat rods by strain coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.exponential import transports
+from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
+from titop.blocks.bodies.rods.rod_data import RodData
+from titop.blocks.bodies.rods.strains import reference_along
+from titop.blocks.contract.law import LawTerms
+
+
+class Rod(RodData):
+    """A slender rod along local x from its base, port ``P``, that bends, twists, stretches and shears however far.
+
+    A geometrically exact Cosserat rod whose strain is made of given functions of the abscissa (geometric variable strain, key
+    M). Rods join to rigid bodies, joints and each other at ports, which stand at the tip and at any abscissa.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    length : float, m
+    section : Section
+        The same all along, or tapered.
+    young : float, Pa
+    density : float, kg/m^3
+    poisson : float, optional
+        At most 0.5; 0.3 by default.
+    shear_modulus : float, Pa, optional
+        Instead of Poisson's ratio.
+    damping : float, Pa s
+        Viscosity of the material, against rates of shear; against rates of stretch it is three times as large.
+    strains : str or mapping of component to order or StrainBasis
+        The components that are free: ``torsion``, ``bending_y``, ``bending_z`` (about y and z), ``elongation``, ``shear_y``,
+        ``shear_z``. An order stands for Legendre polynomials up to it. Or a theory, which names its components:
+        ``"kirchhoff"`` the first three (inextensible, without shear), ``"extensible"`` four, ``"timoshenko"`` (Reissner) all.
+    basis : int or StrainBasis
+        Of all components of a theory.
+    reference_strain : array_like (6,) or callable
+        Strain ``[k; s]`` without stress: twist and curvatures (rad/m), then stretch and shears. Straight,
+        ``[0, 0, 0, 1, 0, 0]``, by default; constant curvature and twist make a helix. Or a function of X (m).
+    ports : mapping of name to X or (X, Pose)
+        Further ports: their abscissa (m), and their pose in the section's frame if they do not coincide with it. ``tip`` is
+        there without being named.
+    points : int
+        Gauss points of every smooth stretch of the rod (bases in pieces have several); five by default. A strain of count
+        functions needs count points in the stretch; more make poses and inertia more accurate.
+
+    Notes
+    -----
+    Coordinates q (n), named after their component: ``bending_y0``, ``bending_y1``, ... The strain at X is::
+
+        xi(X) = xi*(X) + sum_j (phi_j(X) / L) e_j q_j
+
+    with L the length, so that coordinates of torsion and bending are angles (rad) and those of elongation and shear
+    displacements (m): of Legendre polynomials (of ``2 X / L - 1``) the first is how far the tip has turned or moved relative to
+    the base. SoRoSim divides the three rows of torsion and bending by L, and leaves the others: its coordinates of elongation
+    and shear are ours divided by L. Strains are ``[k; s]`` as in the papers; all else is linear first.
+
+    Sections are rigid, with their frames' x along the rod at rest. From point to point (the ends of every stretch, and Gauss
+    points in it) the pose changes by the exponential of a fourth-order Magnus expansion; a port is reached by one such step
+    more. The law is exact for the poses so found: inertia is that of rigid sections at the points, subspaces and gyroscopic
+    terms are the derivatives of these poses. So energy is conserved however few the points, and poses and inertia approach the
+    rod's as points are raised. With ``K`` and ``D`` integrated over the rod on their own::
+
+        passive = -K q - D q'    K = int Phi^T diag(G J, E Iy, E Iz, E A, G A ky, G A kz) Phi dX
+
+    The material stays linear, and sections may run through each other: `fibre_stretch` tells. Functions of X are called with
+    the length that was given; when parameters change the length, they and the ports stretch along.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> rod = tt.Rod("rod", length=1.0, section=tt.Section.circle(0.01), young=1e6, density=1000.0, basis=1)
+    >>> rod.coordinates
+    ('torsion0', 'torsion1', 'bending_y0', 'bending_y1', 'bending_z0', 'bending_z1')
+    >>> rod.pose("tip", np.array([0, 0, 0, 0, np.pi / 2, 0]))[1].round(4).tolist()  # a quarter of a circle about z
+    [0.6366, 0.6366, 0.0]
+    """
+
+    # -- looking at it -------------------------------------------------------------------------------------------------
+
+    def section_poses(self, q: Array, abscissas: Any) -> tuple[Array, Array]:
+        """Return rotations (k, 3, 3; no unit) and positions (k, 3; m) of sections in the parent port's frame.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            Where they are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        fractions = self._fractions(abscissas)
+        rotations, positions = RodMotion(self._numbers_to(fractions.tolist()), q).poses()
+        return rotations[self._points :], positions[self._points :]
+
+    def strain(self, q: Array, abscissas: Any) -> Array:
+        """Return the strains (k, 6; rad/m and no unit) ``[k; s]`` at places along the rod.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            The places, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        fractions = self._fractions(abscissas)
+        reference = reference_along(self.reference_strain, fractions, self.given_length)
+        shapes = np.hstack([basis.values(fractions, self.given_length) for basis in self.strains.values()]) / self.length
+        return reference + (shapes * q) @ np.eye(6)[self.numbers.components]
+
+    def fibre_stretch(self, q: Array, abscissas: Any) -> Array:
+        """Return the least stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            Where the sections are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        strains, (y, z) = self.strain(q, abscissas), self.section.reach(self._fractions(abscissas), self.given_length)
+        compressed = np.abs(strains[:, 2] * y), np.abs(strains[:, 1] * z)
+        return strains[:, 3] - (np.add if self.section.shape == "rectangle" else np.hypot)(*compressed)
+
+    # -- the law -------------------------------------------------------------------------------------------------------
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return rotation and position of a child port."""
+        rotations, positions = RodMotion(self.numbers, q).poses()
+        return self._placed(port, rotations[self._row(port)], positions[self._row(port)])
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the inertia of the sections at the points, seen from P."""
+        return mass_matrix(self.numbers.inertia, RodMotion(self.numbers, q).jacobians()[: self._points])
+
+    def elastic_energy(self, q: Array) -> Any:
+        """Return the elastic energy ``q^T K q / 2`` (J)."""
+        return 0.5 * q @ self.numbers.stiffness @ q
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        """Return ``-D q'``."""
+        return -self.numbers.damping @ v
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return ``-K q - D q'``."""
+        return self.damping_efforts(q, v) - self.numbers.stiffness @ q
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return S (6 x n) of a child port."""
+        return self._onto_port(port) @ RodMotion(self.numbers, q).jacobians()[self._row(port), :, 6:]
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6) of a child port: its acceleration while P rests and the rates are constant."""
+        return self._onto_port(port) @ RodMotion(self.numbers, q).biases(v, np.zeros(6))[1][self._row(port)]
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the gyroscopic terms h (6 + n)."""
+        return self._efforts(RodMotion(self.numbers, q), v, twist, np.zeros(6 + self.nv))
+
+    def _efforts(self, motion: RodMotion, v: Array, twist: Array, x: Array) -> Array:
+        """Return ``M x + h`` (6 + n): the wrenches of the accelerated sections, without forming M."""
+        inside = slice(self._points)
+        jacobians, (twists, biases) = motion.jacobians()[inside], motion.biases(v, twist)
+        return gyroscopic(self.numbers.inertia, jacobians, twists[inside], biases[inside] + jacobians @ x)
+
+    def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
+        """Return the law at a state, from one pass over the points."""
+        motion, inside, inertia = RodMotion(self.numbers, q), slice(self._points), self.numbers.inertia
+        (rotations, positions), jacobians = motion.poses(), motion.jacobians()
+        twists, biases = motion.biases(v, twist)
+        poses = [self._placed(port, rotations[row], positions[row]) for row, port in enumerate(self.ports, self._points)]
+        onto = np.array([self._onto_port(port) for port in self.ports])
+        return LawTerms(
+            mass_matrix(inertia, jacobians[inside]),
+            gyroscopic(inertia, jacobians[inside], twists[inside], biases[inside]),
+            self.passive_efforts(q, v),
+            np.array([rotation for rotation, _ in poses]),
+            np.array([position for _, position in poses]),
+            onto @ jacobians[self._points :, :, 6:],
+            (onto @ biases[self._points :, :, None])[..., 0],
+        )
+
+    def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of ``M x + h - [0; passive]`` (6 + n; N, N m) by q, v and the parent port's twist."""
+        by_q = complex_step(lambda y: self._efforts(RodMotion(self.numbers, y), v, twist, x), q)
+        motion = RodMotion(self.numbers, q)
+        by_v = complex_step(lambda y: self._efforts(motion, y, twist, x), v)
+        by_twist = complex_step(lambda y: self._efforts(motion, v, y, x), twist)
+        by_q[6:] += self.numbers.stiffness
+        by_v[6:] += self.numbers.damping
+        return by_q, by_v, by_twist
+
+    @property
+    def _points(self) -> int:
+        """Number of points."""
+        return len(self.numbers.fractions)
+
+    def _row(self, port: str) -> int:
+        """Return which of the sections carries a port."""
+        return self._points + self.ports.index(port)
+
+    def _placed(self, port: str, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return the pose of a port whose section has the given pose."""
+        pose = self.rod_ports[port].pose
+        return rotation @ pose.rotation, position + rotation @ pose.position
+
+    def _onto_port(self, port: str) -> Array:
+        """Return the transport (6x6) of twists from a port's section to the port."""
+        pose = self.rod_ports[port].pose
+        return transports(pose.rotation, pose.position)
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod`.
+
+        In order: the number m of intervals; the component (0 to 5 in ``[k; s]``) of each coordinate; for every interval its
+        length, both reference strains and both rows of shapes; the inertia of every point; K and D; and for every port the
+        point before it, its step as an interval's, and its pose in the section's frame.
+        """
+        numbers, intervals = self.numbers, self._points - 1
+        steps = np.column_stack(
+            [numbers.steps, numbers.reference.reshape(len(numbers.steps), -1), numbers.shapes.reshape(len(numbers.steps), -1)]
+        )
+        parts: list[Any] = [
+            intervals,
+            numbers.components,
+            steps[:intervals],
+            numbers.inertia,
+            numbers.stiffness,
+            numbers.damping,
+        ]
+        for k, (_, pose) in enumerate(self.rod_ports.values()):
+            parts += [numbers.before[k], steps[intervals + k], pose.rotation, pose.position]
+        return np.concatenate([np.ravel(part) for part in parts])

@@ -1,0 +1,233 @@
+"""The data of a rod: its fields and its parameters; all but the law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.pose import Pose, pose_suspicions
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.modal_fields import integer
+from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
+from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
+from titop.blocks.bodies.rods.quadrature import MAX_POINTS, breaks_of, check_points, fine_points
+from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
+from titop.blocks.bodies.rods.section import Section
+from titop.blocks.bodies.rods.strain_basis import StrainBasis
+from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
+from titop.blocks.contract.block import Block
+
+#: The scalar parameters, and their units; of the last two one is given.
+_SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "poisson": "1", "shear_modulus": "Pa"}
+#: What stands in place of what cannot be used, so that all findings are found.
+_UNIT_MATERIAL, _UNIT_RADIUS = RodMaterial(1.0, 0.5, 1.0, 0.0), 0.1
+
+
+class RodData(Block):
+    """The part of `Rod` that is data."""
+
+    def __init__(
+        self,
+        name: str,
+        length: float,
+        section: Section,
+        young: float,
+        density: float,
+        poisson: float | None = None,
+        shear_modulus: float | None = None,
+        damping: float = 0.0,
+        strains: Any = "kirchhoff",
+        basis: Any = 3,
+        reference_strain: Any = STRAIGHT,
+        ports: Any = None,
+        points: int = 5,
+    ) -> None:
+        super().__init__(name)
+        reader = self.reader
+        self.length, self.young = reader.scalar("length", length), reader.scalar("young", young)
+        self.density, self.damping = reader.scalar("density", density), reader.scalar("damping", damping)
+        if poisson is not None and shear_modulus is not None:
+            reader.report("poisson-or-shear", "poisson", "both", "poisson or shear_modulus", "give one of the two")
+        if shear_modulus is None and poisson is None:
+            poisson = 0.3
+        #: Poisson's ratio, or None where the shear modulus was given.
+        self.poisson = None if poisson is None else reader.scalar("poisson", poisson)
+        #: The shear modulus (Pa), or None where Poisson's ratio was given.
+        self.given_shear_modulus = None if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
+        if not isinstance(section, Section):
+            advice = "write tt.Section.circle(radius=0.01)"
+            reader.report("wrong-type", "section", section, "a tt.Section", advice)
+            section = Section.circle(_UNIT_RADIUS)
+        self.section = section
+        self.reference_strain = read_reference(reader, reference_strain)
+        #: The basis of every free component of the strain, by name.
+        self.strains: dict[str, StrainBasis] = read_strains(reader, strains, basis)
+        self.points = integer(reader, "points", points, 1, MAX_POINTS)
+        #: The length (m) with which the rod was made: with it functions of X are called, whatever the length becomes.
+        self.given_length = self.length if 0 < self.length < math.inf else 1.0
+        #: The ports by name.
+        self.rod_ports: dict[str, RodPort] = read_rod_ports(reader, ports, self.given_length)
+        if not any(finding.where == f"{self.name}.points" for finding in reader.findings):
+            check_points(reader, self.strains, self.points, self.given_length)
+        self.coordinates = tuple(f"{name}{k}" for name, basis in self.strains.items() for k in range(basis.count))
+        self._update()
+
+    # -- what follows from the fields ------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        """Bring what is computed from the fields up to date."""
+        reader = FieldReader(self.name)
+        self._check_scalars(reader)
+        if not reader.findings and not self.reader.findings:
+            self._check_functions(reader)
+        self._findings = reader.findings
+        #: The numbers of the law.
+        self.numbers = self._numbers(usable=not (reader.findings or self.reader.findings))
+
+    def _numbers(self, usable: bool) -> RodNumbers:
+        """Return the numbers of the law; of another rod with as many coordinates if the fields are not usable."""
+        if usable:
+            return self._numbers_to([port.abscissa / self.given_length for port in self.rod_ports.values()])
+        strains = {name: StrainBasis.legendre(basis.count - 1) for name, basis in self.strains.items()}
+        points = max((basis.count for basis in strains.values()), default=1)
+        layout = RodLayout(strains or {COMPONENTS[0]: StrainBasis.legendre(0)}, points, [1.0] * len(self.rod_ports), 1.0)
+        return rod_numbers(layout, 1.0, Section.circle(_UNIT_RADIUS), _UNIT_MATERIAL, np.array(STRAIGHT))
+
+    def _numbers_to(self, places: Sequence[float]) -> RodNumbers:
+        """Return the numbers of the law with steps to some places, in parts of the length, in place of the ports."""
+        layout = RodLayout(self.strains, self.points, places, self.given_length)
+        material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
+        return rod_numbers(layout, self.length, self.section, material, self.reference_strain)
+
+    def _fractions(self, abscissas: Any) -> Array:
+        """Return abscissas (k, m) in parts of the length.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        reader = FieldReader(self.name)
+        given = reader.numbers("abscissas", abscissas, np.size(abscissas)) / self.length
+        if not reader.findings and not ((given >= 0) & (given <= 1)).all():
+            expected, advice = f"abscissas from 0 to the length, {self.length:g} m", "count from the base, in metres"
+            reader.report("off-the-rod", "abscissas", abscissas, expected, advice)
+        if reader.findings:
+            raise ModelError(reader.findings)
+        return given
+
+    def _check_scalars(self, reader: FieldReader) -> None:
+        shear_modulus = 1.0 if self.given_shear_modulus is None else self.given_shear_modulus
+        positive = {"length": self.length, "young": self.young, "density": self.density, "shear_modulus": shear_modulus}
+        for name, value in positive.items():
+            if np.real(value) <= 0:
+                reader.report(f"bad-{name.replace('_', '-')}", name, value, "a value > 0", "check the sign and the unit")
+        if np.real(self.damping) < 0:
+            advice = "check the sign: a rod would feed energy"
+            reader.report("bad-damping", "damping", self.damping, "a viscosity >= 0 (Pa s)", advice)
+        if self.poisson is not None and np.real(self.poisson) <= -1:
+            reader.report("bad-poisson", "poisson", self.poisson, "a ratio > -1, mostly from 0 to 0.5", "check the value")
+
+    def _check_functions(self, reader: FieldReader) -> None:
+        """Report what is wrong with what changes along the rod."""
+        breaks = breaks_of(self.strains.values())
+        fractions, _ = fine_points(breaks, self.points)
+        try:
+            poisson = np.real(self.young / (2.0 * self.shear_modulus) - 1.0)
+            reader.findings += self.section.findings(f"{self.name}.section", fractions, self.given_length, poisson)
+            reference = np.real(reference_along(self.reference_strain, fractions, self.given_length))
+        except ModelError as error:
+            reader.findings += [_moved(finding, self.name) for finding in error.findings]
+            return
+        if not (reference[:, 3] > 0).all():
+            lowest = reference[:, 3].min()
+            advice = "the fourth number is the stretch along x: 1 for a straight rod"
+            reader.report("bad-reference", "reference_strain", f"stretch {lowest:.3g}", "a stretch > 0", advice)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the rod and what is suspicious."""
+        errors, warnings = super().check()
+        if self.poisson is not None and self.poisson > 0.5:
+            advice = "give shear_modulus for a material that is not the same in all directions"
+            warnings.append(Finding("large-poisson", f"{self.name}.poisson", self.poisson, "a ratio <= 0.5", advice))
+        for port, (_, pose) in self.rod_ports.items():
+            warnings += pose_suspicions(f"{self.name}.{port}", pose)
+        return errors + self._findings, warnings
+
+    @property
+    def ports(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the child ports."""
+        return tuple(self.rod_ports)
+
+    @property
+    def named_ports(self) -> dict[str, RodPort]:
+        """The ports that the rod would not have without being told, where they are now that its length may have changed."""
+        named = {name: port for name, port in self.rod_ports.items() if name != TIP or port != (self.given_length, Pose())}
+        stretch = self.length / self.given_length
+        return {name: port._replace(abscissa=port.abscissa * stretch) for name, port in named.items()}
+
+    @property
+    def shear_modulus(self) -> Any:
+        """The shear modulus (Pa), given or by Poisson's ratio."""
+        if self.given_shear_modulus is not None:
+            return self.given_shear_modulus
+        assert self.poisson is not None
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def mass(self) -> Any:
+        """The rod's mass (kg)."""
+        return self.numbers.inertia[:, 0].sum()
+
+    @property
+    def units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Units of the coordinates: rad for torsion and bending, m for elongation and shear."""
+        return tuple("rad" if component < 3 else "m" for component in self.numbers.components)
+
+    @property
+    def coordinate_scales(self) -> Array:  # type: ignore[override]
+        """How far each coordinate (n) goes until the rod's functions bend: a radian, a tenth of the length (m)."""
+        return np.where(self.numbers.components < 3, 1.0, 0.1 * np.real(self.length))
+
+    # -- parameters ------------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses."""
+        absent = "shear_modulus" if self.given_shear_modulus is None else "poisson"
+        own = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name != absent}
+        own |= {f"section.{name}": value for name, value in self.section.parameters().items()}
+        if not callable(self.reference_strain):
+            numbers = zip(COMPONENTS, self.reference_strain.tolist(), strict=True)
+            own |= {f"reference_strain.{name}": (value, "rad/m" if k < 3 else "1") for k, (name, value) in enumerate(numbers)}
+        for port, (_, pose) in self.rod_ports.items():
+            own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
+        return own
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed; ports and functions of X stretch along with the length."""
+        changed = self.snapshot()
+        assert isinstance(changed, RodData)
+        for name, value in values.items():
+            head, entry = owner_of(name), entry_of(name)
+            if not entry:
+                setattr(changed, "given_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
+            elif head == "section":
+                changed.section = changed.section.with_parameter(entry, value)
+            elif head == "reference_strain":
+                changed.reference_strain = replaced(changed.reference_strain, COMPONENTS.index(entry), value)
+            else:
+                port = changed.rod_ports[head]
+                changed.rod_ports[head] = port._replace(pose=moved_pose(port.pose, entry, value))
+        changed._update()
+        return changed
+
+
+def _moved(finding: Finding, name: str) -> Finding:
+    """Return a finding of a section or basis with the rod's name before it."""
+    return Finding(finding.code, f"{name}.{finding.where}", finding.value, finding.expected, finding.advice)
