@@ -202,7 +202,8 @@ def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
     for general in generals:
         block, law = general.block, compiled_law(general.block)
         ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
-        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports)) if law else 0
+        count = int(ints[general.element, layout.NUMBER_COUNT])
+        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), count) if law else 0
 
 
 def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:
