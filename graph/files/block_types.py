@@ -21,6 +21,8 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.strains import STRAIGHT
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
@@ -52,6 +54,7 @@ from titop.graph.files.fields import (
     Kind,
 )
 from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
+from titop.graph.files.rod_fields import BASIS, ROD_PORTS, SECTION, STRAIN, STRAINS
 
 #: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
 #: the block.
@@ -143,7 +146,13 @@ def _sections(cls: type[Block]) -> tuple[str, ...]:
     if issubclass(cls, Interaction):
         return "closures", "interactions"
     bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
-    bases |= {CoordinateLimits: "limits", Gear: "gears", actuators.Actuator: "actuators", sensors.Sensor: "sensors"}
+    bases |= {
+        Rod: "bodies",
+        CoordinateLimits: "limits",
+        Gear: "gears",
+        actuators.Actuator: "actuators",
+        sensors.Sensor: "sensors",
+    }
     return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
 
@@ -227,6 +236,24 @@ register_block(
         "modes": Field(NUMBER, 2),
         "torsion_modes": Field(NUMBER, 1),
         "axial_modes": Field(NUMBER, 0),
+    },
+)
+register_block(
+    Rod,
+    "rod",
+    {
+        "length": NUMBER,
+        "section": SECTION,
+        "young": NUMBER,
+        "density": NUMBER,
+        "poisson": Field(NUMBER, None),
+        "shear_modulus": Field(NUMBER, None, attribute="given_shear_modulus"),
+        "damping": Field(NUMBER, 0.0),
+        "strains": Field(STRAINS, None),
+        "basis": Field(BASIS, 3, attribute=None),
+        "reference_strain": Field(STRAIN, STRAIGHT),
+        "ports": Field(ROD_PORTS, {}, attribute="named_ports"),
+        "points": Field(NUMBER, 5),
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))

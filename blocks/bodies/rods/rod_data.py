@@ -9,15 +9,15 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
-from titop.blocks.basics.pose import pose_suspicions
+from titop.blocks.basics.pose import Pose, pose_suspicions
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS, breaks_of, check_points, fine_points
-from titop.blocks.bodies.rods.rod_ports import RodPort, read_rod_ports
-from titop.blocks.bodies.rods.section import Section, moment_findings
+from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
+from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
 from titop.blocks.contract.block import Block
@@ -57,7 +57,8 @@ class RodData(Block):
             poisson = 0.3
         #: Poisson's ratio, or None where the shear modulus was given.
         self.poisson = None if poisson is None else reader.scalar("poisson", poisson)
-        self._shear_modulus = None if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
+        #: The shear modulus (Pa), or None where Poisson's ratio was given.
+        self.given_shear_modulus = None if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
         if not isinstance(section, Section):
             advice = "write tt.Section.circle(radius=0.01)"
             reader.report("wrong-type", "section", section, "a tt.Section", advice)
@@ -69,8 +70,10 @@ class RodData(Block):
         self.points = integer(reader, "points", points, 1, MAX_POINTS)
         #: The length (m) with which the rod was made: with it functions of X are called, whatever the length becomes.
         self.given_length = self.length if 0 < self.length < math.inf else 1.0
+        #: The ports by name.
         self.rod_ports: dict[str, RodPort] = read_rod_ports(reader, ports, self.given_length)
-        self._check_strains()
+        if not any(finding.where == f"{self.name}.points" for finding in reader.findings):
+            self._check_strains()
         self.coordinates = tuple(f"{name}{k}" for name, basis in self.strains.items() for k in range(basis.count))
         self._update()
 
@@ -96,7 +99,7 @@ class RodData(Block):
     def _numbers(self, usable: bool) -> RodNumbers:
         """Return the numbers of the law; of another rod with as many coordinates if the fields are not usable."""
         if usable:
-            places = [port.fraction for port in self.rod_ports.values()]
+            places = [port.abscissa / self.given_length for port in self.rod_ports.values()]
             layout = RodLayout(self.strains, self.points, places, self.given_length)
             material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
             return rod_numbers(layout, self.length, self.section, material, self.reference_strain)
@@ -106,9 +109,10 @@ class RodData(Block):
         return rod_numbers(layout, 1.0, Section.circle(_UNIT_RADIUS), _UNIT_MATERIAL, np.array(STRAIGHT))
 
     def _check_scalars(self, reader: FieldReader) -> None:
-        for name in ("length", "young", "density", "shear_modulus"):
-            value = np.real(getattr(self, name))
-            if value <= 0 and not (name == "shear_modulus" and self._shear_modulus is None):
+        shear_modulus = 1.0 if self.given_shear_modulus is None else self.given_shear_modulus
+        positive = {"length": self.length, "young": self.young, "density": self.density, "shear_modulus": shear_modulus}
+        for name, value in positive.items():
+            if np.real(value) <= 0:
                 reader.report(f"bad-{name.replace('_', '-')}", name, value, "a value > 0", "check the sign and the unit")
         if np.real(self.damping) < 0:
             advice = "check the sign: a rod would feed energy"
@@ -122,8 +126,7 @@ class RodData(Block):
         fractions, _ = fine_points(breaks, self.points)
         try:
             poisson = np.real(self.young / (2.0 * self.shear_modulus) - 1.0)
-            moments = self.section.moments(fractions, self.given_length, poisson)
-            reader.findings += moment_findings(f"{self.name}.section", moments, fractions)
+            reader.findings += self.section.findings(f"{self.name}.section", fractions, self.given_length, poisson)
             reference = np.real(reference_along(self.reference_strain, fractions, self.given_length))
         except ModelError as error:
             reader.findings += [_moved(finding, self.name) for finding in error.findings]
@@ -152,10 +155,17 @@ class RodData(Block):
         return tuple(self.rod_ports)
 
     @property
+    def named_ports(self) -> dict[str, RodPort]:
+        """The ports that the rod would not have without being told, where they are now that its length may have changed."""
+        named = {name: port for name, port in self.rod_ports.items() if name != TIP or port != (self.given_length, Pose())}
+        stretch = self.length / self.given_length
+        return {name: port._replace(abscissa=port.abscissa * stretch) for name, port in named.items()}
+
+    @property
     def shear_modulus(self) -> Any:
         """The shear modulus (Pa), given or by Poisson's ratio."""
-        if self._shear_modulus is not None:
-            return self._shear_modulus
+        if self.given_shear_modulus is not None:
+            return self.given_shear_modulus
         assert self.poisson is not None
         return self.young / (2.0 * (1.0 + self.poisson))
 
@@ -178,7 +188,7 @@ class RodData(Block):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses."""
-        absent = "shear_modulus" if self._shear_modulus is None else "poisson"
+        absent = "shear_modulus" if self.given_shear_modulus is None else "poisson"
         own = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name != absent}
         own |= {f"section.{name}": value for name, value in self.section.parameters().items()}
         if not callable(self.reference_strain):
@@ -195,7 +205,7 @@ class RodData(Block):
         for name, value in values.items():
             head, entry = owner_of(name), entry_of(name)
             if not entry:
-                setattr(changed, "_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
+                setattr(changed, "given_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
             elif head == "section":
                 changed.section = changed.section.with_parameter(entry, value)
             elif head == "reference_strain":

@@ -22,13 +22,13 @@ class RodPort(NamedTuple):
 
     Attributes
     ----------
-    fraction : float
-        In parts of the rod's length: ports move along when that is changed.
+    abscissa : float, m
+        For the length with which the rod was made.
     pose : Pose
         Of the port in the frame of the section.
     """
 
-    fraction: float
+    abscissa: float
     pose: Pose
 
 
@@ -37,7 +37,7 @@ def read_rod_ports(reader: FieldReader, ports: Any, length: float) -> dict[str, 
     if ports is not None and not isinstance(ports, Mapping):
         reader.report("wrong-type", "ports", ports, "a mapping of names to abscissas", 'write {"camera": 0.2}')
         ports = {}
-    read = {TIP: RodPort(1.0, Pose())}
+    read = {TIP: RodPort(length, Pose())}
     for name, value in (ports or {}).items():
         if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
             expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
@@ -48,18 +48,17 @@ def read_rod_ports(reader: FieldReader, ports: Any, length: float) -> dict[str, 
 
 def _read_port(reader: FieldReader, field: str, value: Any, length: float) -> RodPort:
     pose = Pose()
-    if isinstance(value, tuple | list) and len(value) == 2 and (isinstance(value[1], Pose) or np.ndim(value[1])):
+    if isinstance(value, tuple) and len(value) == 2:
         value, pose = value[0], read_pose(reader, field, value[1])
     given = real_array(value)
     if given is None or given.shape:
         expected, advice = "an abscissa (m), or (abscissa, pose in the section's frame)", "write 0.2 or (0.2, tt.Pose(...))"
         reader.report("wrong-type", field, value, expected, advice)
-        return RodPort(1.0, pose)
+        return RodPort(length, pose)
     abscissa = reader.scalar(field, value)
-    fraction = abscissa / length
-    if not -_ROUNDING <= fraction <= 1.0 + _ROUNDING:
-        if np.isfinite(fraction):
+    if not -_ROUNDING * length <= abscissa <= (1.0 + _ROUNDING) * length:
+        if np.isfinite(abscissa):
             advice = "count from the base, in metres; what lies beyond the rod is placed by a pose"
             reader.report("off-the-rod", field, abscissa, f"an abscissa from 0 to the length, {length:g} m", advice)
-        return RodPort(1.0, pose)
-    return RodPort(float(np.clip(fraction, 0.0, 1.0)), pose)
+        return RodPort(length, pose)
+    return RodPort(float(np.clip(abscissa, 0.0, length)), pose)

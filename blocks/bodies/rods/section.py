@@ -71,19 +71,10 @@ class Section:
         for name, value in given.items():
             dimension = read_dimension(reader, name, value, _OWN.get(name, "m"))
             self.dimensions[name] = dimension
-            if not callable(dimension) and np.isfinite(dimension).all():
-                self._check_sign(reader, name, dimension)
+            if not callable(dimension) and np.isfinite(dimension).all() and max(dimension) <= 0 and name != "inner_radius":
+                reader.findings.append(_sign_finding(f"section.{name}", max(dimension)))
         if reader.findings:
             raise ModelError(reader.findings)
-
-    @staticmethod
-    def _check_sign(reader: FieldReader, name: str, dimension: tuple[Any, ...]) -> None:
-        """Report a dimension that is negative, or zero where no taper explains it."""
-        if min(dimension) < 0 or (max(dimension) == 0 and name != "inner_radius"):
-            code = f"bad-{name.replace('_', '-')}"
-            reader.report(
-                code, name, list(dimension), "a value > 0 (one end of a taper may be 0)", "check the sign and the unit"
-            )
 
     @classmethod
     def circle(cls, radius: Any) -> Section:
@@ -185,6 +176,28 @@ class Section:
         constant = values.get("torsion_constant", values["iy"] + values["iz"])
         return SectionMoments(values["area"], values["iy"], values["iz"], constant, factors)
 
+    def findings(self, where: str, fractions: Array, length: float, poisson: float) -> list[Finding]:
+        """Return what is wrong with the sections at inner places of a rod.
+
+        Parameters
+        ----------
+        where : str
+            Dotted path of the section.
+        fractions, length, poisson
+            As for `moments`.
+        """
+        for name, dimension in self.dimensions.items():
+            values = np.real(along(dimension, fractions, length))
+            if not (values >= 0).all() or not np.isfinite(values).all() or not (values.any() or name == "inner_radius"):
+                return [_sign_finding(f"{where}.{name}", values.min())]
+        for name, values in self.moments(fractions, length, poisson)._asdict().items():
+            lowest = np.atleast_2d(np.real(values)).min(axis=0)
+            if not (lowest > 0).all():
+                found = f"{name} {lowest.min():.3g} at {fractions[lowest.argmin()]:.3g} of the length"
+                advice = "check the dimensions: a section may vanish at the ends only"
+                return [Finding("bad-section", where, found, "positive area and moments", advice)]
+        return []
+
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the section's numbers by name, with units; a taper has two: ``radius.base`` and ``radius.tip``."""
         numbers: dict[str, tuple[float, str]] = {}
@@ -215,15 +228,6 @@ class Section:
         return f"{head}({', '.join(f'{name}={value}' for name, value in shown)})"
 
 
-def moment_findings(where: str, moments: SectionMoments, fractions: Array) -> list[Finding]:
-    """Return what is wrong with moments of inner sections of a rod: all must be positive."""
-    findings = []
-    for name, values in zip(SectionMoments._fields, moments, strict=True):
-        rows = np.atleast_2d(np.real(values))
-        bad = ~(rows > 0).all(axis=0) | ~np.isfinite(rows).all(axis=0)
-        if bad.any():
-            k = int(np.argmax(bad))
-            found = f"{name} = {rows[:, k].min():.3g} at {fractions[k]:.3g} of the length"
-            advice = "check the dimensions: a section may vanish at one end only"
-            findings.append(Finding("bad-section", where, found, "positive area and moments", advice))
-    return findings
+def _sign_finding(where: str, value: float) -> Finding:
+    code = f"bad-{where.rpartition('.')[2].replace('_', '-')}"
+    return Finding(code, where, value, "values > 0 (one end may be 0)", "check the sign and the unit")

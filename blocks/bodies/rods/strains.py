@@ -45,7 +45,8 @@ def read_strains(reader: FieldReader, strains: Any, basis: Any) -> dict[str, Str
         if strains not in THEORIES:
             expected, advice = "a theory, or a mapping of components to orders", did_you_mean(strains, THEORIES)
             reader.report("unknown-theory", "strains", strains, expected, advice)
-        strains = dict.fromkeys(THEORIES.get(strains, ()), basis)
+            return {}
+        strains = dict.fromkeys(THEORIES[strains], basis)
     if not isinstance(strains, Mapping):
         advice = 'write "kirchhoff", or {"bending_y": 3, "torsion": 0}'
         reader.report("wrong-type", "strains", strains, "a theory, or a mapping of components to orders", advice)

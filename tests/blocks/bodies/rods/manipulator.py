@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss, legval
+from numpy.polynomial.legendre import leggauss, legvander
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import titop as tt
@@ -29,7 +30,9 @@ def manipulator(**fields: Any) -> tt.Rod:
 
 
 class DenseManipulator:
-    """The manipulator clamped at the origin: poses, energies and efforts by differentiating products of exponentials.
+    """The manipulator clamped at the origin: inertia and efforts by differentiating products of exponentials.
+
+    States may be stacked, (..., n), and complex.
 
     Parameters
     ----------
@@ -43,96 +46,98 @@ class DenseManipulator:
         self.weights = np.concatenate([[0.0], weights / 2, [0.0]]) * LENGTH
         radius = BASE + (TIP - BASE) * self.X / LENGTH
         self.area, self.second = np.pi * radius**2, np.pi * radius**4 / 4
-        self.components = [k for k, order in enumerate(ORDERS.values()) for _ in range(order + 1)]
+        components = [k for k, order in enumerate(ORDERS.values()) for _ in range(order + 1)]
+        self.onto = np.eye(6)[:, components]
         self.degrees = [degree for order in ORDERS.values() for degree in range(order + 1)]
-        self.n = len(self.degrees)
+        self.n, self.magnus = len(self.degrees), np.sqrt(3) / 12
 
     def strain(self, X: float, q: Array) -> Array:
-        """Return the strain as a 4x4 matrix of se(3)."""
-        straight = np.array([0, 0, 0, 1.0, 0, 0]) * (1.0 + 0.0 * q.sum())
-        for component, degree, amplitude in zip(self.components, self.degrees, q, strict=True):
-            straight[component] += legval(2 * X / LENGTH - 1, np.eye(degree + 1)[degree]) * amplitude / LENGTH
-        (a, b, c), s = straight[:3], straight[3:]
-        return np.array([[0, -c, b, s[0]], [c, 0, -a, s[1]], [-b, a, 0, s[2]], [0, 0, 0, 0]])
+        """Return the strains (..., 4, 4) as matrices of se(3), without the straight rod's."""
+        phi = self.onto * legvander(2 * X / LENGTH - 1, 4)[0, self.degrees] / LENGTH
+        xi = np.moveaxis(q @ phi.T, -1, 0)
+        matrix = np.zeros((*q.shape[:-1], 4, 4), q.dtype)
+        for (row, column), entry in {(2, 1): xi[0], (0, 2): xi[1], (1, 0): xi[2]}.items():
+            matrix[..., row, column], matrix[..., column, row] = entry, -entry
+        matrix[..., :3, 3] = np.moveaxis(xi[3:], 0, -1)
+        return matrix
 
-    def displacements(self, q: Array) -> Array:
-        """Return Omega (6, 4, 4) of all intervals."""
-        found = []
+    def motions(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the poses (..., points, 4, 4) and their rates, by exponentials of twice the size."""
+        straight = np.zeros((4, 4))
+        straight[0, 3] = 1.0
+        q, v = np.broadcast_arrays(q, v)
+        g, dg = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4)), np.zeros((*q.shape[:-1], 4, 4))
+        poses, rates = [g], [dg]
         for X, h in zip(self.X, np.diff(self.X), strict=False):
-            one, two = (self.strain(X + h * (0.5 + side * np.sqrt(3) / 6), q) for side in (-1, 1))
-            found.append(h / 2 * (one + two) + np.sqrt(3) / 12 * h**2 * (one @ two - two @ one))
-        return np.array(found)
+            places = [X + h * (0.5 + side * np.sqrt(3) / 6) for side in (-1, 1)]
+            (a, b), (da, db) = ([self.strain(place, each) for place in places] for each in (q, v))
+            a, b, bracket = a + straight, b + straight, self.magnus * h**2
+            omega = h / 2 * (a + b) + bracket * (a @ b - b @ a)
+            change = h / 2 * (da + db) + bracket * (da @ b - b @ da + a @ db - db @ a)
+            big = expm(np.block([[omega, change], [np.zeros_like(omega), omega]]))
+            g, dg = g @ big[..., :4, :4], dg @ big[..., :4, :4] + g @ big[..., :4, 4:]
+            poses.append(g)
+            rates.append(dg)
+        return np.stack(poses, -3), np.stack(rates, -3)
 
-    def poses_and_rates(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the poses (points, 4, 4) and their rates, by exponentials of twice the size; `q` may be complex.
-
-        The displacements are of second degree in q: their central difference is exact, with a step as large as one likes.
-        """
-        omega, rate = self.displacements(q), (self.displacements(q + v) - self.displacements(q - v)) / 2
-        big = expm(np.block([[omega, rate], [np.zeros_like(omega), omega]]))
-        poses, rates = [np.eye(4)], [np.zeros((4, 4))]
-        for g, dg in zip(big[:, :4, :4], big[:, :4, 4:], strict=True):
-            poses.append(poses[-1] @ g)
-            rates.append(rates[-1] @ g + poses[-2] @ dg)
-        return np.array(poses), np.array(rates)
-
-    def momenta(self, q: Array, v: Array) -> Array:
-        """Return ``M v`` (n): the derivative of the kinetic energy by v."""
-        _, dq = zip(*(self.poses_and_rates(q, e) for e in np.eye(self.n)), strict=True)
-        return np.array([self.inner(one, self.poses_and_rates(q, v)[1]) for one in dq])
-
-    def mass_matrix(self, q: Array) -> Array:
-        """Return the mass matrix (n, n)."""
-        rates = [self.poses_and_rates(q, e)[1] for e in np.eye(self.n)]
-        return np.array([[self.inner(one, two) for one in rates] for two in rates])
-
-    def inner(self, one: Array, two: Array) -> Any:
+    def inner(self, one: Array, two: Array) -> Array:
         """Return twice the kinetic energy's mixed term of two rates of poses: of all particles of the sections.
 
         A particle ``p + y R_y + z R_z`` moves with ``dp + y dR_y + z dR_z``; over a section y^2 and z^2 give Iz and Iy.
         """
-        moving = (one[:, :3, 3] * two[:, :3, 3]).sum(1) * self.area
-        turning = (one[:, :3, 1:3] * two[:, :3, 1:3]).sum((1, 2)) * self.second
-        return DENSITY * self.weights @ (moving + turning)
+        products = one * two
+        moving, turning = products[..., :3, 3].sum(-1) * self.area, products[..., :3, 1:3].sum((-1, -2)) * self.second
+        return DENSITY * (moving + turning) @ self.weights
 
-    def potential(self, q: Array, gravity: Array) -> Any:
-        """Return elastic and gravitational energy (J); `gravity` in the frame of the base."""
-        poses, _ = self.poses_and_rates(q, 0.0 * q)
-        return 0.5 * q @ self.gram(YOUNG, YOUNG / 3) @ q - DENSITY * self.weights * self.area @ (poses[:, :3, 3] @ gravity)
+    def momenta(self, q: Array, v: Array) -> Array:
+        """Return ``M v`` (n)."""
+        return self.inner(self.motions(q, np.eye(self.n))[1], self.motions(q, v)[1])
 
-    def gram(self, young: float, shear: float) -> Array:
-        """Return the stiffness (n, n) with some moduli, by dense quadrature."""
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the mass matrix (n, n)."""
+        rates = self.motions(q, np.eye(self.n))[1]
+        return self.inner(rates[:, None], rates)
+
+    def stiffness(self, young: float, shear: float) -> Array:
+        """Return the stiffness (n, n) for some moduli, by dense quadrature."""
         roots, weights = leggauss(40)
-        xi = (1 + roots) / 2
-        radius = BASE + (TIP - BASE) * xi
+        radius = BASE + (TIP - BASE) * (1 + roots) / 2
         area, second = np.pi * radius**2, np.pi * radius**4 / 4
-        factor = 6 * (1 + POISSON) / (7 + 6 * POISSON)
-        rigidity = [
-            2 * shear * second,
-            young * second,
-            young * second,
-            young * area,
-            factor * shear * area,
-            factor * shear * area,
-        ]
-        phi = [legval(roots, np.eye(degree + 1)[degree]) / LENGTH for degree in self.degrees]
-        return np.array(
-            [
-                [
-                    (weights / 2 * LENGTH * rigidity[c] * one * two).sum() if c == d else 0.0
-                    for one, c in zip(phi, self.components, strict=True)
-                ]
-                for two, d in zip(phi, self.components, strict=True)
-            ]
+        sheared = 6 * (1 + POISSON) / (7 + 6 * POISSON) * shear * area
+        rigidities = [2 * shear * second, young * second, young * second, young * area, sheared, sheared]
+        phi = legvander(roots, 4)[:, self.degrees] / LENGTH
+        return sum(
+            np.outer(row, row) * (phi.T @ ((weights * LENGTH / 2 * rigidity)[:, None] * phi))
+            for row, rigidity in zip(self.onto, rigidities, strict=True)
         )
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array, gravity: Array) -> Array:
-        """Return the efforts (n), by Lagrange's equations."""
+        """Return the efforts (n), by Lagrange's equations; `gravity` in the frame of the base."""
         step = 1e-30
         inertial = self.momenta(q, a) + np.imag(self.momenta(q + 1j * step * v, v)) / step
-        slopes = []
-        for e in np.eye(self.n):
-            moved = q + 1j * step * e
-            rates = self.poses_and_rates(moved, v)[1]
-            slopes.append(np.imag(self.potential(moved, gravity) - self.inner(rates, rates) / 2) / step)
-        return inertial + np.array(slopes) + self.gram(3 * VISCOSITY, VISCOSITY) @ v
+        poses, rates = self.motions(q + 1j * step * np.eye(self.n), v)
+        lagrangian = self.inner(rates, rates) / 2 + DENSITY * (poses[..., :3, 3] @ gravity) @ (self.weights * self.area)
+        passive = self.stiffness(YOUNG, YOUNG / 3) @ q + self.stiffness(3 * VISCOSITY, VISCOSITY) @ v
+        return inertial - np.imag(lagrangian) / step + passive
+
+
+class ContinuousManipulator(DenseManipulator):
+    """The same without exponentials: poses and their rates by integration of ``g' = g xi`` to rounding."""
+
+    def motions(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the poses (..., points, 4, 4) and their rates."""
+        straight = np.zeros((4, 4))
+        straight[0, 3] = 1.0
+        q, v = np.broadcast_arrays(q, v)
+        shape = (2, *q.shape[:-1], 4, 4)
+
+        def change(X: float, numbers: Array) -> Array:
+            g, dg = numbers.reshape(shape)
+            xi = self.strain(X, q) + straight
+            return np.stack([g @ xi, dg @ xi + g @ self.strain(X, v)]).ravel()
+
+        start = np.zeros(shape, np.result_type(q, v))
+        start[0] = np.eye(4)
+        solved = solve_ivp(change, (0.0, LENGTH), start.ravel(), "DOP853", self.X, rtol=1e-12, atol=1e-13)
+        poses, rates = np.moveaxis(solved.y.reshape(*shape, len(self.X)), -1, -3)
+        return poses, rates
