@@ -71,9 +71,8 @@ def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q
     clear(record, 0, (6 + n) * (6 + n))
     if passive:
         stiffness = stiffness_at(n, intervals)
-        for k in range(n * n):
-            result[0, 6 * n + k] = rod[0, stiffness + k]
-            result[0, by_rate_at(n) + 6 * n + k] = rod[0, stiffness + n * n + k]
+        add_scaled(result, 6 * n, 1.0, rod, stiffness, n * n)
+        add_scaled(result, by_rate_at(n) + 6 * n, 1.0, rod, stiffness + n * n, n * n)
     _move_columns(n, ports, used, rod, kept, tables, columns)
     clear(wrenches, 0, places * 6 * n)
     for i in range(intervals + 1):

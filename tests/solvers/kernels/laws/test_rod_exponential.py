@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.solvers.kernels.laws.rods import exponential, hat, jet, vee
+from tests.solvers.kernels.laws.rod_oracle import exponential, hat, jet, vee
 from titop.solvers.kernels.laws import rod_exponential as rods
 
 Array = NDArray[Any]

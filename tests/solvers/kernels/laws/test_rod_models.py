@@ -39,9 +39,10 @@ def branched(closed: bool = False) -> tt.System:
     s = tt.System("branched", gravity=[0.3, -0.4, -9.81])
     hub = tt.RigidBody("hub", 2.0, [0.1, 0.0, -0.1], [0.05, 0.06, 0.07])
     hand = tt.RigidBody("hand", 0.3, [0.05, 0.0, 0.01], [1e-3, 2e-3, 2e-3], ports={"grip": [0.1, 0.0, 0.0]})
-    arm = manipulator(strains="timoshenko", basis=1, ports={"middle": (0.2, tt.Pose([0.0, 0.02, 0.0]))})
+    strains = {"torsion": 0, "bending_y": 1, "bending_z": 1, "elongation": 0, "shear_z": 0}
+    arm = manipulator(strains=strains, ports={"middle": (0.2, tt.Pose([0.0, 0.02, 0.0]))})
     bend = {"reference_strain": [0.3, 1.0, -2.0, 1.0, 0.0, 0.0], "section": tt.Section.circle([0.01, 0.0])}
-    finger = tt.Rod("finger", length=0.3, young=1e6, density=1100.0, damping=1e3, strains="kirchhoff", basis=1, **bend)
+    finger = tt.Rod("finger", length=0.3, young=1e6, density=1100.0, damping=1e3, strains="kirchhoff", basis=0, **bend)
     s.connect("world", hub, tt.Revolute("base", axis=[0, 1, 0]) if closed else tt.Free("base"))
     s.connect(hub, arm, tt.Weld("shoulder"), placement=tt.Pose([0.1, 0.2, 0.0]))
     s.connect(arm.port("tip"), hand, tt.Universal("wrist"))

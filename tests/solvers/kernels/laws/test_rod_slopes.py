@@ -1,4 +1,4 @@
-"""The linearised law of rods against complex steps through products of exponentials (see `rods`)."""
+"""The linearised law of rods against complex steps through products of exponentials (see `rod_oracle`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.solvers.kernels.laws.rods import Called, Motion, Numbers, bracket, inverse_dynamics, mass_matrix, subspaces
+from tests.solvers.kernels.laws.rod_oracle import Motion, bracket, inverse_dynamics, mass_matrix, subspaces
+from tests.solvers.kernels.laws.rods import Called, Numbers
 from tests.solvers.kernels.laws.test_rod_stages import ACCURACY, error, state
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws import rod_stages

@@ -1,4 +1,4 @@
-"""The stages of rods against products of exponentials of matrices, differentiated as jets (see `rods`)."""
+"""The stages of rods against products of exponentials of matrices, differentiated as jets (see `rod_oracle`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.solvers.kernels.laws.rods import (
-    Called,
-    Numbers,
-    displacement,
-    inverse_dynamics,
-    mass_matrix,
-    omegas,
-    rod,
-    subspaces,
-)
+from tests.solvers.kernels.laws.rod_oracle import displacement, inverse_dynamics, mass_matrix, omegas, subspaces
+from tests.solvers.kernels.laws.rods import Called, Numbers, rod
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws import rod_stages
 
