@@ -1,13 +1,22 @@
-"""What a rod's coordinates move its places by, in the axes of the base, and its mass matrix.
+"""What a rod's coordinates move its places by, and its mass matrix.
 
-A coordinate moves one component of strain; what it moves a place by adds up from step to step.
+A coordinate moves one component of strain. In the axes of each place, as here, no digits are lost in slender rods, whose parts
+turn easily about themselves; in the axes of the base, as in `rod_slopes`, what a coordinate does adds up from step to step.
 """
 
 from __future__ import annotations
 
 from titop.solvers.kernels.interface.records import is_used
 from titop.solvers.kernels.interface.stages import address_of, vector_at
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of
+from titop.solvers.kernels.laws.rod_matrices import (
+    add_product,
+    add_rows,
+    add_scaled,
+    clear,
+    column_of,
+    put_matrix_column,
+    write_back_transport,
+)
 from titop.solvers.kernels.laws.rod_motion import momentum_of
 from titop.solvers.kernels.laws.rod_numbers import (
     COMPONENTS,
@@ -25,16 +34,19 @@ from titop.solvers.native.kernel import helper
 
 
 @helper
-def write_columns(n, ports, used, numbers, kept, table, columns):
-    """Write what the coordinates move all places by (6 x n each)."""
+def write_columns(n, ports, used, numbers, kept, small, columns):
+    """Write S of all places (6 x n each), in their axes; `small` is room for a table."""
     intervals = intervals_of(numbers)
-    clear(columns, 0, 6 * n)
+    clear(columns, 0, 6 * n * (intervals + ports + 1))
     for k in range(intervals + ports):
         if k >= intervals and not is_used(used, k - intervals):
             continue
-        o, begin = step_at(n, intervals, k), 6 * n * start_of(n, intervals, numbers, k)
-        write_moved(numbers[0, o], kept, kept_step(intervals, ports, k), kept_place(k + 1), table, 0)
-        add_moved(n, numbers, o, table, 0, columns, begin, columns, 6 * n * (k + 1))
+        o, here = step_at(n, intervals, k), kept_step(intervals, ports, k)
+        begin, end = 6 * n * start_of(n, intervals, numbers, k), 6 * n * (k + 1)
+        write_back_transport(kept, here, small, 0)
+        add_product(columns, end, 6, small, 0, 6, 1, columns, begin, n)
+        write_moved(numbers[0, o], kept, here, small)
+        add_moved(n, numbers, o, small, 0, columns, end, columns, end)
 
 
 @helper
@@ -62,38 +74,43 @@ def is_massive(numbers, o):
 
 @helper
 def write_mass(n, numbers, kept, columns, small, law):
-    """Write M; `small` is room for a 6 x 6 and a 6 x n matrix."""
+    """Write M; `small` is as for `add_mass`."""
     intervals = intervals_of(numbers)
     clear(law, 0, (6 + n) * (6 + n))
     for i in range(intervals + 1):
-        o, place = inertia_at(n, intervals) + 4 * i, kept_place(i)
+        o = inertia_at(n, intervals) + 4 * i
         if is_massive(numbers, o):
-            for c in range(6):
-                taken = momentum_of(numbers, o, transport(kept, 0, place, unit(c)))
-                put_six(small, 0, 6 * c, carry_wrench(kept, 0, place, taken))
-            clear(small, 36, 6 * n)
-            add_product(small, 36, 6, small, 0, 6, 1, columns, 6 * n * i, n)
-            add_to_mass(n, small, 0, 6, small, 36, columns, 6 * n * i, law)
+            add_mass(n, numbers, o, kept, kept_place(i), columns, 6 * n * i, small, law)
     mirror_mass(n, law)
 
 
 @helper
-def add_to_mass(n, m, a, width, g, o, columns, s, law):
-    """Add to the lower half of M a point's inertia at ``m[0, a]``, and its product ``g[0, o]`` with S at ``columns[0, s]``."""
-    size = 6 + n
+def add_mass(n, numbers, o, kept, place, columns, s, small, law):
+    """Add a point to M, but for what `mirror_mass` writes, by its S at ``columns[0, s]``, in its axes.
+
+    Its inertia stands at ``numbers[0, o]``; `small` is room for two 6 x 6 and a 6 x n matrix.
+    """
+    size, inertia, taken = 6 + n, 36, 72
+    for c in range(6):
+        x = transport(kept, 0, place, unit(c))
+        put_matrix_column(small, 0, 6, c, x)
+        put_six(small, 0, inertia + 6 * c, carry_wrench(kept, 0, place, momentum_of(numbers, o, x)))
+    clear(small, taken, 6 * n)
     for r in range(6):
-        for c in range(6):
-            law[0, r * size + c] += m[0, a + width * r + c]
-        for j in range(n):
-            law[0, (6 + j) * size + r] += g[0, o + r * n + j]
+        add_scaled(small, taken + n * r, numbers[0, o + max(r - 2, 0)], columns, s + n * r, n)
+    for r in range(6):
+        add_scaled(law, r * size, 1.0, small, inertia + 6 * r, 6)
+        add_rows(law, r * size + 6, column_of(small, 0, 6, r), small, taken, n, n)
     for j in range(n):
-        add_rows(law, (6 + j) * size + 6, column_of(columns, s, n, j), g, o, n, j + 1)
+        add_rows(law, (6 + j) * size + 6, column_of(columns, s, n, j), small, taken, n, j + 1)
 
 
 @helper
 def mirror_mass(n, law):
-    """Write the upper half of M."""
+    """Write M where symmetry says it: the base's lower half, what stands left of the coordinates' own, and their upper half."""
     size = 6 + n
     for r in range(size):
-        for c in range(r):
+        for c in range(min(r, 6)):
+            law[0, r * size + c] = law[0, c * size + r]
+        for c in range(6, r):
             law[0, c * size + r] = law[0, r * size + c]

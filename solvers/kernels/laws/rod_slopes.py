@@ -13,7 +13,7 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import OK, PORT_S
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import row_at
-from titop.solvers.kernels.laws.rod_columns import add_moved, add_to_mass, is_massive, mirror_mass
+from titop.solvers.kernels.laws.rod_columns import add_mass, add_moved, is_massive, mirror_mass
 from titop.solvers.kernels.laws.rod_matrices import (
     add_product,
     add_rows,
@@ -52,11 +52,11 @@ from titop.solvers.kernels.spatial.algebra import (
 )
 from titop.solvers.native.kernel import helper
 
-#: Rows of S, X and Y of a place, and of what changes there by q and by v, with ``I S``.
+#: Rows of S, X and Y of a place.
 _ROWS = 18
 
-#: Numbers of the matrix between these.
-_MATRIX = _ROWS * _ROWS
+#: Numbers of the matrix that turns them into what changes there by q and by v.
+_MATRIX = 12 * _ROWS
 
 
 def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -67,6 +67,7 @@ def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q
     places, kept = intervals + 1 + ports, row_at(room, kept_size(intervals, ports))
     columns, wrenches = np.empty((1, places * _ROWS * n)), np.empty((1, places * 6 * n))
     tables, small = np.empty((1, (intervals + ports + 3) * TABLE)), np.empty((1, _MATRIX + 36 + _ROWS * n))
+    own = np.empty((1, 6 * n))
     clear(result, 0, slopes_size(n, ports))
     clear(record, 0, (6 + n) * (6 + n))
     if passive:
@@ -77,7 +78,7 @@ def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q
     clear(wrenches, 0, places * 6 * n)
     for i in range(intervals + 1):
         if is_massive(rod, inertia_at(n, intervals) + 4 * i):
-            _add_point(n, intervals, rod, i, kept, six(row_at(twist, 6), 0, 0), columns, wrenches, small, record, result)
+            _add_point(n, intervals, rod, i, kept, six(row_at(twist, 6), 0, 0), columns, wrenches, small, own, record, result)
     mirror_mass(n, record)
     _press_columns(n, ports, used, rod, kept, tables, columns, wrenches, small, result)
     for p in range(ports):
@@ -104,28 +105,31 @@ def _move_columns(n, ports, used, numbers, kept, tables, columns):
 
 
 @helper
-def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, law, slopes):
-    """Add to M and to the slopes what a point does, and write what its wrench changes by with q."""
+def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, own, law, slopes):
+    """Add to M and to the slopes what a point does, and write what its wrench changes by with q; `own` is room for its S."""
     o, place, s = inertia_at(n, intervals) + 4 * i, kept_place(i), _ROWS * n * i
-    by_twist, changes = _MATRIX, _MATRIX + 36
+    by_twist, by_q = _MATRIX, _MATRIX + 36
+    by_v = by_q + 6 * n
     _write_point(numbers, o, kept, place, own_wrench(n, intervals, numbers, i, kept), twist, small)
-    clear(small, changes, _ROWS * n)
-    for r in range(3):
-        add_product(small, changes + 6 * n * r, 6, small, 6 * _ROWS * r, _ROWS, 3 - r, columns, s, n)
-    by_v = changes + 6 * n
-    add_scaled(wrenches, 6 * n * i, 1.0, small, changes, 6 * n)
+    clear(small, by_q, 12 * n)
+    for r in range(2):
+        add_product(small, by_q + 6 * n * r, 6, small, 6 * _ROWS * r, _ROWS, 3 - r, columns, s, n)
+    add_scaled(wrenches, 6 * n * i, 1.0, small, by_q, 6 * n)
     add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
     add_scaled(slopes, by_twist_at(n), 1.0, small, by_twist, 36)
     for j in range(n):
         x = column_of(columns, s, n, j)
         add_rows(slopes, by_rate_at(n) + (6 + j) * n, x, small, by_v, n, n)
         add_rows(slopes, by_twist_at(n) + 6 * (6 + j), x, small, by_twist, 6, 6)
-    add_to_mass(n, small, 12 * _ROWS, _ROWS, small, by_v + 6 * n, columns, s, law)
+    clear(own, 0, 6 * n)
+    write_back_transport(kept, place, small, 0)
+    add_product(own, 0, 6, small, 0, 6, 1, columns, s, n)
+    add_mass(n, numbers, o, kept, place, own, 0, small, law)
 
 
 @helper
 def _write_point(numbers, o, kept, place, wrench, twist, t):
-    """Write ``[[-ad()^T F, B, I], [B, 2 I, 0], [I, 0, 0]]``, in the axes of the base, then ``I ad(V) + B`` for its twist."""
+    """Write ``[[-ad()^T F, B, I], [B, 2 I, 0]]``, in the axes of the base, then ``I ad(V) + B`` for its twist V."""
     speed = six(kept, 0, place + TWIST)
     momentum, wrench = momentum_of(numbers, o, speed), carry_wrench(kept, 0, place, wrench)
     clear(t, 0, _MATRIX)
@@ -140,7 +144,6 @@ def _write_point(numbers, o, kept, place, wrench, twist, t):
         put_matrix_column(t, 0, _ROWS, 12 + c, taken)
         put_matrix_column(t, 6 * _ROWS, _ROWS, c, stirred)
         put_matrix_column(t, 6 * _ROWS, _ROWS, 6 + c, scaled(2.0, taken))
-        put_matrix_column(t, 12 * _ROWS, _ROWS, c, taken)
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
         moved = carry_wrench(kept, 0, place, momentum_of(numbers, o, along))
         put_matrix_column(t, _MATRIX, 6, c, plus(moved, stirred))

@@ -38,14 +38,14 @@ def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a
     intervals, h = intervals_of(rod), bias_at(n)
     steps, own_q, own_v = intervals + ports, vector_at(q, n), vector_at(v, n)
     kept, columns = np.empty((1, kept_size(intervals, ports))), np.empty((1, 6 * n * (steps + 1)))
-    table, small, still = np.empty((1, TABLE)), np.empty((1, 36 + 6 * n)), np.zeros(n)
+    small, still = np.empty((1, TABLE + 6 * n)), np.zeros(n)
     rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     move_outwards(n, ports, used, rod, own_q, own_v, still, six(row_at(twist, 6), 0, 0), rest, kept)
     start_wrenches(n, ports, rod, kept)
     _write_passive(n, intervals, rod, own_q, own_v, passive, record, h + 6)
     press_inwards(n, ports, used, rod, kept, record, h + 6)
     put_six(record, 0, h, six(kept, 0, WRENCH))
-    write_columns(n, ports, used, rod, kept, table, columns)
+    write_columns(n, ports, used, rod, kept, small, columns)
     write_mass(n, rod, kept, columns, small, record)
     for p in range(ports):
         if not is_used(used, p):
@@ -54,7 +54,7 @@ def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a
         compose(kept, kept_place(end), rod, mounting, record, target)
         put_six(record, 0, target + PORT_GAMMA, transport(rod, 0, mounting, six(kept, 0, kept_place(end) + RATE)))
         clear(record, target + PORT_S, 6 * n)
-        write_back_transport(record, target, small, 0)
+        write_back_transport(rod, mounting, small, 0)
         add_product(record, target + PORT_S, 6, small, 0, 6, 1, columns, 6 * n * end, n)
     return OK
 

@@ -42,13 +42,13 @@ _SHIFTS = 18
 
 
 @helper
-def write_moved(length, kept, here, end, tables, own):
-    """Write what the strains of a step move its end by, the base's axes taken."""
+def write_moved(length, kept, here, table):
+    """Write what the strains of a step move its end by, in the axes of the end."""
     omega = six(kept, 0, here + OMEGA)
     terms = expansion(omega)
     for d in range(6):
         z, _, _ = _slopes_of_omega(length, kept, here + STRAINS, d)
-        _put_twist(tables, own, d, carry_twist(kept, 0, end, tangent(omega, terms[0], terms[1], z)))
+        _put_twist(table, 0, d, tangent(omega, terms[0], terms[1], z))
 
 
 @helper
@@ -71,7 +71,7 @@ def _put_twist(t, o, d, x):
 
 @helper
 def write_moving(length, kept, here, end, tables, own, other):
-    """Write what the strains of a step add to S of its end, and from `other` on what to the first and second rates of S."""
+    """Write what the strains of a step add to S of its end, in the base's axes, and from `other` on what to both rates of S."""
     omega, first, second = six(kept, 0, here + OMEGA), six(kept, 0, here + OMEGA_RATE), six(kept, 0, here + OMEGA_SECOND)
     terms, still = expansion(omega), other + 2 * TABLE
     rates, by_rate, by_second = rates_of(omega, first, second, terms), still + 18, still + 36

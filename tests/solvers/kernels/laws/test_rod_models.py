@@ -114,6 +114,57 @@ def test_derivatives_are_complex_steps_through_the_reference(closed: bool) -> No
     assert max(map(error, found, expected)) < accuracy
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_slender_rods_keep_their_digits() -> None:
+    """The last part of a bent rod, as thin as a thousandth of its length, turns about itself with hardly any inertia.
+
+    Of that, moments about the base, which are 10^6 times as large, would leave eleven digits.
+    """
+    pieces = tt.StrainBasis.piecewise_constant(6)
+    strains = {"torsion": pieces, "bending_y": pieces, "bending_z": pieces}
+    s = tt.System("slender")
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(1e-3), young=1e6, density=1e3, strains=strains, points=2)
+    s.connect("world", rod, tt.Weld("clamp"))
+    model, reference = s.resolve(), s.resolve("reference")
+    q = 2.0 * np.random.default_rng(0).normal(size=model.nv)
+    expected = reference.mass_matrix(q)
+    own = np.diag(expected)
+    assert own.min() < 1e-5 * own.max()
+    for found in (model.mass_matrix(q), model.inverse_dynamics_derivatives(q, 0.0 * q, 0.0 * q)[2]):
+        assert np.abs((found - expected) / np.sqrt(np.outer(own, own))).max() < 1e-13
+
+
+def test_two_rods_in_a_rigid_loop() -> None:
+    """Their tips on a pin: both engines, accelerations, prescribed motions, derivatives; the pin's points stay together."""
+    s = tt.System("loop", gravity=[0.3, -0.4, -9.81])
+    fields: dict[str, Any] = {
+        "section": tt.Section.circle([0.02, 0.01]),
+        "young": 1e6,
+        "density": 1e3,
+        "damping": 1e3,
+        "basis": 0,
+    }
+    one, two = (tt.Rod(name, length=length, **fields) for name, length in (("one", 0.5), ("two", 0.6)))
+    s.connect("world", one, tt.Revolute("left", axis=[0, 1, 0]))
+    s.connect("world", two, tt.Spherical("right"), placement=tt.Pose([0.4, 0.0, 0.0]))
+    s.close_loop(one.port("tip"), two.port("tip"), tt.RigidClosure("pin", kind="spherical"))
+    model, reference = s.resolve(), s.resolve("reference")
+    rng = np.random.default_rng(0)
+    q = model.assemble(model.configuration({"left": -1.2}))
+    v = model.assemble_velocity(q, rng.normal(size=model.nv))
+    tau = rng.normal(size=model.nv)
+    a = model.forward_dynamics(q, v, tau)
+    assert error(a, reference.forward_dynamics(q, v, tau)) < 1e-9  # multipliers lose what the loop's condition asks for
+    found, expected = (m.hybrid_dynamics(q, v, tau, a, ["left"]) for m in (model, reference))
+    assert max(map(error, found, expected)) < 1e-9
+    ends = [np.asarray(model.motion(port, q, v, a)) for port in ("one.tip", "two.tip")]
+    turned = [model.pose(port, q)[0] for port in ("one.tip", "two.tip")]
+    moved = [R @ (m[:3] + np.cross(m[9:12], m[6:9])) for R, m in zip(turned, ends, strict=True)]
+    assert error(moved[0], moved[1]) < 1e-9
+    found, expected = (m.forward_dynamics_derivatives(q, v, tau) for m in (model, reference))
+    assert max(map(error, found, expected)) < 1e-8
+
+
 @pytest.mark.filterwarnings("ignore:.*ill-conditioned:titop.ModelWarning")
 def test_the_manipulator_at_large_bends() -> None:
     """Coordinates of several radians: from point to point the rod turns by more than one."""
