@@ -8,10 +8,15 @@ A wrench ``[f; t]`` is the vector ``f + e t``.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from titop.solvers.kernels.spatial.algebra import cross, minus, plus, scaled, six, twist_cross, wrench_cross
 from titop.solvers.native.kernel import helper
+
+#: One by the factorials.
+_F = tuple(1.0 / math.factorial(k) for k in range(32))
 
 #: Above this squared angle (half a turn) closed forms lose no digits, below it twelve terms of a series are exact.
 SERIES = 10.0
@@ -25,16 +30,17 @@ def coefficients(s):
     ``c_k' = (k c_(k+2) - c_(k+1))/2``.
     """
     if s < SERIES:
-        c8, c9 = _eighth(s), _ninth(s)
-        c7, c6 = 1.0 / 5040.0 - s * c9, 1.0 / 720.0 - s * c8
-        c5, c4 = 1.0 / 120.0 - s * c7, 1.0 / 24.0 - s * c6
-        c3, c2 = 1.0 / 6.0 - s * c5, 0.5 - s * c4
+        c8 = _stumpff(s, _F[8], _F[10], _F[12], _F[14], _F[16], _F[18], _F[20], _F[22], _F[24], _F[26], _F[28], _F[30])
+        c9 = _stumpff(s, _F[9], _F[11], _F[13], _F[15], _F[17], _F[19], _F[21], _F[23], _F[25], _F[27], _F[29], _F[31])
+        c7, c6 = _F[7] - s * c9, _F[6] - s * c8
+        c5, c4 = _F[5] - s * c7, _F[4] - s * c6
+        c3, c2 = _F[3] - s * c5, _F[2] - s * c4
     else:
         t = np.sqrt(s)
         c2, c3 = (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
-        c4, c5 = (0.5 - c2) / s, (1.0 / 6.0 - c3) / s
-        c6, c7 = (1.0 / 24.0 - c4) / s, (1.0 / 120.0 - c5) / s
-        c8, c9 = (1.0 / 720.0 - c6) / s, (1.0 / 5040.0 - c7) / s
+        c4, c5 = (_F[2] - c2) / s, (_F[3] - c3) / s
+        c6, c7 = (_F[4] - c4) / s, (_F[5] - c5) / s
+        c8, c9 = (_F[6] - c6) / s, (_F[7] - c7) / s
     d2, d3, d4 = c4 - 0.5 * c3, 1.5 * c5 - 0.5 * c4, 2.0 * c6 - 0.5 * c5
     d5, d6, d7 = 2.5 * c7 - 0.5 * c6, 3.0 * c8 - 0.5 * c7, 3.5 * c9 - 0.5 * c8
     e2, e3, e4, e5 = d4 - 0.5 * d3, 1.5 * d5 - 0.5 * d4, 2.0 * d6 - 0.5 * d5, 2.5 * d7 - 0.5 * d6
@@ -42,43 +48,11 @@ def coefficients(s):
 
 
 @helper
-def _eighth(s):
-    """Return c_8, even and odd terms side by side."""
-    ss = s * s
-    even = 1 / 40320 + ss * (
-        1 / 479001600
-        + ss
-        * (1 / 20922789888000 + ss * (1 / 2.43290200817664e18 + ss * (1 / 6.204484017332394e23 + ss / 3.0488834461171387e29)))
-    )
-    odd = 1 / 3628800 + ss * (
-        1 / 87178291200
-        + ss
-        * (
-            1 / 6402373705728000
-            + ss * (1 / 1.1240007277776077e21 + ss * (1 / 4.0329146112660565e26 + ss / 2.6525285981219107e32))
-        )
-    )
-    return even - s * odd
-
-
-@helper
-def _ninth(s):
-    """Return c_9."""
-    ss = s * s
-    even = 1 / 362880 + ss * (
-        1 / 6227020800
-        + ss
-        * (1 / 355687428096000 + ss * (1 / 5.109094217170944e19 + ss * (1 / 1.5511210043330986e25 + ss / 8.841761993739702e30)))
-    )
-    odd = 1 / 39916800 + ss * (
-        1 / 1307674368000
-        + ss
-        * (
-            1 / 121645100408832000
-            + ss * (1 / 2.585201673888498e22 + ss * (1 / 1.0888869450418352e28 + ss / 8.222838654177922e33))
-        )
-    )
-    return even - s * odd
+def _stumpff(s, x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11):
+    """Return ``x0 - s x1 + s^2 x2 - ...``, even and odd terms side by side."""
+    t = s * s
+    even = x0 + t * (x2 + t * (x4 + t * (x6 + t * (x8 + t * x10))))
+    return even - s * (x1 + t * (x3 + t * (x5 + t * (x7 + t * (x9 + t * x11)))))
 
 
 @helper

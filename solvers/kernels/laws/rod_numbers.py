@@ -10,7 +10,6 @@ intervals come first, those of ports follow. Each ends in a *place*: place 0 is 
 
 from __future__ import annotations
 
-from titop.solvers.kernels.spatial.algebra import carry_twist, six
 from titop.solvers.native.kernel import helper
 
 #: Where the coordinates' components stand.
@@ -108,9 +107,3 @@ def room_of(n, ports, number_count):
     step = _step_size(n)
     rest = number_count - COMPONENTS - n - 4 - 2 * n * n - ports * (step + SHAPES)
     return kept_size(rest // (step + 4), ports)
-
-
-@helper
-def in_base(kept, i, field):
-    """Return the twist or acceleration of a place in the axes of the base, and taken there."""
-    return carry_twist(kept, 0, kept_place(i), six(kept, 0, kept_place(i) + field))
