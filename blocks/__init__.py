@@ -4,7 +4,7 @@ Read in this order:
 
 - `basics`: messages, what users type, spatial algebra, derivatives; nothing there knows what a block is;
 - `contract`: what every block says of itself, and how to write one of your own;
-- `bodies`: rigid and flexible bodies;
+- `bodies`: rigid and flexible bodies, soft rods;
 - `joints`: joints, with their friction and limits;
 - `constraints`: rigid closures of loops, and gears;
 - `interactions`: springs, contact, cables and other laws between ports and coordinates;

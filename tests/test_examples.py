@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_bvp
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -387,3 +388,28 @@ def test_swing_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     differences = (problem.defects(x + 1e-5 * along) - problem.defects(x - 1e-5 * along)) / 2e-5
     scale = np.abs(differences).max()
     assert np.abs(problem.slopes(x) @ along - differences).max() < 1e-7 * scale  # truncation and rounding of the differences
+
+
+def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("fishing_rod")
+    shapes = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert capsys.readouterr().out.count("the tip is at") == len(shapes)
+    length, (base, tip), young, density = (example[name] for name in ("LENGTH", "RADII", "YOUNG", "DENSITY"))
+    s = np.linspace(0, length, 101)
+    solved = np.array([0 * s + np.pi / 4, s - length, 0.7 * s, 1 + 0.7 * s])
+    for mass, line in shapes.items():
+
+        def bending(s: Any, y: Any, mass: float = mass) -> Any:
+            """Return the changes of slope, moment and place of a rod that is bent by all that hangs beyond."""
+            radius = base + (tip - base) * s / length
+            beyond = mass + density * np.pi * length / (base - tip) * (radius**3 - tip**3) / 3
+            return [y[1] / (young * np.pi * radius**4 / 4), beyond * 9.81 * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])]
+
+        def ends(clamped: Any, free: Any) -> Any:
+            return np.array([clamped[0] - np.pi / 4, free[1], clamped[2], clamped[3] - 1])
+
+        found = solve_bvp(bending, ends, s, solved, tol=1e-8, max_nodes=5000)
+        assert found.success
+        solved = found.sol(s)
+        # eight points and six polynomials: 3e-4 of the length where it bends most
+        assert np.abs(line[:, [0, 2]].T - solved[2:, ::5]).max() < 5e-4

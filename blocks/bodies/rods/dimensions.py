@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.bodies.rods.sampling import sampled
 
 #: A dimension: the same all along, at the base and at the tip (between them it changes linearly), or a function of X (m).
 Dimension = tuple[Any, ...] | Callable[[float], float]
@@ -36,10 +37,16 @@ def read_dimension(reader: FieldReader, field: str, value: Any, unit: str = "m")
     return (reader.scalar(field, value),)
 
 
-def along(dimension: Dimension, fractions: Array, length: float) -> Array:
-    """Return a dimension at places along the rod (k): `fractions` of its `length` (m)."""
+def along(name: str, dimension: Dimension, fractions: Array, length: float) -> Array:
+    """Return a dimension at places along the rod (k): `fractions` of its `length` (m).
+
+    Raises
+    ------
+    ModelError
+        If it is a function, and fails.
+    """
     if callable(dimension):
-        return np.array([dimension(X) for X in (fractions * length).tolist()], dtype=float)
+        return sampled(f"section.{name}", dimension, fractions, length, ())
     base, tip = dimension[0], dimension[-1]
     return base + (tip - base) * fractions
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
@@ -64,15 +66,21 @@ def check_points(reader: FieldReader, bases: Mapping[str, StrainBasis], count: i
     """
     breaks = breaks_of(bases.values())
     for name, basis in bases.items():
-        if _is_independent(basis, breaks, count, length):
+        try:
+            if _is_independent(basis, breaks, count, length):
+                continue
+            solvable = _is_independent(basis, breaks, MAX_POINTS, length)
+        except ModelError as error:
+            where = f"{reader.owner}.strains.{name}"
+            reader.findings += [replace(finding, where=where) for finding in error.findings]
             continue
-        enough = next((more for more in range(count + 1, MAX_POINTS + 1) if _is_independent(basis, breaks, more, length)), None)
-        if enough is None:
+        if not solvable:
             advice = "leave out those that the others make up, or widen them apart"
             reader.report("singular-basis", f"strains.{name}", basis, "functions that do not depend on each other", advice)
-        else:
-            what = f"{enough} for the {basis.count} functions of {name}"
-            reader.report("too-few-points", "points", count, f"at least {what}", f"write points={enough}")
+            continue
+        enough = next(more for more in range(count + 1, MAX_POINTS + 1) if _is_independent(basis, breaks, more, length))
+        what = f"{enough} for the {basis.count} functions of {name}"
+        reader.report("too-few-points", "points", count, f"at least {what}", f"write points={enough}")
 
 
 def _is_independent(basis: StrainBasis, breaks: list[float], count: int, length: float) -> bool:

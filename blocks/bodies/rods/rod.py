@@ -11,6 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.exponential import transports
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
 from titop.blocks.bodies.rods.rod_data import RodData
+from titop.blocks.bodies.rods.strains import reference_along
 from titop.blocks.contract.law import LawTerms
 
 
@@ -70,8 +71,8 @@ class Rod(RodData):
 
         passive = -K q - D q'    K = int Phi^T diag(G J, E Iy, E Iz, E A, G A ky, G A kz) Phi dX
 
-    The material stays linear, and sections may run through each other: look at the strains. Functions of X are called with the
-    length that was given; when parameters change the length, they and the ports stretch along.
+    The material stays linear, and sections may run through each other: `fibre_stretch` tells. Functions of X are called with
+    the length that was given; when parameters change the length, they and the ports stretch along.
 
     Examples
     --------
@@ -82,6 +83,63 @@ class Rod(RodData):
     >>> rod.pose("tip", np.array([0, 0, 0, 0, np.pi / 2, 0]))[1].round(4).tolist()  # a quarter of a circle about z
     [0.6366, 0.6366, 0.0]
     """
+
+    # -- looking at it -------------------------------------------------------------------------------------------------
+
+    def section_poses(self, q: Array, abscissas: Any) -> tuple[Array, Array]:
+        """Return rotations (k, 3, 3; no unit) and positions (k, 3; m) of sections in the parent port's frame.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            Where they are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        fractions = self._fractions(abscissas)
+        rotations, positions = RodMotion(self._numbers_to(fractions.tolist()), q).poses()
+        return rotations[self._points :], positions[self._points :]
+
+    def strain(self, q: Array, abscissas: Any) -> Array:
+        """Return the strains (k, 6; rad/m and no unit) ``[k; s]`` at places along the rod.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            The places, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        fractions = self._fractions(abscissas)
+        reference = reference_along(self.reference_strain, fractions, self.given_length)
+        shapes = np.hstack([basis.values(fractions, self.given_length) for basis in self.strains.values()]) / self.length
+        return reference + (shapes * q) @ np.eye(6)[self.numbers.components]
+
+    def fibre_stretch(self, q: Array, abscissas: Any) -> Array:
+        """Return the least stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            Where the sections are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        strains, (y, z) = self.strain(q, abscissas), self.section.reach(self._fractions(abscissas), self.given_length)
+        compressed = np.abs(strains[:, 2] * y), np.abs(strains[:, 1] * z)
+        return strains[:, 3] - (np.add if self.section.shape == "rectangle" else np.hypot)(*compressed)
 
     # -- the law -------------------------------------------------------------------------------------------------------
 

@@ -169,12 +169,28 @@ class Section:
         SectionMoments
             Each of shape (k,), in m^2 and m^4; shear factors (2, k) without unit.
         """
-        values = {name: along(dimension, fractions, length) for name, dimension in self.dimensions.items()}
+        values = {name: along(name, dimension, fractions, length) for name, dimension in self.dimensions.items()}
         if self.shape != "own":
             return SHAPES[self.shape][1](**values, poisson=poisson)
         factors = np.array([values["shear_factor_y"], values["shear_factor_z"]])
         constant = values.get("torsion_constant", values["iy"] + values["iz"])
         return SectionMoments(values["area"], values["iy"], values["iz"], constant, factors)
+
+    def reach(self, fractions: Array, length: float) -> Array:
+        """Return how far sections reach along y and z (2, k; m); where only moments are known, as ellipses with these.
+
+        Parameters
+        ----------
+        fractions, length
+            As for `moments`.
+        """
+        moments = self.moments(fractions, length, 0.0)
+        area = np.where(moments.area == 0.0, 1.0, moments.area)
+        parts = 3.0 if self.shape == "rectangle" else 4.0
+        if self.shape == "tube":
+            radius = along("radius", self.dimensions["radius"], fractions, length)
+            return np.array([radius, radius])
+        return np.sqrt(parts * np.array([moments.iz, moments.iy]) / area)
 
     def findings(self, where: str, fractions: Array, length: float, poisson: float) -> list[Finding]:
         """Return what is wrong with the sections at inner places of a rod.
@@ -187,7 +203,7 @@ class Section:
             As for `moments`.
         """
         for name, dimension in self.dimensions.items():
-            values = np.real(along(dimension, fractions, length))
+            values = np.real(along(name, dimension, fractions, length))
             if not (values >= 0).all() or not np.isfinite(values).all() or not (values.any() or name == "inner_radius"):
                 return [_sign_finding(f"{where}.{name}", values.min())]
         for name, values in self.moments(fractions, length, poisson)._asdict().items():

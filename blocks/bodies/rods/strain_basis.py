@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.rods.sampling import sampled
 
 #: Functions of one component: with more, a rod is better cut into several.
 MAX_FUNCTIONS = 100
@@ -159,6 +160,11 @@ class StrainBasis:
         fractions : (k,) array
             The places, in parts of the length; none of them at a break.
         length : float, m
+
+        Raises
+        ------
+        ModelError
+            If a function of a user's fails.
         """
         if self.kind == "legendre":
             return legendre.legvander(2.0 * fractions - 1.0, self.number)
@@ -170,12 +176,7 @@ class StrainBasis:
             centres = np.linspace(0.0, 1.0, self.count) if self.count > 1 else np.array([0.5])
             width = self.width or (1.0 / (self.count - 1) if self.count > 1 else 0.5)
             return np.exp(-0.5 * ((fractions[:, None] - centres) / width) ** 2)
-        rows = [np.asarray(self.function(X), dtype=float) for X in (fractions * length).tolist()]
-        wrong = next((row for row in rows if row.shape != (self.count,) or not np.isfinite(row).all()), None)
-        if wrong is not None:
-            advice = "return one number for each function"
-            raise ModelError(Finding("bad-basis", "basis.function", wrong, f"{self.count} finite numbers", advice))
-        return np.array(rows)
+        return sampled("strains.function", self.function, fractions, length, (self.count,))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StrainBasis) and vars(self) == vars(other)

@@ -11,6 +11,7 @@ from titop.blocks.basics.errors import ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.rods.sampling import sampled
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 
 #: The components of a strain ``xi = [k; s]``: twist and curvatures (rad/m), then stretch and shears (no unit).
@@ -82,7 +83,13 @@ def read_reference(reader: FieldReader, value: Any) -> Any:
 
 
 def reference_along(reference: Any, fractions: Array, length: float) -> Array:
-    """Return the reference strain (k, 6; rad/m and no unit), ``[k; s]``, at places along a rod, in parts of its length."""
+    """Return the reference strain (k, 6; rad/m and no unit), ``[k; s]``, at places along a rod, in parts of its length.
+
+    Raises
+    ------
+    ModelError
+        If it is a function, and fails.
+    """
     if callable(reference):
-        return np.array([np.asarray(reference(X), dtype=float) for X in (fractions * length).tolist()])
+        return sampled("reference_strain", reference, fractions, length, (6,))
     return np.broadcast_to(reference, (len(fractions), 6))

@@ -127,3 +127,54 @@ def test_disagreements_are_found(wrong: str, found: str) -> None:
     rod = Shifted("rod", 0.5, tt.Section.circle(0.03), 1e6, 1000.0, strains={"bending_y": 1})
     rod.wrong = wrong
     assert f"rod.{found}" in [finding.where for finding in disagreements(rod)]
+
+
+class TestLooking:
+    def test_sections_between_the_points_stand_where_ports_do(self) -> None:
+        rod = manipulator(ports={"middle": 0.21})
+        q, *_ = random_motion(rod)
+        rotations, positions = rod.section_poses(q, [0.0, 0.21, 0.5])
+        np.testing.assert_array_equal(positions[0], np.zeros(3))
+        for k, port in ((1, "middle"), (2, "tip")):
+            np.testing.assert_array_equal(rotations[k], rod.pose(port, q)[0])
+            np.testing.assert_array_equal(positions[k], rod.pose(port, q)[1])
+
+    def test_strain_is_how_poses_change_along_the_rod(self) -> None:
+        """By central differences of 1 mm, which err by 2e-7 of the strains' second slopes, some hundreds; 80 points by less."""
+        rod = manipulator(points=80, reference_strain=[0.5, 0.0, -1.0, 1.1, 0.0, 0.1])
+        q, *_ = random_motion(rod)
+        X, step = 0.23, 1e-3
+        R, r = rod.section_poses(q, [X - step, X, X + step])
+        spin = R[1].T @ (R[2] - R[0]) / (2 * step)
+        expected = [spin[2, 1], spin[0, 2], spin[1, 0], *(R[1].T @ (r[2] - r[0]) / (2 * step))]
+        np.testing.assert_allclose(rod.strain(q, X)[0], expected, atol=1e-4)
+        assert np.abs(rod.strain(q, X + 0.05)[0] - expected).max() > 0.1  # the negative control
+
+    @pytest.mark.parametrize(
+        ("section", "reach"),
+        [
+            (tt.Section.circle(0.05), 0.05),
+            (tt.Section.tube(0.05, 0.04), 0.05),
+            (tt.Section.ellipse(0.05, 0.02), 0.05),
+            (tt.Section.rectangle(0.1, 0.02), 0.05),
+            (tt.Section(area=1.0, iy=1.0, iz=0.05**2 / 4), 0.05),  # as that of an ellipse
+        ],
+        ids=["circle", "tube", "ellipse", "rectangle", "own"],
+    )
+    def test_sections_overlap_where_the_rod_bends_more_tightly_than_it_is_thick(
+        self, section: tt.Section, reach: float
+    ) -> None:
+        rod = manipulator(section=section, strains={"bending_z": 0})
+        for curvature, expected in ((0.0, 1.0), (1 / reach, 0.0), (-2 / reach, -1.0)):
+            q = np.array([curvature * rod.length])
+            np.testing.assert_allclose(rod.fibre_stretch(q, [0.1, 0.3]), expected, atol=1e-12)
+
+    def test_the_corner_of_a_rectangle_is_pressed_most(self) -> None:
+        rod = manipulator(section=tt.Section.rectangle(0.1, 0.02), strains={"bending_y": 0, "bending_z": 0, "elongation": 0})
+        q = np.array([2.0, 3.0, 0.05]) * rod.length
+        np.testing.assert_allclose(rod.fibre_stretch(q, 0.1), 1 + 0.05 - 2 * 0.01 - 3 * 0.05, atol=1e-12)
+
+    def test_what_is_off_the_rod_is_refused(self) -> None:
+        rod = manipulator()
+        with pytest.raises(tt.ModelError, match="off-the-rod"):
+            rod.strain(rod.neutral(), 0.6)
