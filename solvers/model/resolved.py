@@ -57,10 +57,12 @@ class Resolved(ClosedLoops):
 
     def with_engine(self, engine: Callable[[Any], Engine], moved: bool = False) -> Self:
         """Return a model of the same coordinates and constraints with another engine; `moved` says if ports stand elsewhere."""
-        stale, model = (*_OF_PARAMETERS, *(_OF_GEOMETRY if moved else ())), object.__new__(type(self))
-        model.__dict__ = {name: part for name, part in self.__dict__.items() if name not in stale}
-        if moved:
-            model.regular_before = self.regular_configuration
+        before = self.regular_configuration if moved else self.regular_before
+        model, parts = object.__new__(type(self)), self.__dict__.copy()
+        for name in (*_OF_PARAMETERS, *_OF_GEOMETRY) if moved else _OF_PARAMETERS:
+            parts.pop(name, None)
+        model.__dict__ = parts
+        model.regular_before = before
         model.engine = engine(model)
         return model
 

@@ -192,13 +192,13 @@ class PackedSystem:
 
     def variant(self, **other: Any) -> PackedSystem:
         """Return the system with `other` attributes, the rest shared; what follows from them is found anew."""
-        system = object.__new__(PackedSystem)
-        system.__dict__ = {name: other.get(name, self.__dict__[name]) for name in PackedSystem.__annotations__}
+        system, own = object.__new__(PackedSystem), self.__dict__
+        system.__dict__ = {name: own[name] for name in _ATTRIBUTES} | other
         return system
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what follows from the attributes, kernels among it, which cannot be sent to another process."""
-        return {name: self.__dict__[name] for name in PackedSystem.__annotations__}
+        return {name: self.__dict__[name] for name in _ATTRIBUTES}
 
     def pushed(self, pushes: Sequence[Push]) -> PackedSystem:
         """Return the system in which the pushes on ports are loads, and inputs of interactions act."""
@@ -304,3 +304,7 @@ class PackedSystem:
         ports = self.general_block(block).ports
         place = int(ports[name]) if name in ports else -1
         return element, place, np.concatenate([np.eye(3).ravel(), np.zeros(3)])
+
+
+#: What makes a system; all else follows.
+_ATTRIBUTES = tuple(PackedSystem.__annotations__)
