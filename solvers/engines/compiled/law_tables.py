@@ -26,7 +26,7 @@ from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds, modal_stages
+from titop.solvers.kernels.laws import interaction_kinds, modal_stages, stiffening_stages
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -36,6 +36,9 @@ from titop.solvers.native.kernel import Stage
 
 #: The kinds of blocks whose laws titop has compiled.
 KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW}
+
+#: That of flexible bodies with second order, which the others need not wait for.
+STIFFENING = stiffening_stages.LAW
 
 #: The kinds of interactions of which titop has compiled what they do.
 INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
@@ -147,6 +150,8 @@ def compiled_law(block: Block) -> CompiledLaw | None:
     if block.compiled_law is not None:
         return stages_of(block.compiled_law) if _is_plain(block) else None
     kind = next((law for cls, law in KINDS.items() if isinstance(block, cls)), None)
+    if isinstance(block, FlexibleBody) and block.second_order is not None:
+        kind = STIFFENING
     return None if kind is None or not _SURROUNDINGS.issuperset(overrides(block)) else kind
 
 

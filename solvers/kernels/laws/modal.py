@@ -35,7 +35,7 @@ def numbers_at(n, p):
 
 @helper
 def moved(modes, at, n, x):
-    """Return the product (6) of the 6 x n matrix at `at`, P or Phi, and x."""
+    """Return the product (6) of the 6 x n matrix at `at`, such as P or Phi, and x."""
     d0 = d1 = d2 = d3 = d4 = d5 = 0.0 * x[0] if n else 0.0
     for j in range(n):
         y = x[j]
@@ -94,7 +94,7 @@ def write_law(n, ports, used, modes, q, v, twist, passive, law):
         _, _, gamma = motion_of(modes, o, at, moved(modes, o + SHAPE, n, v), x)
         write_pose(law, target, at)
         put_six(law, 0, target + PORT_GAMMA, gamma)
-        write_subspace(modes, o, n, at, law, target + PORT_S)
+        write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + PORT_S)
 
 
 @helper
