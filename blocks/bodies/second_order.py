@@ -78,13 +78,13 @@ class SecondOrder:
         products = [(self.second[i, j] + self.second[j, i]) / 2 for i, j in SPINS]
         matrices = [*self.shortening.reshape(12, n, n), *self.stirred, *products]
         matrices += [matrix for port in self.ports.values() for matrix in port]
-        at, places, kept = first + 36 + 9 * n + len(matrices), [], []
+        at, places, kept = first + 36 + 12 * n + len(matrices), [], []
         for matrix in matrices:
             places.append(at if matrix.any() else -1)
             if matrix.any():
                 kept.append(np.ravel(matrix))
                 at += matrix.size
-        return np.concatenate([np.ravel(inverse), np.ravel(self.first[1:]), np.array(places, dtype=float), *kept])
+        return np.concatenate([np.ravel(inverse), np.ravel(self.first), np.array(places, dtype=float), *kept])
 
 
 def shortening_of(stiffness: Mapping[str, Array], n: int) -> Array:

@@ -1,6 +1,6 @@
 """The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order_inertia`.
 
-Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int r0_k Phi_l dm`` (9 x n), and where each matrix (n x n)
+Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), and where each matrix (n x n)
 begins, -1 for one of zeros; then the matrices: H of the moments (12), ``int Phi x Phi dm`` (3), ``int Phi_k^T Phi_l dm`` (6:
 xx, yy, zz, xy, xz, yz), then of each port H (6). Most of what there is to do is multiplying these by q and v: what comes of it,
 a row (n) each, is called a table. All else goes by few numbers (`stiffening_body`) and weights of these rows.
@@ -62,14 +62,14 @@ def inverse_at(n, ports):
 
 @helper
 def moments_at(n, ports):
-    """Return where the moments of first order stand."""
+    """Return where the moments of first order stand (12 x n)."""
     return inverse_at(n, ports) + 36
 
 
 @helper
 def places_at(n, ports):
     """Return where it stands where the matrices begin: `TABLE` for the body, then six a port."""
-    return moments_at(n, ports) + 9 * n
+    return moments_at(n, ports) + 12 * n
 
 
 @helper
@@ -84,15 +84,6 @@ def write_table(modes, places, count, n, x, t, o):
 
 
 @helper
-def row_times(t, o, n, x):
-    """Return the product of the row (n) at ``t[0, o]`` and x."""
-    total = 0.0
-    for j in range(n):
-        total += t[0, o + j] * x[j]
-    return total
-
-
-@helper
 def add_row(weight, t, o, n, target, to):
     """Add a row (n) times its weight to ``target[0]`` from `to`."""
     for j in range(n):
@@ -102,25 +93,21 @@ def add_row(weight, t, o, n, target, to):
 @helper
 def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     """Write the numbers of `stiffening_body`; `by_q` and `by_v` are tables."""
-    rates, second, moments = moved(modes, PARTICIPATION, n, v), moved(modes, PARTICIPATION, n, a), moments_at(n, ports)
-    places = moved(modes, PARTICIPATION, n, q)
+    rates, moments = moved(modes, PARTICIPATION, n, v), moments_at(n, ports)
+    for k in range(2):  # six rows at a time: sums side by side
+        row, first = 6 * k * n, moments + 6 * k * n
+        put_six(f, 0, M1 + 6 * k, moved(modes, first, n, q))
+        put_six(f, 0, M1_RATE + 6 * k, moved(modes, first, n, v))
+        put_six(f, 0, M2 + 6 * k, scaled(-0.5, moved(by_q, row, n, q)))
+        put_six(f, 0, M2_RATE + 6 * k, scaled(-1.0, moved(by_q, row, n, v)))
+        put_six(f, 0, M2_SECOND + 6 * k, scaled(-1.0, plus(moved(by_q, row, n, a), moved(by_v, row, n, v))))
+    stirred, stirred_rate = moved(by_q, STIRRING * n, n, v), moved(by_q, STIRRING * n, n, a)
     for k in range(3):
-        f[0, M1 + k], f[0, M1_RATE + k], f[0, SPUN_RATE + k] = places[k], rates[k], rates[3 + k]
-        row = (STIRRING + k) * n
-        f[0, STIRRED + k], f[0, STIRRED_RATE + k] = row_times(by_q, row, n, v), row_times(by_q, row, n, a)
-    for k in range(9):
-        f[0, M1 + 3 + k], f[0, M1_RATE + 3 + k] = (
-            row_times(modes, moments + k * n, n, q),
-            row_times(modes, moments + k * n, n, v),
-        )
-    for k in range(12):
-        row = k * n
-        f[0, M2 + k], f[0, M2_RATE + k] = -0.5 * row_times(by_q, row, n, q), -row_times(by_q, row, n, v)
-        f[0, M2_SECOND + k] = -row_times(by_q, row, n, a) - row_times(by_v, row, n, v)
-    for k in range(6):
-        row = (OWN + k) * n
-        f[0, PRODUCTS + k], f[0, PRODUCTS_RATE + k] = row_times(by_q, row, n, q), 2.0 * row_times(by_q, row, n, v)
-    put_six(f, 0, FIRST_SECOND, second)
+        f[0, SPUN_RATE + k] = rates[3 + k]
+        f[0, STIRRED + k], f[0, STIRRED_RATE + k] = stirred[k], stirred_rate[k]
+    put_six(f, 0, PRODUCTS, moved(by_q, OWN * n, n, q))
+    put_six(f, 0, PRODUCTS_RATE, scaled(2.0, moved(by_q, OWN * n, n, v)))
+    put_six(f, 0, FIRST_SECOND, moved(modes, PARTICIPATION, n, a))
     put_six(f, 0, TWIST, twist)
     put_six(f, 0, ACCELERATION, acceleration)
 
@@ -130,7 +117,7 @@ def add_taken(modes, n, ports, by_q, taken, t, o):
     """Add the efforts that `taken` stands for, but for those of ``int Phi x Phi dm``, to ``t[0]`` from `o`."""
     add_pulled(modes, PARTICIPATION, n, six(taken, 0, BY_FIRST), t, o)
     for k in range(9):
-        add_row(taken[0, BY_MOMENTS + k], modes, moments_at(n, ports) + k * n, n, t, o)
+        add_row(taken[0, BY_MOMENTS + k], modes, moments_at(n, ports) + (3 + k) * n, n, t, o)
     for k in range(12):
         add_row(-taken[0, BY_SECOND + k], by_q, k * n, n, t, o)
     for k in range(6):
@@ -172,21 +159,9 @@ def displaced(modes, shape, n, q, t, o):
 
 @helper
 def curved(modes, places, n, p, v, room):
-    """Return ``-v^T H v`` (6) of the p-th port; `room` (n) is used up."""
-    return (
-        _curved_along(modes, places + TABLE + 6 * p, n, v, room),
-        _curved_along(modes, places + TABLE + 6 * p + 1, n, v, room),
-        _curved_along(modes, places + TABLE + 6 * p + 2, n, v, room),
-        _curved_along(modes, places + TABLE + 6 * p + 3, n, v, room),
-        _curved_along(modes, places + TABLE + 6 * p + 4, n, v, room),
-        _curved_along(modes, places + TABLE + 6 * p + 5, n, v, room),
-    )
-
-
-@helper
-def _curved_along(modes, place, n, v, room):
-    write_table(modes, place, 1, n, v, room, 0)
-    return -row_times(room, 0, n, v)
+    """Return ``-v^T H v`` (6) of the p-th port; the row `room` (6 n) is used up."""
+    write_table(modes, places + TABLE + 6 * p, 6, n, v, room, 0)
+    return scaled(-1.0, moved(room, 0, n, v))
 
 
 @helper
@@ -232,9 +207,10 @@ def write_inertia(modes, n, ports, by_q, f, columns, law):
             law[0, r * size + 6 + j] = law[0, row + r]
     for j in range(n):
         more, own = six(columns, 0, 12 * j), six(columns, 0, 12 * j + 6)
-        for r in range(n):
+        for r in range(j + 1):
             both = dot(more, six(columns, 0, 12 * r + 6)) + dot(own, six(columns, 0, 12 * r))
             law[0, (6 + j) * size + 6 + r] = modes[0, mass_at(n) + j * n + r] + both
+            law[0, (6 + r) * size + 6 + j] = law[0, (6 + j) * size + 6 + r]
 
 
 @helper

@@ -233,12 +233,10 @@ def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
     """Let the few numbers take a step of the j-th coordinate."""
     step, moments = 1j * STEP, moments_at(n, ports)
     for k in range(3):
-        f[0, M1 + k] += step * modes[0, PARTICIPATION + k * n + j]
         f[0, STIRRED + k] -= step * by_v[0, (STIRRING + k) * n + j]
         f[0, STIRRED_RATE + k] -= step * by_a[0, (STIRRING + k) * n + j]
-    for k in range(9):
-        f[0, M1 + 3 + k] += step * modes[0, moments + k * n + j]
     for k in range(12):
+        f[0, M1 + k] += step * modes[0, moments + k * n + j]
         f[0, M2 + k] -= step * by_q[0, k * n + j]
         f[0, M2_RATE + k] -= step * by_v[0, k * n + j]
         f[0, M2_SECOND + k] -= step * by_a[0, k * n + j]
@@ -252,12 +250,10 @@ def _step_rate(modes, n, ports, j, by_q, by_v, f):
     """Let the few numbers take a step of the j-th rate."""
     step, moments = 1j * STEP, moments_at(n, ports)
     for k in range(3):
-        f[0, M1_RATE + k] += step * modes[0, PARTICIPATION + k * n + j]
         f[0, SPUN_RATE + k] += step * modes[0, PARTICIPATION + (3 + k) * n + j]
         f[0, STIRRED + k] += step * by_q[0, (STIRRING + k) * n + j]
-    for k in range(9):
-        f[0, M1_RATE + 3 + k] += step * modes[0, moments + k * n + j]
     for k in range(12):
+        f[0, M1_RATE + k] += step * modes[0, moments + k * n + j]
         f[0, M2_RATE + k] -= step * by_q[0, k * n + j]
         f[0, M2_SECOND + k] -= 2.0 * step * by_v[0, k * n + j]
     for k in range(6):
