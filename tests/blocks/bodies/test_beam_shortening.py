@@ -44,7 +44,7 @@ def in_rotation(beam: tt.FlexibleBody, spin: float, radius: float = 0.0) -> tupl
     stiffness, mass = complex_step(load, q), beam.mass_matrix(q)[6:, 6:]
     gyroscopic = complex_step(lambda v: beam.gyroscopic(q, v, twist)[6:], rest)
     frequencies = {}
-    for plane, direction in (("flap", [2, 4]), ("lag", [0, 1, 5])):
+    for plane, direction in (("flap", [2, 4]), ("lag", [0, 1, 5]), ("both", [0, 1, 2, 4, 5])):
         own = np.flatnonzero(np.abs(beam.participation[:, direction]).sum(axis=1))
         where, k = np.ix_(own, own), len(own)
         M, K, G = mass[where], stiffness[where], gyroscopic[where]
