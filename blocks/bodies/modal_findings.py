@@ -70,9 +70,16 @@ def _moment_findings(body: ModalBody) -> list[Finding]:
     second, scales = body.second_order, body.coordinate_scales
     if second is None:
         return []
-    if not all(np.isfinite(array).all() for array in (second.first, second.second, body.undeformed)):
+    given = second.first, second.second, second.shortening, body.undeformed
+    if not all(np.isfinite(array).all() for array in given):
         return []
-    lowest = lowest_eigenvalue(gram_at(second, body.undeformed, np.asarray(scales, dtype=float)))
+    with np.errstate(all="ignore"):
+        gram = gram_at(second, body.undeformed, np.asarray(scales, dtype=float))
+    if not (np.isfinite(gram).all() and np.isfinite(body.rigid_inverse).all()):
+        expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
+        largest = f"numbers up to {max(np.abs(array).max() for array in given):.3g}"
+        return [Finding("out-of-range", f"{body.name}.displacement_moments", largest, expected, advice)]
+    lowest = lowest_eigenvalue(gram)
     if not lowest < -_MOMENTS:
         return []
     value = f"a deformed body's inertia with the eigenvalue {lowest:.3g}, of one scaled to a diagonal of ones"

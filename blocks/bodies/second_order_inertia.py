@@ -93,9 +93,13 @@ def _along(matrices: Array, w: Array) -> Array:
 
 
 def rigid_inverse(rigid: Array) -> Array:
-    """Return ``D_P^-1`` (6x6); of an inertia that some directions lack, its inverse in the others."""
+    """Return ``D_P^-1`` (6x6), in the directions that have inertia; not numbers where that is out of range."""
     scale = np.sqrt(np.abs(np.real(np.diag(rigid))))
     scale[scale == 0] = 1.0
-    values, vectors = np.linalg.eigh(np.real(rigid) / np.outer(scale, scale))
-    kept = vectors[:, values > _NO_INERTIA] / scale[:, None]
-    return kept @ np.linalg.inv(kept.T @ rigid @ kept) @ kept.T
+    with np.errstate(all="ignore"):
+        scaled = rigid / scale[:, None] / scale
+        if not np.isfinite(scaled).all():
+            return np.full((6, 6), np.nan)
+        values, vectors = np.linalg.eigh(np.real(scaled))
+        kept = vectors[:, values > _NO_INERTIA]
+        return kept @ np.linalg.inv(kept.T @ scaled @ kept) @ kept.T / scale[:, None] / scale
