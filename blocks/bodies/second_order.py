@@ -22,6 +22,8 @@ from titop.blocks.basics.spatial import Array
 LOADS = {"acceleration": 3, "angular_acceleration": 3, "spin": 6}
 #: The products of spins, in their order.
 SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+#: So many of the body's matrices are multiplied by the rates of the coordinates: not the products.
+_FOR_RATES = 15
 #: Each axis with the two that follow it.
 CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
@@ -75,16 +77,19 @@ class SecondOrder:
         `inverse` (6x6) is that of the rigid inertia.
         """
         n = self.first.shape[2]
-        products = [(self.second[i, j] + self.second[j, i]) / 2 for i, j in SPINS]
-        matrices = [*self.shortening.reshape(12, n, n), *self.stirred, *products]
-        matrices += [matrix for port in self.ports.values() for matrix in port]
-        at, places, kept = first + 36 + 12 * n + len(matrices), [], []
-        for matrix in matrices:
-            places.append(at if matrix.any() else -1)
-            if matrix.any():
-                kept.append(np.ravel(matrix))
-                at += matrix.size
-        return np.concatenate([np.ravel(inverse), np.ravel(self.first), np.array(places, dtype=float), *kept])
+        products = np.array([(self.second[i, j] + self.second[j, i]) / 2 for i, j in SPINS])
+        own = np.concatenate([self.shortening.reshape(12, n, n), self.stirred, products])
+        groups = [_group(matrices) for matrices in (own, *self.ports.values())]
+        sizes = [len(group) for group in groups]
+        starts = first + 36 + 12 * n + len(groups) + np.cumsum([0, *sizes[:-1]])
+        return np.concatenate([np.ravel(inverse), np.ravel(self.first), starts, *groups])
+
+
+def _group(matrices: Array) -> Array:
+    """Return a group of matrices (k, n, n) as the compiled law has it."""
+    kept = np.array([matrix.any() for matrix in matrices])
+    places = np.where(kept, np.cumsum(kept) - 1, -1)
+    return np.concatenate([[kept.sum(), kept[:_FOR_RATES].sum()], places, np.ravel(matrices[kept].swapaxes(0, 1))])
 
 
 def shortening_of(stiffness: Mapping[str, Array], n: int) -> Array:

@@ -20,7 +20,7 @@ from titop.solvers.kernels.interface.records import (
     result_at,
     slopes_size,
 )
-from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.interface.stages import part_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
@@ -196,9 +196,9 @@ def add_through(small, m, modes, at, n, t, o):
     """Add to the 6 x n matrix at ``t[0, o]`` the product of the 6 x 6 at ``small[0, m]`` and the 6 x n at ``modes[0, at]``."""
     for r in range(6):
         for k in range(6):
-            y = small[0, m + 6 * r + k]
+            y, row, result = small[0, m + 6 * r + k], part_of(modes, at + k * n, (n,)), part_of(t, o + r * n, (n,))
             for j in range(n):
-                t[0, o + r * n + j] += y * modes[0, at + k * n + j]
+                result[j] += y * row[j]
 
 
 @helper
@@ -210,9 +210,9 @@ def add_between(small, m, modes, at, n, t, o):
     add_through(small, m, modes, at, n, small, room)
     for i in range(n):
         for r in range(6):
-            y = modes[0, at + r * n + i]
+            y, row, result = modes[0, at + r * n + i], part_of(small, room + r * n, (n,)), part_of(t, o + i * n, (n,))
             for j in range(n):
-                t[0, o + i * n + j] += y * small[0, room + r * n + j]
+                result[j] += y * row[j]
 
 
 @helper

@@ -1,9 +1,11 @@
 """The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order_inertia`.
 
-Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), and where each matrix (n x n)
-begins, -1 for one of zeros; then the matrices: H of the moments (12), ``int Phi x Phi dm`` (3), ``int Phi_k^T Phi_l dm`` (6:
-xx, yy, zz, xy, xz, yz), then of each port H (6). Most of what there is to do is multiplying these by q and v: what comes of it,
-a row (n) each, is called a table. All else goes by few numbers (`stiffening_body`) and weights of these rows.
+Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), and where groups of matrices
+(n x n) begin: that of the body, of H of the moments (12), ``int Phi x Phi dm`` (3), ``int Phi_k^T Phi_l dm`` (6: xx, yy, zz,
+xy, xz, yz); then one of H (6) for each port. Those that are not zero are kept: a group says how many it keeps, how many of its
+first 15, and of each matrix which of the kept it is, or -1; then come the first rows of all that it keeps, side by side, then
+the second ones, and so on. Most of what there is to do is multiplying these by q and v, in long loops: what comes of it, a row
+(n) for each matrix, is called a table. All else goes by few numbers (`stiffening_body`) and weights of these rows.
 
 A port moves as those of `modal_ports` do, by the shape ``Phi - H q`` at the displacement ``(Phi + Phi - H q) q / 2``.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
+from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
     add_pulled,
@@ -67,27 +70,41 @@ def moments_at(n, ports):
 
 
 @helper
-def places_at(n, ports):
-    """Return where it stands where the matrices begin: `TABLE` for the body, then six a port."""
-    return moments_at(n, ports) + 12 * n
+def group_at(modes, n, ports, k):
+    """Return where the matrices of the body stand (k = 0), or those of port k - 1."""
+    return int(modes[0, moments_at(n, ports) + 12 * n + k])
 
 
 @helper
-def write_table(modes, places, count, n, x, t, o):
-    """Write the products of `count` matrices and x (n) into the rows from ``t[0, o]``."""
-    for k in range(count):
-        for j in range(n):
-            t[0, o + k * n + j] = 0.0
-        at = int(modes[0, places + k])
-        if at >= 0:
-            add_times(modes, at, n, x, t, o + k * n)
+def write_table(modes, group, matrices, count, n, x, t, o):
+    """Write the products of the first `count` of a group's `matrices` and x (n) into the rows from ``t[0, o]``."""
+    stride = int(modes[0, group]) * n
+    width, first = stride if count == matrices else int(modes[0, group + 1]) * n, group + 2 + matrices
+    products = part_of(t, o, (width,))
+    for k in range(width):
+        products[k] = 0.0
+    for r in range(n):
+        y, row = x[r], part_of(modes, first + r * stride, (width,))
+        for k in range(width):
+            products[k] += row[k] * y
+    for back in range(1, count + 1):  # none stands behind its place: from the last to the first
+        k = count - back
+        kept, place = int(modes[0, group + 2 + k]), part_of(t, o + k * n, (n,))
+        if kept < 0:
+            for j in range(n):
+                place[j] = 0.0
+        elif kept < k:
+            product = part_of(t, o + kept * n, (n,))
+            for j in range(n):
+                place[j] = product[j]
 
 
 @helper
 def add_row(weight, t, o, n, target, to):
     """Add a row (n) times its weight to ``target[0]`` from `to`."""
+    row, result = part_of(t, o, (n,)), part_of(target, to, (n,))
     for j in range(n):
-        target[0, to + j] += weight * t[0, o + j]
+        result[j] += weight * row[j]
 
 
 @helper
@@ -143,12 +160,12 @@ def write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, t, o):
 
 
 @helper
-def write_shape(modes, places, n, p, q, t, o):
+def write_shape(modes, n, ports, p, q, t, o):
     """Write the shape ``Phi - H q`` (6 x n) of the p-th port into ``t[0]`` from `o`."""
-    write_table(modes, places + TABLE + 6 * p, 6, n, q, t, o)
-    shape = numbers_at(n, p) + SHAPE
+    write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, q, t, o)
+    undeformed, shape = part_of(modes, numbers_at(n, p) + SHAPE, (6 * n,)), part_of(t, o, (6 * n,))
     for k in range(6 * n):
-        t[0, o + k] = modes[0, shape + k] - t[0, o + k]
+        shape[k] = undeformed[k] - shape[k]
 
 
 @helper
@@ -158,18 +175,18 @@ def displaced(modes, shape, n, q, t, o):
 
 
 @helper
-def curved(modes, places, n, p, v, room):
+def curved(modes, n, ports, p, v, room):
     """Return ``-v^T H v`` (6) of the p-th port; the row `room` (6 n) is used up."""
-    write_table(modes, places + TABLE + 6 * p, 6, n, v, room, 0)
+    write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, v, room, 0)
     return scaled(-1.0, moved(room, 0, n, v))
 
 
 @helper
 def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f, taken, law):
     """Write the law of a body with n modes; see `stages`. Tables and few numbers are room for it, `still` are n zeros."""
-    x, h, places = six(twist, 0, 0), bias_at(n), places_at(n, ports)
-    write_table(modes, places, TABLE, n, q, by_q, 0)
-    write_table(modes, places, OWN, n, v, by_v, 0)
+    x, h, own = six(twist, 0, 0), bias_at(n), group_at(modes, n, ports, 0)
+    write_table(modes, own, TABLE, TABLE, n, q, by_q, 0)
+    write_table(modes, own, TABLE, OWN, n, v, by_v, 0)
     write_few(modes, n, ports, q, v, still, x, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), by_q, by_v, f)
     write_alone(modes, n, ports, passive, q, v, still, f, by_q, by_v, taken, law, h)
     write_inertia(modes, n, ports, by_q, f, by_v, law)
@@ -177,11 +194,11 @@ def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f,
         if not is_used(used, p):
             continue
         o, target = numbers_at(n, p), port_at(n, p)
-        write_shape(modes, places, n, p, q, by_q, 0)
+        write_shape(modes, n, ports, p, q, by_q, 0)
         at = pose_of(modes, o, displaced(modes, o + SHAPE, n, q, by_q, 0))
         _, _, gamma = motion_of(modes, o, at, moved(by_q, 0, n, v), x)
         write_pose(law, target, at)
-        put_six(law, 0, target + PORT_GAMMA, plus(gamma, image_of(modes, o, at, curved(modes, places, n, p, v, by_v))))
+        put_six(law, 0, target + PORT_GAMMA, plus(gamma, image_of(modes, o, at, curved(modes, n, ports, p, v, by_v))))
         write_subspace(modes, o, n, at, by_q, 0, law, target + PORT_S)
 
 

@@ -32,9 +32,9 @@ from titop.solvers.kernels.laws.stiffening import (
     add_taken,
     curved,
     displaced,
+    group_at,
     inverse_at,
     moments_at,
-    places_at,
     write_alone,
     write_few,
     write_inertia,
@@ -124,12 +124,12 @@ def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a
 def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y, places = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), places_at(n, ports)
+    x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
     few = room + 8 * _few_at(n, ports)
     f, taken, by_q = row_at(few, FEW), row_at(few + 8 * FEW, TAKEN), row_at(few + 8 * (FEW + TAKEN), TABLE * n)
     by_v = row_at(few + 8 * (FEW + TAKEN + TABLE * n), TABLE * n)
-    write_table(modes, places, TABLE, n, own_q, by_q, 0)
-    write_table(modes, places, OWN, n, own_v, by_v, 0)
+    write_table(modes, own, TABLE, TABLE, n, own_q, by_q, 0)
+    write_table(modes, own, TABLE, OWN, n, own_v, by_v, 0)
     write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
     write_alone(modes, n, ports, passive, own_q, own_v, own_a, f, by_q, by_v, taken, alone, 0)
     for p in range(ports):
@@ -137,10 +137,10 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
             continue
         o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
         shape = kept + 5
-        write_shape(modes, places, n, p, own_q, alone, shape)
+        write_shape(modes, n, ports, p, own_q, alone, shape)
         at = pose_of(modes, o, displaced(modes, o + SHAPE, n, own_q, alone, shape))
         rate = moved(alone, shape, n, own_v)
-        second = plus(moved(alone, shape, n, own_a), curved(modes, places, n, p, own_v, by_v))
+        second = plus(moved(alone, shape, n, own_a), curved(modes, n, ports, p, own_v, by_v))
         speed, gained = port_motion(modes, o, at, rate, second, x, y)
         write_pose(record, target, at)
         phi = at[2]
@@ -172,21 +172,21 @@ def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, 
 def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y, places = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), places_at(n, ports)
+    x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
     size = slopes_size(n, ports)
     result, f, taken = row_at(slopes, size), np.empty((1, FEW), np.float64), np.empty((1, TAKEN), np.float64)
     by_q, by_v, by_a = np.empty((1, TABLE * n)), np.empty((1, TABLE * n)), np.empty((1, TABLE * n))
     for k in range(size):
         result[0, k] = 0.0
-    write_table(modes, places, TABLE, n, own_q, by_q, 0)
-    write_table(modes, places, TABLE, n, own_v, by_v, 0)
-    write_table(modes, places, OWN, n, own_a, by_a, 0)
+    write_table(modes, own, TABLE, TABLE, n, own_q, by_q, 0)
+    write_table(modes, own, TABLE, TABLE, n, own_v, by_v, 0)
+    write_table(modes, own, TABLE, OWN, n, own_a, by_a, 0)
     write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
     take_alone(modes, inverse_at(n, ports), f, taken)
     stepped, response = np.empty((1, FEW), np.complex128), np.empty((1, TAKEN), np.complex128)
     small = np.empty((1, 7 * _FULL + 12 * n))
     _add_steps(modes, n, ports, f, by_q, by_v, by_a, stepped, response, small, result)
-    _add_curvature(modes, n, places, x, y, taken, result)
+    _add_curvature(modes, n, own, x, y, taken, result)
     if passive:
         for k in range(n * n):
             result[0, 6 * n + k] += modes[0, mass_at(n) + n * n + k]
@@ -261,23 +261,26 @@ def _step_rate(modes, n, ports, j, by_q, by_v, f):
 
 
 @helper
-def _add_curvature(modes, n, places, x, y, taken, slopes):
+def _add_curvature(modes, n, own, x, y, taken, slopes):
     """Add the changes of the tables with the coordinates and their rates, what they are multiplied by held."""
     by_q, by_v = 6 * n, by_rate_at(n) + 6 * n
     for k in range(12):
-        _add_matrix(-taken[0, BY_SECOND + k], modes, places + k, n, slopes, by_q)
+        _add_matrix(-taken[0, BY_SECOND + k], modes, own, TABLE, k, n, slopes, by_q)
     for k in range(6):
-        _add_matrix(taken[0, BY_PRODUCTS + k], modes, places + OWN + k, n, slopes, by_q)
+        _add_matrix(taken[0, BY_PRODUCTS + k], modes, own, TABLE, OWN + k, n, slopes, by_q)
     for k in range(3):  # antisymmetric: rows for columns is a change of sign
-        _add_matrix(-entry_of(y, 3 + k), modes, places + STIRRING + k, n, slopes, by_q)
-        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, places + STIRRING + k, n, slopes, by_v)
+        _add_matrix(-entry_of(y, 3 + k), modes, own, TABLE, STIRRING + k, n, slopes, by_q)
+        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, own, TABLE, STIRRING + k, n, slopes, by_v)
 
 
 @helper
-def _add_matrix(weight, modes, place, n, t, o):
-    at = int(modes[0, place])
-    if at >= 0:
-        add_row(weight, modes, at, n * n, t, o)
+def _add_matrix(weight, modes, group, matrices, k, n, t, o):
+    """Add the k-th of a group's `matrices` times its weight to that at ``t[0, o]``."""
+    kept = int(modes[0, group + 2 + k])
+    if kept >= 0:
+        stride, first = int(modes[0, group]) * n, group + 2 + matrices + kept * n
+        for r in range(n):
+            add_row(weight, modes, first + r * stride, n, t, o + r * n)
 
 
 @helper
@@ -286,12 +289,12 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
 
     The tables are used up: `shape` for ``Phi - H q``, the others for ``-H v`` and ``-H a``.
     """
-    o, target, places = numbers_at(n, p), port_at(n, p), places_at(n, ports)
-    write_shape(modes, places, n, p, q, shape, 0)
+    o, target, group = numbers_at(n, p), port_at(n, p), group_at(modes, n, ports, 1 + p)
+    write_shape(modes, n, ports, p, q, shape, 0)
     moving, rates = displaced(modes, o + SHAPE, n, q, shape, 0), moved(shape, 0, n, v)
-    second = plus(moved(shape, 0, n, a), curved(modes, places, n, p, v, by_v))
+    second = plus(moved(shape, 0, n, a), curved(modes, n, ports, p, v, by_v))
     for x_of, table in ((v, by_v), (a, by_a)):
-        write_table(modes, places + TABLE + 6 * p, 6, n, x_of, table, 0)
+        write_table(modes, group, 6, 6, n, x_of, table, 0)
         for k in range(6 * n):
             table[0, k] = -table[0, k]
     write_subspace(modes, o, n, pose_of(modes, o, moving), shape, 0, law, target + PORT_S)
@@ -323,7 +326,7 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
     add_between(small, 3 * _FULL, shape, 0, n, slopes, 6 * n)
     pulled = pulled_back(modes, o, pose_of(modes, o, moving), wrench)
     for k in range(6):
-        _add_matrix(-entry_of(pulled, k), modes, places + TABLE + 6 * p + k, n, slopes, 6 * n)
+        _add_matrix(-entry_of(pulled, k), modes, group, 6, k, n, slopes, 6 * n)
 
 
 LAW = CompiledLaw("stiffening", terms=_terms, outward=_outward, inward=_inward, slopes=_slopes, energy=energy, room=_room)
