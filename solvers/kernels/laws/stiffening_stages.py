@@ -1,7 +1,7 @@
 """The stages of flexible bodies with second order: inverse dynamics without mass matrix, and the linearised law.
 
-For a step along a coordinate, its rate or the twist the few numbers of `stiffening_body` take a complex step, and six numbers
-each of the ports' displacements and rates; the tables of `stiffening` are linear.
+The few numbers of `stiffening_body` change with the coordinates and their rates by the tables of `stiffening`, and what the
+body takes by products of the two. For the twist they take complex steps, as six numbers each of ports' motions do.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ from titop.solvers.kernels.laws.stiffening_body import (
     TWIST,
     WRENCH,
     take_alone,
+    take_change,
 )
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
@@ -184,8 +185,10 @@ def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, 
     write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
     take_alone(modes, inverse_at(n, ports), f, taken)
     stepped, response = np.empty((1, FEW), np.complex128), np.empty((1, TAKEN), np.complex128)
+    change = np.empty((1, FEW), np.float64)
     small = np.empty((1, 7 * _FULL + 12 * n))
-    _add_steps(modes, n, ports, f, by_q, by_v, by_a, stepped, response, small, result)
+    _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
+    _add_turns(modes, n, ports, f, by_q, by_v, stepped, response, small, result)
     _add_curvature(modes, n, own, x, y, taken, result)
     if passive:
         for k in range(n * n):
@@ -199,65 +202,85 @@ def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, 
 
 
 @helper
-def _add_steps(modes, n, ports, f, by_q, by_v, by_a, stepped, taken, changed, slopes):
-    """Add the changes of the few numbers with the coordinates, their rates and the twist, the tables held.
+def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, changed, slopes):
+    """Add the changes of the few numbers with the coordinates and their rates, the tables held.
 
-    The rows `stepped`, `taken` and `changed` are room for it.
+    The rows `change` and `changed` are room for it.
     """
-    for j in range(2 * n + 6):
+    for j in range(2 * n):
+        for k in range(FEW):
+            change[0, k] = 0.0
+        if j < n:
+            _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, change)
+        else:
+            _step_rate(modes, n, ports, j - n, by_q, by_v, change)
+        take_change(modes, inverse_at(n, ports), f, taken, change, changed)
+        _clear_efforts(n, changed)
+        add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
+        _put_changed(changed, n, slopes, 0 if j < n else by_rate_at(n), n, j % n)
+
+
+@helper
+def _add_turns(modes, n, ports, f, by_q, by_v, stepped, taken, changed, slopes):
+    """Add the changes with the twist; the rows `stepped`, `taken` and `changed` are room for it."""
+    for j in range(6):
         for k in range(FEW):
             stepped[0, k] = f[0, k]
-        if j < n:
-            _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, stepped)
-        elif j < 2 * n:
-            _step_rate(modes, n, ports, j - n, by_q, by_v, stepped)
-        else:
-            stepped[0, TWIST + j - 2 * n] += 1j * STEP
+        stepped[0, TWIST + j] += 1j * STEP
         take_alone(modes, inverse_at(n, ports), stepped, taken)
         for k in range(TAKEN):
             changed[0, k] = taken[0, k].imag / STEP
-        for i in range(n):
-            changed[0, TAKEN + i] = 0.0
+        _clear_efforts(n, changed)
         add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
-        if j >= 2 * n + 3:
-            add_row(2.0, by_v, (STIRRING + j - 2 * n - 3) * n, n, changed, TAKEN)
-        begin, columns = (0, n) if j < n else ((by_rate_at(n), n) if j < 2 * n else (by_twist_at(n), 6))
-        column = j if j < n else (j - n if j < 2 * n else j - 2 * n)
-        put_column(slopes, begin, columns, column, six(changed, 0, WRENCH))
-        for i in range(n):
-            slopes[0, begin + (6 + i) * columns + column] = changed[0, TAKEN + i]
+        if j >= 3:
+            add_row(2.0, by_v, (STIRRING + j - 3) * n, n, changed, TAKEN)
+        _put_changed(changed, n, slopes, by_twist_at(n), 6, j)
+
+
+@helper
+def _clear_efforts(n, changed):
+    for i in range(n):
+        changed[0, TAKEN + i] = 0.0
+
+
+@helper
+def _put_changed(changed, n, slopes, begin, columns, column):
+    """Write wrench and efforts into a column."""
+    put_column(slopes, begin, columns, column, six(changed, 0, WRENCH))
+    for i in range(n):
+        slopes[0, begin + (6 + i) * columns + column] = changed[0, TAKEN + i]
 
 
 @helper
 def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
-    """Let the few numbers take a step of the j-th coordinate."""
-    step, moments = 1j * STEP, moments_at(n, ports)
+    """Add the change of the few numbers with the j-th coordinate."""
+    moments = moments_at(n, ports)
     for k in range(3):
-        f[0, STIRRED + k] -= step * by_v[0, (STIRRING + k) * n + j]
-        f[0, STIRRED_RATE + k] -= step * by_a[0, (STIRRING + k) * n + j]
+        f[0, STIRRED + k] -= by_v[0, (STIRRING + k) * n + j]
+        f[0, STIRRED_RATE + k] -= by_a[0, (STIRRING + k) * n + j]
     for k in range(12):
-        f[0, M1 + k] += step * modes[0, moments + k * n + j]
-        f[0, M2 + k] -= step * by_q[0, k * n + j]
-        f[0, M2_RATE + k] -= step * by_v[0, k * n + j]
-        f[0, M2_SECOND + k] -= step * by_a[0, k * n + j]
+        f[0, M1 + k] += modes[0, moments + k * n + j]
+        f[0, M2 + k] -= by_q[0, k * n + j]
+        f[0, M2_RATE + k] -= by_v[0, k * n + j]
+        f[0, M2_SECOND + k] -= by_a[0, k * n + j]
     for k in range(6):
-        f[0, PRODUCTS + k] += 2.0 * step * by_q[0, (OWN + k) * n + j]
-        f[0, PRODUCTS_RATE + k] += 2.0 * step * by_v[0, (OWN + k) * n + j]
+        f[0, PRODUCTS + k] += 2.0 * by_q[0, (OWN + k) * n + j]
+        f[0, PRODUCTS_RATE + k] += 2.0 * by_v[0, (OWN + k) * n + j]
 
 
 @helper
 def _step_rate(modes, n, ports, j, by_q, by_v, f):
-    """Let the few numbers take a step of the j-th rate."""
-    step, moments = 1j * STEP, moments_at(n, ports)
+    """Add the change of the few numbers with the j-th rate."""
+    moments = moments_at(n, ports)
     for k in range(3):
-        f[0, SPUN_RATE + k] += step * modes[0, PARTICIPATION + (3 + k) * n + j]
-        f[0, STIRRED + k] += step * by_q[0, (STIRRING + k) * n + j]
+        f[0, SPUN_RATE + k] += modes[0, PARTICIPATION + (3 + k) * n + j]
+        f[0, STIRRED + k] += by_q[0, (STIRRING + k) * n + j]
     for k in range(12):
-        f[0, M1_RATE + k] += step * modes[0, moments + k * n + j]
-        f[0, M2_RATE + k] -= step * by_q[0, k * n + j]
-        f[0, M2_SECOND + k] -= 2.0 * step * by_v[0, k * n + j]
+        f[0, M1_RATE + k] += modes[0, moments + k * n + j]
+        f[0, M2_RATE + k] -= by_q[0, k * n + j]
+        f[0, M2_SECOND + k] -= 2.0 * by_v[0, k * n + j]
     for k in range(6):
-        f[0, PRODUCTS_RATE + k] += 2.0 * step * by_q[0, (OWN + k) * n + j]
+        f[0, PRODUCTS_RATE + k] += 2.0 * by_q[0, (OWN + k) * n + j]
 
 
 @helper
