@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,90 @@ def random_body(rng: np.random.Generator, name: str = "panel", modes: int = 3, p
         modal_stiffness=stiffness,
         modal_damping=damping,
     )
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Material points that foreshorten: ``r0 + Phi q - q^T H q / 2`` each, and two ports that do.
+
+    Attributes
+    ----------
+    masses : (p,) array, kg
+    positions : (p, 3) array, m
+    shapes : (p, 3, n) array
+    curvatures : (p, 3, n, n) array
+        H.
+    ports : dict of name to (6, n, n) array
+    """
+
+    masses: Array
+    positions: Array
+    shapes: Array
+    curvatures: Array
+    ports: dict[str, Array]
+
+    @classmethod
+    def random(cls, rng: np.random.Generator, modes: int = 3, points: int = 12) -> Cloud:
+        """Return points of no particular shape."""
+        ports = {f"C{k}": _symmetric(rng.normal(size=(6, modes, modes))) for k in range(2)}
+        bends = _symmetric(rng.normal(size=(points, 3, modes, modes)))
+        shapes = rng.normal(size=(points, 3, modes))
+        return cls(rng.uniform(0.05, 0.2, points), rng.uniform(-0.5, 0.5, (points, 3)), 0.4 * shapes, bends, ports)
+
+    def stands(self, q: Array) -> Array:
+        """Return the points (p, 3)."""
+        return np.asarray(self.positions + self.shapes @ q - 0.5 * (self.curvatures @ q) @ q)
+
+    def under(self, forces: Array) -> Array:
+        """Return the geometric stiffness (n x n) under forces (p, 3) on the points."""
+        return np.asarray(np.einsum("pk,pkij->ij", forces, self.curvatures))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the second order as `FlexibleBody` takes it: stiffness under the loads that it names, and moments."""
+        axes, m, r = np.eye(3), self.masses[:, None], self.positions
+
+        def centrifugal(i: int, j: int) -> Array:
+            pairs = ((i, j),) if i == j else ((i, j), (j, i))
+            return np.asarray(sum(-m * np.cross(axes[k], np.cross(axes[l], r)) for k, l in pairs))  # noqa: E741
+
+        products = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        stiffness = {
+            "acceleration": [self.under(-m * axis) for axis in axes],
+            "angular_acceleration": [self.under(-m * np.cross(axis, r)) for axis in axes],
+            "spin": [self.under(centrifugal(*pair)) for pair in products],
+        }
+        weighted = self.shapes * self.masses[:, None, None]
+        return {
+            "geometric_stiffness": stiffness | self.ports,
+            "position_moments": np.einsum("pk,pli->kli", r, weighted),
+            "displacement_moments": np.einsum("pki,plj->klij", weighted, self.shapes),
+        }
+
+    def body(self, rng: np.random.Generator, name: str) -> tt.FlexibleBody:
+        """Return the points as a body with stiffness, damping and turned ports."""
+        m, n = self.masses, self.shapes.shape[2]
+        com = m @ self.positions / m.sum()
+        own = self.positions - com
+        weighted = self.shapes * m[:, None, None]
+        participation = [weighted.sum(axis=0), np.cross(self.positions[:, :, None], weighted, axis=1).sum(axis=0)]
+        stiffness, damping = (scale * np.cov(rng.normal(size=(n, 4 * n))).reshape(n, n) for scale in (90.0, 0.5))
+        return tt.FlexibleBody(
+            name,
+            m.sum(),
+            com,
+            (m @ (own**2).sum(axis=1)) * np.eye(3) - (own.T * m) @ own,
+            participation=np.vstack(participation).T,
+            ports={port: tt.Pose(rng.uniform(-0.5, 0.5, 3), Rotation.from_quat(rng.normal(size=4))) for port in self.ports},
+            shapes={port: rng.uniform(-0.5, 0.5, (6, n)) for port in self.ports},
+            modal_mass=np.einsum("pki,pkj->ij", weighted, self.shapes),
+            modal_stiffness=stiffness,
+            modal_damping=damping,
+            **self.fields(),
+        )
+
+
+def _symmetric(matrices: Array) -> Array:
+    return np.asarray(matrices + matrices.swapaxes(-1, -2)) / 2
 
 
 def random_system(rng: np.random.Generator) -> tt.System:

@@ -5,6 +5,8 @@
   what they say, and what is wrong with them; `modal_reduction`: such data from finite elements, whose matrices
   `element_matrices` reads and for which `modal_bases` finds static deformations and modes;
 - `flexible_body`: the law of these;
-- `beam`: uniform beams; `beam_matrices`: their mass and stiffness;
+- `second_order`: how their points foreshorten, with `second_order_fields`, which reads it, and `second_order_inertia`, which
+  has the inertia then;
+- `beam`: uniform beams; `beam_matrices`: their mass and stiffness; `beam_shortening`: their second order;
 - `rods`: rods that bend however far.
 """

@@ -9,11 +9,21 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.beam_matrices import bending_matrices, rod_matrices, shear_bending_matrices
+from titop.blocks.bodies.beam_matrices import (
+    bending_matrices,
+    bending_shapes,
+    points_of,
+    rod_matrices,
+    rod_shapes,
+    shear_bending_matrices,
+    shear_bending_shapes,
+)
+from titop.blocks.bodies.beam_shortening import BeamShapes, line_moments, line_shortening, tip_shortening
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.modal_reduction import boundary_names, reduced
+from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.contract.block import Block
 
 #: Name of the port at the tip.
@@ -60,8 +70,10 @@ class Beam(FlexibleBody):
 
     Notes
     -----
-    `FlexibleBody` has the law, and what is neglected in it: each beam may deform a little only, and a spinning beam does not
-    stiffen. The inertia of the cross-section's rotation in bending is left out without shear factors.
+    `FlexibleBody` has the law: to second order in the deformation, so that spin, acceleration and loads at the tip stiffen or
+    soften the beam, up to buckling; each beam may deform a little only. Strains are linear in the coordinates: these are the
+    tip's displacements to first order. The inertia of the cross-section's rotation in bending is left out without shear
+    factors, and that of the sections does not follow the deformation.
 
     Examples
     --------
@@ -166,18 +178,23 @@ class Beam(FlexibleBody):
             "participation": matrices["participation"],
             "modal_mass": matrices["mass"],
             "modal_stiffness": matrices["stiffness"],
+            "geometric_stiffness": {**stiffness_of(matrices["shortening"]), TIP: matrices["tip"]},
+            "position_moments": matrices["first"],
+            "displacement_moments": matrices["second"],
             "ports": {TIP: [length, 0, 0]},
             "shapes": {TIP: shape},
             "coordinate_names": names,
         }
 
     def _reduced(self) -> dict[str, Array]:
-        """Return mass, stiffness and participation in the beam's coordinates, from its kinds of deformation."""
+        """Return mass, stiffness, participation and what is of second order, from the kinds of deformation."""
         n = 6 + 2 * self.modes + self.torsion_modes + self.axial_modes
         mass, stiffness, participation = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
         x, y, z, rx, ry, rz = np.eye(6)
         lever = self.length
-        first = 6
+        first, finest = 6, 2 * max(self.modes, self.torsion_modes, self.axial_modes) + _MARGIN
+        points, weights = points_of(finest)
+        shapes = BeamShapes.nothing(n, len(points))
         # of each kind: its coordinates at the tip with their signs, and what motion of P does to both ends
         for kind, tip, rigid, modes in (
             ("y", {1: 1.0, 5: 1.0}, [y, rz, y + lever * rz, rz], self.modes),
@@ -185,7 +202,8 @@ class Beam(FlexibleBody):
             ("torsion", {3: 1.0}, [rx, rx], self.torsion_modes),
             ("axial", {0: 1.0}, [x, x], self.axial_modes),
         ):
-            M, K = self._matrices(kind, 2 * modes + _MARGIN)
+            bubbles = 2 * modes + _MARGIN
+            M, K = self._matrices(kind, bubbles)
             motion = np.vstack([*rigid, np.zeros((len(M) - len(rigid), 6))])
             ends = len(tip)
             basis = np.vstack([np.zeros((ends, ends + modes)), craig_bampton(M[ends:, ends:], K[ends:, ends:], ends, modes)])
@@ -194,8 +212,37 @@ class Beam(FlexibleBody):
             where = [*tip, *range(first, first + modes)]
             mass[np.ix_(where, where)], stiffness[np.ix_(where, where)] = part["mass"], part["stiffness"]
             participation[where] = part["participation"]
+            self._add_shapes(kind, bubbles, finest, basis.T, where, shapes)
             first += modes
-        return {"mass": mass, "stiffness": stiffness, "participation": participation}
+        places, lengths = self.length * (points + 1) / 2, self.length * weights
+        masses = self.density * self.area * lengths
+        position, displacement = line_moments(shapes, places, masses)
+        return {
+            "mass": mass,
+            "stiffness": stiffness,
+            "participation": participation,
+            "first": position,
+            "second": displacement,
+            "shortening": line_shortening(shapes, places, masses, self.length),
+            "tip": tip_shortening(shapes, places, lengths, self.length),
+        }
+
+    def _add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
+        """Write what one kind of deformation moves, whose coordinates stand at `where`, into the beam's shapes."""
+        if kind in ("axial", "torsion"):
+            values, slopes = (onto @ shape for shape in rod_shapes(bubbles, points))
+            moved, strained = (shapes.line, shapes.strain) if kind == "axial" else (shapes.turns, shapes.curvature)
+            moved[0, where], strained[0, where] = values, slopes / self.length
+            return
+        along, about, sign = (1, 2, 1.0) if kind == "y" else (2, 1, -1.0)
+        if self.shear_factors is None:
+            values, slopes, curvatures = (onto @ shape for shape in bending_shapes(self.length, bubbles, points))
+            turns, curvatures = slopes / self.length, curvatures / self.length
+        else:
+            values, slopes, turns, curvatures = (onto @ shape for shape in shear_bending_shapes(bubbles, points))
+            shapes.strain[along, where] = slopes / self.length - turns
+        shapes.line[along, where] = values
+        shapes.turns[about, where], shapes.curvature[about, where] = sign * turns, sign * curvatures / self.length
 
     def _matrices(self, kind: str, bubbles: int) -> tuple[Array, Array]:
         """Return mass and stiffness of one kind of deformation, both ends free; see `titop.blocks.bodies.beam_matrices`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_bases import is_sparse
@@ -30,6 +31,29 @@ def read_matrices(reader: FieldReader, positions: Any, mass: Any, stiffness: Any
         return nodes, 6, np.zeros((0, 0)), np.zeros((0, 0))
     read = _read_sparse if sparse else FieldReader.symmetric
     return nodes, freedoms, read(reader, "mass", M, size), read(reader, "stiffness", K, size)
+
+
+def read_loads(reader: FieldReader, loads: Any, size: int, counts: Mapping[str, int]) -> dict[str, list[Any]] | None:
+    """Return the geometric stiffness of each load, of which `counts` says how many matrices it has; None if none is given."""
+    if loads is None:
+        return None
+    if not isinstance(loads, Mapping):
+        advice = 'write {"acceleration": [...], "spin": [...]}'
+        reader.report("wrong-type", "geometric_stiffness", loads, "a mapping of loads to lists of matrices", advice)
+        return None
+    result: dict[str, list[Any]] = {}
+    for load, matrices in loads.items():
+        field = f"geometric_stiffness.{load}"
+        if load not in counts:
+            reader.report("unknown-load", field, load, "a unit load or a port of the body", did_you_mean(load, counts))
+        elif not hasattr(matrices, "__len__") or len(matrices) != counts[load]:
+            reader.report(
+                "wrong-shape", field, matrices, f"{counts[load]} matrices", "one for each unit load, zeros where none"
+            )
+        else:
+            read = (_read_sparse if is_sparse(matrix) else FieldReader.symmetric for matrix in matrices)
+            result[load] = [one(reader, field, matrix, size) for one, matrix in zip(read, matrices, strict=True)]
+    return result
 
 
 def _rows(matrix: Any) -> int:

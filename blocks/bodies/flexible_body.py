@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, right_jacobian, right_jacobian_rate, rotation_exp, skew
-from titop.blocks.bodies.modal_analysis import (
-    natural_modes,
-)
+from titop.blocks.basics.spatial import Array, right_jacobian, right_jacobian_rate, rotation_exp, skew, twist_cross
+from titop.blocks.bodies.modal_analysis import natural_modes
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.modal_findings import findings
 from titop.blocks.bodies.modal_reduction import reduce_finite_elements
+from titop.blocks.bodies.second_order import stiffness_of
+from titop.blocks.bodies.second_order_inertia import deformed_inertia, inertia_change
 
 #: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
 _RANDOM_DEFORMATION = 0.05
@@ -52,10 +52,26 @@ class FlexibleBody(ModalBody):
         Instead of frequencies; no modal mass stands for the identity. The damping adds to that of the ratios.
     coordinate_names : sequence of str, optional
         Names of the modal coordinates; ``mode1``, ``mode2``, ... by default.
+    geometric_stiffness : mapping of load to array_like (k, n, n), optional
+        What a finite-element program adds to the stiffness for the stresses under unit loads on the body clamped at P, in body
+        axes. ``"acceleration"``: 3 matrices (N/m a m/s^2, in coordinates of a metre), under the inertia forces ``-a dm`` of a
+        unit acceleration of P along x, y, z. ``"spin"``: 6, under the centrifugal forces of ``w w^T``: of unit ``wx^2``,
+        ``wy^2``, ``wz^2``, ``wx wy``, ``wx wz``, ``wy wz``. ``"angular_acceleration"``: 3, under ``-alpha x r0 dm``; zeros if
+        left out. The name of a port: 6, under unit forces and (semitangential) moments there. All symmetric.
+    position_moments : array_like (3, 3, n), optional
+        Entries k, l: ``int r0_k Phi_l dm`` (kg m^2 a metre), with the modes' displacements Phi at r0 from P. To be given with
+        `geometric_stiffness`, as are
+    displacement_moments : array_like (3, 3, n, n), optional
+        Entries k, l: ``int Phi_k^T Phi_l dm`` (kg).
 
     Notes
     -----
-    Coordinates ``eta`` (n). A port stands at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``; the centre of mass at
+    Coordinates ``eta`` (n). *With geometric stiffness* a point stands at ``r0 + Phi eta - eta^T H eta / 2``, H (n x n) being
+    the geometric stiffness under a unit force on it, and so do ports and their rotation vectors; the kinetic energy is that of
+    these points to second order in the deformation: `titop.blocks.bodies.second_order_inertia` has it. From this one energy
+    spin, acceleration, gravity and loads at ports stiffen or soften the body, up to buckling, with all reactions.
+
+    *Without* a port stands at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``; the centre of mass at
     ``c + d``, ``d = L_lin^T eta / m``. The kinetic energy is that of the mass at the moving centre of mass, and of rotation and
     deformation about it as in the undeformed body: the undeformed body's, with ``v + w x d`` in place of v::
 
@@ -64,14 +80,14 @@ class FlexibleBody(ModalBody):
         h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t + d x f]    h_q,j = L_lin,j . (w x (f / m + d'))
         passive = -K eta - D eta'
 
-    Without deformation, at rest, this is the linear TITOP model (Chebbi, Dubanchet, Gonzalez and Alazard, Multibody System
+    Without deformation, at rest, either is the linear TITOP model (Chebbi, Dubanchet, Gonzalez and Alazard, Multibody System
     Dynamics 41(1), 2017) with residual mass ``D_P - L^T M_qq^-1 L``. Since the centre of mass follows the deformation, linear
     momentum is exact, deformations do not depend on the velocity of the observer, gravity has a potential and energy is
     conserved; and the inertia stays positive definite whatever the deformation.
-    Neglected: other changes of the inertia and of the angular participation with the deformation, geometric (centrifugal)
-    stiffening, shortening of bent parts. Centrifugal loads of a spinning body therefore act on its moving centre of mass only:
-    the stretch of a radial beam comes out as ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
-    small against the lowest frequency.
+    Neglected without geometric stiffness: other changes of the inertia and of the angular participation with the deformation,
+    stiffening, shortening of bent parts. Centrifugal loads of a spinning body then act on its moving centre of mass only: the
+    stretch of a radial beam would come out as ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
+    small against the lowest frequency: simulations, trims and linear models of faster ones warn.
 
     Examples
     --------
@@ -96,6 +112,7 @@ class FlexibleBody(ModalBody):
         modes: int = 6,
         method: str = "craig-bampton",
         damping_ratios: Any = 0.0,
+        geometric_stiffness: Mapping[str, Sequence[Any]] | None = None,
     ) -> FlexibleBody:
         """Return the body that finite-element matrices describe, reduced to few coordinates.
 
@@ -120,6 +137,9 @@ class FlexibleBody(ModalBody):
             static deformations under forces and moments at the child ports.
         damping_ratios : float or (n,)
             Of the natural modes of the reduced body clamped at P.
+        geometric_stiffness : mapping of load to matrices, dense or sparse, optional
+            As that of the class, each matrix over the degrees of freedom of `stiffness`; the moments follow from the mass.
+            Without it the body does not stiffen.
 
         Raises
         ------
@@ -128,13 +148,18 @@ class FlexibleBody(ModalBody):
         ConvergenceError
             If the modes of sparse matrices are not found.
         """
-        reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method)
+        reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method, geometric_stiffness)
         return cls(name, **reduced.fields(), damping_ratios=damping_ratios)
 
     def in_natural_modes(self) -> FlexibleBody:
         """Return the same body by its natural modes: frequencies instead of matrices, which must be damped by ratios alone."""
         frequencies, modes = natural_modes(self.matrices.mass, self.matrices.stiffness)
         damping = None if self.modal_damping is None else modes.T @ self.modal_damping @ modes
+        second: dict[str, Any] = {}
+        if self.second_order is not None:
+            turned = self.second_order.in_coordinates(modes)
+            second = {"position_moments": turned.first[1:], "displacement_moments": turned.second}
+            second["geometric_stiffness"] = stiffness_of(turned.shortening) | turned.ports
         return FlexibleBody(
             self.name,
             self.mass,
@@ -146,6 +171,7 @@ class FlexibleBody(ModalBody):
             shapes={port: shape @ modes for port, shape in self.shapes.items()},
             damping_ratios=self.damping_ratios,
             modal_damping=damping,
+            **second,
         )
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
@@ -158,16 +184,26 @@ class FlexibleBody(ModalBody):
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return rotation and position of a child port of the deformed body."""
-        pose, moved = self.port_poses[port], self.shapes[port] @ q
+        pose, moved = self.port_poses[port], self._displacement(port, q)
         return rotation_exp(moved[3:]) @ pose.rotation, pose.position + moved[:3]
 
+    def _displacement(self, port: str, q: Array) -> Array:
+        """Return displacement and rotation vector (6) of a child port."""
+        moved = self.shapes[port] @ q
+        return moved if self.second_order is None else moved - 0.5 * (self.second_order.ports[port] @ q) @ q
+
+    def _moving(self, port: str, q: Array) -> Array:
+        """Return the derivative (6 x n) of a child port's displacement and rotation vector."""
+        return self.shapes[port] if self.second_order is None else self.shapes[port] - self.second_order.ports[port] @ q
+
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia; it depends on the deformation through the centre of mass alone."""
+        """Return the inertia at a deformation."""
+        if self.second_order is not None:
+            return deformed_inertia(self.second_order, self.undeformed, self.rigid_inverse, q)
         shift = skew(self.shift(q))
         onto = np.eye(6 + self.nv, dtype=shift.dtype)
         onto[:3, 3:6] = -shift
-        undeformed = np.block([[self.rigid_inertia, self.participation.T], [self.participation, self.matrices.mass]])
-        return onto.T @ undeformed @ onto
+        return onto.T @ self.undeformed @ onto
 
     def shift(self, q: Array) -> Array:
         """Return how far the centre of mass has moved (3, m) from its place in the undeformed body."""
@@ -187,20 +223,26 @@ class FlexibleBody(ModalBody):
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return S (6 x n) of a child port."""
-        shape, own = self.shapes[port], self.port_poses[port].rotation
-        phi = shape[3:] @ q
+        shape, own = self._moving(port, q), self.port_poses[port].rotation
+        phi = self._displacement(port, q)[3:]
         rotation = rotation_exp(phi) @ own
         return np.vstack([rotation.T @ shape[:3], own.T @ right_jacobian(phi) @ shape[3:]])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6) of a child port."""
-        shape, own = self.shapes[port], self.port_poses[port].rotation
-        moving = self.motion_subspace(port, q) @ v
-        turning = own.T @ right_jacobian_rate(shape[3:] @ q, shape[3:] @ v)
-        return np.concatenate([-skew(moving[3:]) @ moving[:3], turning])
+        rotation, own = self.pose(port, q)[0], self.port_poses[port].rotation
+        phi, rate = self._displacement(port, q)[3:], self._moving(port, q) @ v
+        second = np.zeros(6) if self.second_order is None else -(self.second_order.ports[port] @ v) @ v
+        jacobian, spinning = right_jacobian(phi), right_jacobian_rate(phi, rate[3:])
+        turned = -skew(own.T @ jacobian @ rate[3:]) @ rotation.T @ rate[:3]
+        return np.concatenate([turned + rotation.T @ second[:3], own.T @ (spinning + jacobian @ second[3:])])
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n)."""
+        if self.second_order is not None:
+            inertia = self.second_order, self.undeformed, self.rigid_inverse
+            momenta, changing, slope = inertia_change(*inertia, q, v, twist)
+            return changing - np.concatenate([twist_cross(twist).T @ momenta[:6], slope])
         shift, rate = self.shift(q), self.shift(v)
         undeformed, v_p, w = self.mass * self.com, twist[:3], skew(twist[3:])
         at_shift = np.concatenate([v_p + w @ shift, twist[3:]])
@@ -230,9 +272,12 @@ class FlexibleBody(ModalBody):
         return 1.0 / np.where(most > 0, most, 1.0)
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.modal`."""
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.modal` and `stiffening` there."""
         D = self.rigid_inertia
         parts = [D[[0, 5, 3, 4], [0, 1, 2, 0]], D[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], self.participation.T, *self.matrices]
         for port, pose in self.port_poses.items():
             parts += [pose.rotation, pose.position, self.shapes[port]]
-        return np.concatenate([np.ravel(part) for part in parts])
+        numbers = np.concatenate([np.ravel(part) for part in parts])
+        if self.second_order is None:
+            return numbers
+        return np.concatenate([numbers, self.second_order.law_numbers(self.rigid_inverse, len(numbers))])

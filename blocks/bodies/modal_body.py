@@ -22,6 +22,9 @@ from titop.blocks.bodies.modal_analysis import (
     residual_mass,
 )
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
+from titop.blocks.bodies.second_order import SecondOrder
+from titop.blocks.bodies.second_order_fields import read_second_order
+from titop.blocks.bodies.second_order_inertia import rigid_inverse
 from titop.blocks.contract.block import Block
 
 
@@ -44,6 +47,9 @@ class ModalBody(Block):
         modal_stiffness: Any = None,
         modal_damping: Any = None,
         coordinate_names: Sequence[str] | None = None,
+        geometric_stiffness: Mapping[str, Any] | None = None,
+        position_moments: Any = None,
+        displacement_moments: Any = None,
     ) -> None:
         super().__init__(name)
         reader = self.reader
@@ -61,6 +67,10 @@ class ModalBody(Block):
         self.damping_ratios = modal_fields.read_ratios(reader, damping_ratios, n)
         self.port_poses: dict[str, Pose] = modal_fields.read_ports(reader, ports)
         self.shapes: dict[str, Array] = modal_fields.read_shapes(reader, shapes, self.port_poses, n)
+        moments = position_moments, displacement_moments
+        self.geometric_stiffness, self.position_moments, self.displacement_moments = read_second_order(
+            reader, geometric_stiffness, *moments, n, self.port_poses
+        )
         self._update()
 
     def _update(self) -> None:
@@ -83,6 +93,16 @@ class ModalBody(Block):
         self.matrices = ModalMatrices(*own)
         #: The rigid inertia D_P (6x6) of the undeformed body at P.
         self.rigid_inertia = rigid_inertia(self.mass, self.com, self.inertia)
+        #: The inertia (6 + n square) of the undeformed body.
+        self.undeformed = np.block([[self.rigid_inertia, self.participation.T], [self.participation, self.matrices.mass]])
+        #: What the body is to second order in its deformation, None where it is not known.
+        self.second_order: SecondOrder | None = None
+        position, displacement = self.position_moments, self.displacement_moments
+        if self.geometric_stiffness is not None and position is not None and displacement is not None:
+            given = self.geometric_stiffness, self.participation, position, displacement
+            self.second_order = SecondOrder.of(*given, self.port_poses)
+            #: The inverse (6x6) of the rigid inertia.
+            self.rigid_inverse = rigid_inverse(self.rigid_inertia)
 
     @property
     def ports(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -9,7 +9,10 @@ from titop.blocks.basics.pose import pose_suspicions
 from titop.blocks.bodies.modal_analysis import excess_participation, lowest_eigenvalue
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.rigid_body import check_inertia
+from titop.blocks.bodies.second_order_inertia import gram_at
 
+#: What is left of inertias that printed moments leave, or lumped masses with inertia, scaled.
+_MOMENTS = 1e-4
 #: Rounding of matrices of tens of modes, relative to their largest eigenvalue (or to the rigid inertia).
 _ROUNDING = 1e-9
 
@@ -22,7 +25,7 @@ def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
         errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
     if np.isfinite(body.inertia).all():
         check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
-    errors += _matrix_findings(body)
+    errors += _matrix_findings(body) + _moment_findings(body)
     warnings += _damping_findings(body) + _order_findings(body)
     for port, pose in body.port_poses.items():
         warnings += pose_suspicions(f"{body.name}.{port}", pose)
@@ -60,6 +63,29 @@ def _matrix_findings(body: ModalBody) -> list[Finding]:
             value, advice = f"lowest eigenvalue {np.linalg.eigvalsh(matrix)[0]:.3g}", "check signs and the order of coordinates"
             errors.append(Finding(code, f"{name}.modal_{field}", value, expected, advice))
     return errors
+
+
+def _moment_findings(body: ModalBody) -> list[Finding]:
+    """Return what is wrong with the moments of a body with second order: at a deformation they are no inertia's."""
+    second, scales = body.second_order, body.coordinate_scales
+    if second is None:
+        return []
+    given = second.first, second.second, second.shortening, body.undeformed
+    if not all(np.isfinite(array).all() for array in given):
+        return []
+    with np.errstate(all="ignore"):
+        gram = gram_at(second, body.undeformed, np.asarray(scales, dtype=float))
+    if not (np.isfinite(gram).all() and np.isfinite(body.rigid_inverse).all()):
+        expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
+        largest = f"numbers up to {max(np.abs(array).max() for array in given):.3g}"
+        return [Finding("out-of-range", f"{body.name}.displacement_moments", largest, expected, advice)]
+    lowest = lowest_eigenvalue(gram)
+    if not lowest < -_MOMENTS:
+        return []
+    value = f"a deformed body's inertia with the eigenvalue {lowest:.3g}, of one scaled to a diagonal of ones"
+    expected = "moments of the modes whose modal mass and participation are given"
+    advice = "check signs, coordinates and that positions are those from P"
+    return [Finding("bad-moments", f"{body.name}.displacement_moments", value, expected, advice)]
 
 
 def _damping_findings(body: ModalBody) -> list[Finding]:

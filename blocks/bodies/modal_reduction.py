@@ -22,8 +22,9 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.element_matrices import entries_of, read_matrices, read_nodes, rigid_motion
+from titop.blocks.bodies.element_matrices import entries_of, read_loads, read_matrices, read_nodes, rigid_motion
 from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
+from titop.blocks.bodies.second_order import LOADS
 
 METHODS = ("craig-bampton", "attachment")
 
@@ -45,6 +46,8 @@ class ReducedBody:
     shapes : dict of name to (6, n) array
     names : tuple of str
         Of the coordinates.
+    second : dict
+        Geometric stiffness and moments, empty where they are not known.
     """
 
     rigid_inertia: Array
@@ -54,6 +57,7 @@ class ReducedBody:
     ports: dict[str, Array]
     shapes: dict[str, Array]
     names: tuple[str, ...]
+    second: dict[str, Any]
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of a `FlexibleBody`."""
@@ -68,6 +72,7 @@ class ReducedBody:
             "modal_mass": self.mass,
             "modal_stiffness": self.stiffness,
             "coordinate_names": self.names,
+            **self.second,
         }
 
 
@@ -92,7 +97,15 @@ def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, 
 
 
 def reduce_finite_elements(
-    name: str, positions: Any, mass: Any, stiffness: Any, parent: Any, ports: Mapping[str, Any], modes: int, method: str
+    name: str,
+    positions: Any,
+    mass: Any,
+    stiffness: Any,
+    parent: Any,
+    ports: Mapping[str, Any],
+    modes: int,
+    method: str,
+    geometric_stiffness: Any,
 ) -> ReducedBody:
     """Return the reduced body; see `FlexibleBody.from_finite_elements`."""
     reader = FieldReader(name)
@@ -103,6 +116,7 @@ def reduce_finite_elements(
         reader.report("not-a-count", "modes", modes, "a whole number >= 0", "check the value")
     if reader.findings:
         raise ModelError(reader.findings)
+    loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))
     held = read_nodes(reader, "parent", parent, nodes, freedoms)
     sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
     if reader.findings:
@@ -147,7 +161,33 @@ def reduce_finite_elements(
         raise ConvergenceError(f"{name}: {error}") from None
     names = *static, *(f"mode{k + 1}" for k in range(basis.shape[1] - len(static)))
     shapes = {port: basis[6 * k : 6 * k + 6] for k, port in enumerate(sets)}
-    return ReducedBody(**reduced(M, K, rigid, relative @ basis), ports=places, shapes=shapes, names=names)
+    moved = relative @ basis
+    second = {} if loads is None else _second_order(M, moved, nodes - origin, freedoms, loads)
+    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, second=second)
+
+
+def _second_order(mass: Any, moved: Array, positions: Array, freedoms: int, loads: Mapping[str, Any]) -> dict[str, Any]:
+    """Return geometric stiffness and moments of the basis `moved` (N, n), as `FlexibleBody` takes them.
+
+    Fields of displacements are turned node by node, displacements and rotations alike.
+    """
+    n, at_modes = moved.shape[1], mass @ moved
+    linear = np.zeros((3, 3, len(positions), freedoms // 3, 3))
+    for k in range(3):
+        linear[k, range(3), :, 0, range(3)] = positions[:, k]
+        linear[k, :, :, 1:] = np.cross(np.eye(3)[k], np.eye(3))[:, None, None] / 2  # of the field r_k e_l
+    vectors = moved.reshape(len(positions), freedoms // 3, 3, n)
+    turned = [np.cross(axis, vectors, axisb=2, axisc=2).reshape(moved.shape) for axis in np.eye(3)]
+    inertia = np.array([[one.T @ (mass @ other) for other in turned] for one in turned])
+    products = -inertia.swapaxes(0, 1)
+    products[range(3), range(3)] += np.trace(inertia) / 2
+    return {
+        "position_moments": linear.reshape(3, 3, -1) @ at_modes,
+        "displacement_moments": products,
+        "geometric_stiffness": {
+            load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
+        },
+    }
 
 
 def _relative(ports: Sequence[Array], own: Array, sparse: bool) -> Any:

@@ -221,6 +221,9 @@ register_block(
         "coordinate_names": Field(TEXTS, None),
         "ports": Field(PORTS, {}, attribute="port_poses"),
         "shapes": Field(SHAPES, {}),
+        "geometric_stiffness": Field(SHAPES, None),
+        "position_moments": Field(NUMBERS, None),
+        "displacement_moments": Field(NUMBERS, None),
     },
 )
 register_block(

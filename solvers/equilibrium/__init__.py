@@ -3,5 +3,6 @@
 - `trim`: from a guess to an `operating_point`; `unknowns`: what may be unknown; `equations`: what has to vanish, its slopes;
   `root_search`: finding it within bounds; `description`: what is free in it;
   `sizes`: what counts as one there; `balance`: what may be left of accelerations;
+- `spinning`: flexible bodies that spin too fast for what is known of them;
 - `continuation`: following equilibria along a parameter.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
@@ -15,6 +15,7 @@ from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
+from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind
@@ -88,6 +89,11 @@ def trim(
     ConvergenceError
         When there is no equilibrium near the guess: with the smallest residual found, and where it is left.
 
+    Warns
+    -----
+    ModelWarning
+        For flexible bodies without geometric stiffness that spin.
+
     Notes
     -----
     Each iteration costs one linearisation; parameters, and the condition along the motion, some evaluations of the dynamics for
@@ -108,7 +114,9 @@ def trim(
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     tolerance, max_iterations = _read_tolerance(tolerance), _read_iterations(max_iterations)
     searched = Unknowns(guess, list(model.coordinate_names) if unknowns is None else unknowns)
-    return search(searched, searched.bounds(bounds), tolerance, max_iterations)
+    point = search(searched, searched.bounds(bounds), tolerance, max_iterations)
+    warn(spin_findings(point.model, point.q, point.v))
+    return point
 
 
 def search(

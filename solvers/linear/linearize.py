@@ -11,6 +11,7 @@ from titop.blocks.basics.errors import Finding, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
@@ -77,7 +78,8 @@ def linearize(
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        What `trim` returns, or any state; away from an equilibrium a warning gives the acceleration.
+        What `trim` returns, or any state; a warning gives the acceleration away from an equilibrium, and names flexible bodies
+        without geometric stiffness that spin.
     inputs : sequence of str
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
         inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its
@@ -137,6 +139,7 @@ def linearize(
     moving = moving[~system_inputs.prescribed[linear.states[moving] - at.model.nv]]
     rates = linear.states[moving] - at.model.nv
     _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
+    warn(spin_findings(at.model, at.q, at.v))
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], system_inputs, system_outputs, at.model.name)
 

@@ -15,6 +15,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.lpv_members import Family, Recipe
 from titop.solvers.linear.lpv_model import LPVModel
@@ -143,6 +144,8 @@ def _assembled(
         A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
+    if valid.any():
+        warn(spin_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
 
     def shaped(array: Array) -> Array:

@@ -16,6 +16,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
@@ -131,8 +132,9 @@ def simulate(
     Warns
     -----
     ModelWarning
-        For springs of rotations that pass half a turn (compliant closures, free and spherical joints), references that look
-        like deviations from the operating point, wrenches of it that do not act.
+        For springs of rotations that pass half a turn (compliant closures, free and spherical joints), flexible bodies without
+        geometric stiffness that spin, references that look like deviations from the operating point, wrenches of it that do not
+        act.
 
     Examples
     --------
@@ -176,7 +178,9 @@ def simulate(
             solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, progress)
         plant.count({"seconds": time.perf_counter() - begin})
         warn(plant.half_turns.findings())
-        return _collect(plant, solution, watched)
+        trajectory = _collect(plant, solution, watched)
+        warn(spin_findings(model, trajectory.q, trajectory.v))
+        return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):
             stop = interrupt

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.engines.compiled.law_tables import INTERACTIONS, KINDS
+from titop.solvers.engines.compiled.law_kinds import all_laws
+from titop.solvers.engines.compiled.law_tables import INTERACTIONS
 from titop.solvers.kernels.derivatives import interaction_derivatives
 from titop.solvers.kernels.entries import (
     closed_derivative_entries,
@@ -50,7 +51,7 @@ def _groups() -> list[list[Unit]]:
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
-    laws = [stage for law in KINDS.values() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
+    laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]

@@ -1,7 +1,7 @@
 """The laws of general blocks and interactions for the kernels: which kinds are compiled, their numbers and addresses.
 
-A kind of titop's own is one line in `KINDS` or `INTERACTIONS`. Blocks of other classes, and of classes that redefine parts of a
-kind, answer through Python.
+A kind of titop's own is one line in `KINDS` of `law_kinds` or in `INTERACTIONS`. Blocks of other classes, and of classes that
+redefine parts of a kind, answer through Python.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.overrides import overrides
@@ -24,19 +22,17 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.spring_damper import SpringDamper
+from titop.solvers.engines.compiled.law_kinds import law_of_kind
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds, modal_stages, rod_stages
+from titop.solvers.kernels.laws import interaction_kinds
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
-
-#: The kinds of blocks whose laws titop has compiled.
-KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW, Rod: rod_stages.LAW}
 
 #: The kinds of interactions of which titop has compiled what they do.
 INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
@@ -147,7 +143,7 @@ def compiled_law(block: Block) -> CompiledLaw | None:
     """Return the compiled law of a block, or None if it answers through Python."""
     if block.compiled_law is not None:
         return stages_of(block.compiled_law) if _is_plain(block) else None
-    kind = next((law for cls, law in KINDS.items() if isinstance(block, cls)), None)
+    kind = law_of_kind(block)
     return None if kind is None or not _SURROUNDINGS.issuperset(overrides(block)) else kind
 
 

@@ -3,7 +3,7 @@
 With B the changes of efforts ``[-dtau/dq, -dtau/dv, 1, -M a_i]``, E those of ``J a + bias`` by the same, the accelerations
 change by ``M^-1 (B + J^T L)`` with ``J M^-1 J^T L = -(E + J M^-1 B)``, all this among the coordinates that lead and are not
 imposed; a_i are imposed accelerations, and those of what follows them by gears. Efforts change by
-``[dtau/dq, dtau/dv, -1, 0] + M da``, less what the constraints carry of that (`sharing`).
+``[dtau/dq, dtau/dv, -1, 0] + M da``, less what the constraints carry of that (`least_norm`).
 """
 
 from __future__ import annotations

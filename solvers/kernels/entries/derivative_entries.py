@@ -1,4 +1,4 @@
-"""The entry points of the derivatives; as in `entries`, each returns a status or nothing."""
+"""The entry points of the derivatives; as in `dynamics_entries`, each returns a status or nothing."""
 
 from __future__ import annotations
 

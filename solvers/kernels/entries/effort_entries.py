@@ -1,4 +1,4 @@
-"""Entry points of what acts along the coordinates at a state; as in `entries`, each returns a status."""
+"""Entry points of what acts along the coordinates at a state; as in `dynamics_entries`, each returns a status."""
 
 from __future__ import annotations
 

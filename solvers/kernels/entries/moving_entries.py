@@ -1,4 +1,4 @@
-"""Entry points for moving between stacked configurations; as in `entries`, each returns a status.
+"""Entry points for moving between stacked configurations; as in `dynamics_entries`, each returns a status.
 
 `plain` (2 x n) lists where coordinates are plain numbers: their places in q and in v.
 """

@@ -1,4 +1,4 @@
-"""Entry points of what sensors read; as in `entries`, each returns a status."""
+"""Entry points of what sensors read; as in `dynamics_entries`, each returns a status."""
 
 from __future__ import annotations
 

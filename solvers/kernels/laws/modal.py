@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
+from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
 from titop.solvers.kernels.spatial.algebra import cross, plus, put_six, rigid_momentum, six
 from titop.solvers.native.kernel import helper
@@ -35,16 +36,18 @@ def numbers_at(n, p):
 
 @helper
 def moved(modes, at, n, x):
-    """Return the product (6) of the 6 x n matrix at `at`, P or Phi, and x."""
+    """Return the product (6) of the 6 x n matrix at `at`, such as P or Phi, and x."""
+    r0, r1, r2 = part_of(modes, at, (n,)), part_of(modes, at + n, (n,)), part_of(modes, at + 2 * n, (n,))
+    r3, r4, r5 = part_of(modes, at + 3 * n, (n,)), part_of(modes, at + 4 * n, (n,)), part_of(modes, at + 5 * n, (n,))
     d0 = d1 = d2 = d3 = d4 = d5 = 0.0 * x[0] if n else 0.0
     for j in range(n):
         y = x[j]
-        d0 += modes[0, at + j] * y
-        d1 += modes[0, at + n + j] * y
-        d2 += modes[0, at + 2 * n + j] * y
-        d3 += modes[0, at + 3 * n + j] * y
-        d4 += modes[0, at + 4 * n + j] * y
-        d5 += modes[0, at + 5 * n + j] * y
+        d0 += r0[j] * y
+        d1 += r1[j] * y
+        d2 += r2[j] * y
+        d3 += r3[j] * y
+        d4 += r4[j] * y
+        d5 += r5[j] * y
     return d0, d1, d2, d3, d4, d5
 
 
@@ -66,10 +69,11 @@ def add_pulled(modes, at, n, w, t, o):
 @helper
 def add_times(modes, at, n, x, t, o):
     """Add the product of the symmetric n x n matrix at `at` and x to ``t[0]`` from `o`: row by row, entries side by side."""
+    result = part_of(t, o, (n,))
     for r in range(n):
-        y = x[r]
+        y, row = x[r], part_of(modes, at + r * n, (n,))
         for j in range(n):
-            t[0, o + j] += modes[0, at + r * n + j] * y
+            result[j] += row[j] * y
 
 
 @helper
@@ -94,7 +98,7 @@ def write_law(n, ports, used, modes, q, v, twist, passive, law):
         _, _, gamma = motion_of(modes, o, at, moved(modes, o + SHAPE, n, v), x)
         write_pose(law, target, at)
         put_six(law, 0, target + PORT_GAMMA, gamma)
-        write_subspace(modes, o, n, at, law, target + PORT_S)
+        write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + PORT_S)
 
 
 @helper

@@ -105,19 +105,19 @@ def motion_of(modes, o, at, rate, twist):
 
 
 @helper
-def write_subspace(modes, o, n, at, law, s):
-    """Write ``S = [R^T Phi_l; R0^T J(phi) Phi_r]``."""
+def write_subspace(modes, o, n, at, shapes, shape, law, s):
+    """Write ``S = [R^T Phi_l; R0^T J(phi) Phi_r]`` for the shape at ``shapes[0, shape]``."""
     rotation, _, phi, b, c = at
-    base, shape = transposed(matrix_of(modes, 0, o)), o + SHAPE
+    base = transposed(matrix_of(modes, 0, o))
     x = times(base, _turned(phi, -b, c, 1.0, 0.0, 0.0))
     y = times(base, _turned(phi, -b, c, 0.0, 1.0, 0.0))
     z = times(base, _turned(phi, -b, c, 0.0, 0.0, 1.0))
     for j in range(n):
-        u, v, w = modes[0, shape + j], modes[0, shape + n + j], modes[0, shape + 2 * n + j]
+        u, v, w = shapes[0, shape + j], shapes[0, shape + n + j], shapes[0, shape + 2 * n + j]
         law[0, s + j] = rotation[0] * u + rotation[3] * v + rotation[6] * w
         law[0, s + n + j] = rotation[1] * u + rotation[4] * v + rotation[7] * w
         law[0, s + 2 * n + j] = rotation[2] * u + rotation[5] * v + rotation[8] * w
-        u, v, w = modes[0, shape + 3 * n + j], modes[0, shape + 4 * n + j], modes[0, shape + 5 * n + j]
+        u, v, w = shapes[0, shape + 3 * n + j], shapes[0, shape + 4 * n + j], shapes[0, shape + 5 * n + j]
         law[0, s + 3 * n + j] = x[0] * u + y[0] * v + z[0] * w
         law[0, s + 4 * n + j] = x[1] * u + y[1] * v + z[1] * w
         law[0, s + 5 * n + j] = x[2] * u + y[2] * v + z[2] * w

@@ -20,7 +20,7 @@ from titop.solvers.kernels.interface.records import (
     result_at,
     slopes_size,
 )
-from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.interface.stages import part_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
@@ -89,7 +89,7 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
         o, target = numbers_at(n, p), port_at(n, p)
         at = pose_of(modes, o, moved(modes, o + SHAPE, n, own_q))
         rate, second = moved(modes, o + SHAPE, n, own_v), moved(modes, o + SHAPE, n, own_a)
-        speed, gained = _port_motion(modes, o, at, rate, second, x, y)
+        speed, gained = port_motion(modes, o, at, rate, second, x, y)
         write_pose(record, target, at)
         kept, phi = 6 + n + 5 * p, at[2]
         for k in range(3):
@@ -122,7 +122,7 @@ def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, 
 
 
 @helper
-def _port_motion(modes, o, at, rate, second, twist, acceleration):
+def port_motion(modes, o, at, rate, second, twist, acceleration):
     """Return a port's twist and acceleration."""
     _, speed, gamma = motion_of(modes, o, at, rate, twist)
     return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
@@ -154,7 +154,7 @@ def _add_body(modes, n, q, v, a, x, y, small, slopes):
     moving, rates = moved(modes, PARTICIPATION, n, q), moved(modes, PARTICIPATION, n, v)
     second, by_twist = moved(modes, PARTICIPATION, n, a), by_twist_at(n)
     for k in range(18):
-        stepped = _stepped(moving, k), _stepped(rates, k - 6), _stepped(x, k - 12)
+        stepped = after_step(moving, k), after_step(rates, k - 6), after_step(x, k - 12)
         wrench, along = body_of(modes, stepped[0], stepped[1], second, stepped[2], y)
         begin = 2 * _FULL * (k // 6)
         if k < 12:
@@ -165,8 +165,8 @@ def _add_body(modes, n, q, v, a, x, y, small, slopes):
             put_column(small, begin, 6, k % 6, imaginary(along))
     for k in range(2):
         begin = k * by_rate_at(n)
-        _add_through(small, 2 * k * _FULL, modes, PARTICIPATION, n, slopes, begin)
-        _add_between(small, 2 * k * _FULL + _FULL, modes, PARTICIPATION, n, slopes, begin + 6 * n)
+        add_through(small, 2 * k * _FULL, modes, PARTICIPATION, n, slopes, begin)
+        add_between(small, 2 * k * _FULL + _FULL, modes, PARTICIPATION, n, slopes, begin + 6 * n)
     for i in range(n):
         for r in range(6):
             share = modes[0, PARTICIPATION + r * n + i]
@@ -180,11 +180,11 @@ def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
     o, target = numbers_at(n, p), port_at(n, p)
     moving, rates = moved(modes, o + SHAPE, n, q), moved(modes, o + SHAPE, n, v)
     second = moved(modes, o + SHAPE, n, a)
-    write_subspace(modes, o, n, pose_of(modes, o, moving), law, target + PORT_S)
+    write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, law, target + PORT_S)
     speed, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
     for k in range(12):
-        at = pose_of(modes, o, _stepped(moving, k))
-        moved_speed, moved_rate = _port_motion(modes, o, at, _stepped(rates, k - 6), second, x, y)
+        at = pose_of(modes, o, after_step(moving, k))
+        moved_speed, moved_rate = port_motion(modes, o, at, after_step(rates, k - 6), second, x, y)
         turned = imaginary(moved_speed)
         rest = minus(imaginary(moved_rate), twist_cross(turned, speed))
         if k < 6:
@@ -195,36 +195,36 @@ def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
         else:
             put_column(small, 2 * _FULL, 6, k - 6, rest)
     for k in range(4):  # X, Y, Z and W_P by q
-        _add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
-    _add_between(small, 4 * _FULL, modes, o + SHAPE, n, slopes, 6 * n)
+        add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
+    add_between(small, 4 * _FULL, modes, o + SHAPE, n, slopes, 6 * n)
 
 
 @helper
-def _add_through(small, m, modes, at, n, t, o):
+def add_through(small, m, modes, at, n, t, o):
     """Add to the 6 x n matrix at ``t[0, o]`` the product of the 6 x 6 at ``small[0, m]`` and the 6 x n at ``modes[0, at]``."""
     for r in range(6):
         for k in range(6):
-            y = small[0, m + 6 * r + k]
+            y, row, result = small[0, m + 6 * r + k], part_of(modes, at + k * n, (n,)), part_of(t, o + r * n, (n,))
             for j in range(n):
-                t[0, o + r * n + j] += y * modes[0, at + k * n + j]
+                result[j] += y * row[j]
 
 
 @helper
-def _add_between(small, m, modes, at, n, t, o):
+def add_between(small, m, modes, at, n, t, o):
     """Add to the n x n matrix at ``t[0, o]`` that product with the transposed of the 6 x n matrix before it."""
     room = 5 * _FULL
     for k in range(6 * n):
         small[0, room + k] = 0.0
-    _add_through(small, m, modes, at, n, small, room)
+    add_through(small, m, modes, at, n, small, room)
     for i in range(n):
         for r in range(6):
-            y = modes[0, at + r * n + i]
+            y, row, result = modes[0, at + r * n + i], part_of(small, room + r * n, (n,)), part_of(t, o + i * n, (n,))
             for j in range(n):
-                t[0, o + i * n + j] += y * small[0, room + r * n + j]
+                result[j] += y * row[j]
 
 
 @helper
-def _stepped(x, k):
+def after_step(x, k):
     """Return six numbers, the k-th of which has taken a step."""
     return (
         x[0] + (1j * STEP if k == 0 else 0j),
@@ -237,7 +237,7 @@ def _stepped(x, k):
 
 
 @helper
-def _energy(n, modes, q):
+def energy(n, modes, q):
     energy = 0.0
     for r in range(n):
         for j in range(n):
@@ -245,4 +245,4 @@ def _energy(n, modes, q):
     return energy
 
 
-LAW = CompiledLaw("modal", write_law, outward=_outward, inward=_inward, slopes=_slopes, energy=_energy, room=_room)
+LAW = CompiledLaw("modal", write_law, outward=_outward, inward=_inward, slopes=_slopes, energy=energy, room=_room)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.flexible import Cloud
 from tests.graph.files.model_texts import HEAD, accelerations, equipped, hand_built, looped, numbers
 from tests.systems import KINDS, random_joint, random_tree
 from titop.graph.files.saving import save, to_text
@@ -56,6 +57,18 @@ class TestRoundTrips:
             "stiffness = [5.0, 5.0, 5.0, 5.0, 5.0, 5.0]\n\n"
             '[loads.push]\ntarget = "arm.tip"\nforce = [0.0, 0.0, -2.0]\n'
         )
+
+    def test_what_stiffens_a_body(self) -> None:
+        rng = np.random.default_rng(0)
+        body = Cloud.random(rng, modes=2).body(rng, "cloud")
+        s = tt.System("rig")
+        s.connect("world", body, tt.Revolute("hinge"))
+        text = to_text(s)
+        found = load(text)["cloud"]
+        assert to_text(load(text)) == text
+        assert isinstance(found, tt.FlexibleBody)
+        assert np.array_equal(found.law_numbers(), body.law_numbers())
+        assert found.second_order is not None
 
     def test_bits_tell(self) -> None:
         """The negative control: the smallest change of a mass changes the accelerations, and the text."""

@@ -53,7 +53,7 @@ def test_slopes_of_mixed_kinds(function: str) -> None:
     model = mixed().resolve()
     at = state(model)
     found, expected = np.array(getattr(model, f"{function}_derivatives")(*at)), stepped(model, function, *at)
-    # steps of 1e-3 leave errors near 1e-12 of the fifth derivatives, rounding as much over the step
+    # steps of 3e-4 leave errors near 1e-14 of the fifth derivatives, rounding as much over the step
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 

@@ -1,0 +1,137 @@
+"""The second order of a body's deformation: how its points foreshorten, and the moments of its modes.
+
+A material point stands at ``r0 + Phi q - q^T H q / 2``, with one matrix H (n x n) for each direction: what bends or turns
+draws its points together. A load f on the point then has the potential ``q^T (f . H) q / 2`` beside ``-f . Phi q``: H is the
+*geometric stiffness* under a unit load, as finite-element programs give it, and summed over a body that under unit
+accelerations and spins. Moments about P are those of displacements u with ``(1, r0)``, a 4x3 array: ``int u dm``, then
+``int r0_k u_l dm``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+
+#: What geometric stiffness is given of, besides ports, and how many matrices of each.
+LOADS = {"acceleration": 3, "angular_acceleration": 3, "spin": 6}
+#: The products of spins, in their order.
+SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+#: So many of the body's matrices are multiplied by the rates of the coordinates: not the products.
+_FOR_RATES = 15
+#: Each axis with the two that follow it.
+CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+
+
+@dataclass(frozen=True)
+class SecondOrder:
+    """What a body with n modes is to second order in its deformation.
+
+    Attributes
+    ----------
+    first : (4, 3, n) array
+        Moments of the modes: ``int Phi_l dm``, then ``int r0_k Phi_l dm``.
+    second : (3, 3, n, n) array
+        ``int Phi_k^T Phi_l dm``.
+    shortening : (4, 3, n, n) array
+        ``int H_l dm``, then ``int r0_k H_l dm``.
+    ports : dict of name to (6, n, n) array
+        H of each port's displacement and rotation vector.
+    """
+
+    first: Array
+    second: Array
+    shortening: Array
+    ports: dict[str, Array]
+
+    @classmethod
+    def of(cls, stiffness: Mapping[str, Array], participation: Array, position: Array, displacement: Array, ports: Any) -> Any:
+        """Return it from what users give: see `titop.blocks.bodies.flexible_body.FlexibleBody`."""
+        n = len(participation)
+        ports = {port: stiffness.get(port, np.zeros((6, n, n))) for port in ports}
+        first = np.concatenate([participation[None, :, :3].transpose(0, 2, 1), position])
+        return cls(first, displacement, shortening_of(stiffness, n), ports)
+
+    def in_coordinates(self, basis: Array) -> SecondOrder:
+        """Return the same body in other coordinates, of which `basis` (n x m) says what they move of these."""
+        turned = {port: basis.T @ matrices @ basis for port, matrices in self.ports.items()}
+        return SecondOrder(self.first @ basis, basis.T @ self.second @ basis, basis.T @ self.shortening @ basis, turned)
+
+    def moments(self, q: Array) -> tuple[Array, Array]:
+        """Return the moments (4 x 3) of the displacements of first and of second order."""
+        return self.first @ q, -0.5 * (self.shortening @ q) @ q
+
+    @cached_property
+    def stirred(self) -> Array:
+        """``int Phi x Phi dm`` (3, n, n)."""
+        return np.stack([self.second[i, j] - self.second[j, i] for _, i, j in CYCLIC])
+
+    def law_numbers(self, inverse: Array, first: int) -> Array:
+        """Return the numbers of the compiled law behind the `first` ones: see `titop.solvers.kernels.laws.stiffening`.
+
+        `inverse` (6x6) is that of the rigid inertia.
+        """
+        n = self.first.shape[2]
+        products = np.array([(self.second[i, j] + self.second[j, i]) / 2 for i, j in SPINS])
+        own = np.concatenate([self.shortening.reshape(12, n, n), self.stirred, products])
+        groups = [_group(matrices) for matrices in (own, *self.ports.values())]
+        sizes = [len(group) for group in groups]
+        starts = first + 36 + 12 * n + len(groups) + np.cumsum([0, *sizes[:-1]])
+        return np.concatenate([np.ravel(inverse), np.ravel(self.first), starts, *groups])
+
+
+def _group(matrices: Array) -> Array:
+    """Return a group of matrices (k, n, n) as the compiled law has it."""
+    kept = np.array([matrix.any() for matrix in matrices])
+    places = np.where(kept, np.cumsum(kept) - 1, -1)
+    return np.concatenate([[kept.sum(), kept[:_FOR_RATES].sum()], places, np.ravel(matrices[kept].swapaxes(0, 1))])
+
+
+def shortening_of(stiffness: Mapping[str, Array], n: int) -> Array:
+    """Return ``int (1, r0)_k H_l dm`` (4, 3, n, n) from the geometric stiffness under accelerations and spins."""
+    result = np.zeros((4, 3, n, n))
+    result[0] = -stiffness["acceleration"]
+    spin, turning = stiffness["spin"], stiffness.get("angular_acceleration", np.zeros((3, n, n)))
+    for k, (i, j) in enumerate(SPINS):
+        result[1 + i, j] = result[1 + j, i] = spin[:3].sum(axis=0) / 2 - spin[k] if i == j else -spin[k] / 2
+    for k, i, j in CYCLIC:
+        result[1 + i, j] -= turning[k] / 2
+        result[1 + j, i] += turning[k] / 2
+    return result
+
+
+def stiffness_of(shortening: Array) -> dict[str, Array]:
+    """Return the geometric stiffness under accelerations and spins: what `shortening_of` undoes."""
+    moments = shortening[1:]
+    trace = moments[0, 0] + moments[1, 1] + moments[2, 2]
+    spin = [trace - moments[i, i] if i == j else -moments[i, j] - moments[j, i] for i, j in SPINS]
+    turning = [moments[j, i] - moments[i, j] for _, i, j in CYCLIC]
+    return {"acceleration": -shortening[0], "angular_acceleration": np.array(turning), "spin": np.array(spin)}
+
+
+def momentum(moments: Array) -> Array:
+    """Return ``int [u; r0 x u] dm`` (6, ...) from the moments (4, 3, ...) of u."""
+    about = [moments[1 + i, j] - moments[1 + j, i] for _, i, j in CYCLIC]
+    return np.concatenate([moments[0], about])
+
+
+def turning(moments: Array) -> Array:
+    """Return ``int [w x u; r0 x (w x u)] dm`` as matrices for w (6, 3, ...), from the moments (4, 3, ...) of u."""
+    (x, y, z), about = moments[0], moments[1:]
+    trace, nothing = about[0, 0] + about[1, 1] + about[2, 2], 0.0 * x
+    rows = [[nothing, z, -y], [-z, nothing, x], [y, -x, nothing]]
+    rows += [[(trace if i == j else nothing) - about[j, i] for j in range(3)] for i in range(3)]
+    return np.array(rows)
+
+
+def inertia_of(products: Array) -> Array:
+    """Return ``tr(c) 1 - c`` (3, 3, ...) of ``c = int u u^T dm``."""
+    result = -products
+    for k in range(3):
+        result[k, k] = products[(k + 1) % 3, (k + 1) % 3] + products[(k + 2) % 3, (k + 2) % 3]
+    return result

@@ -1,0 +1,276 @@
+"""The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order_inertia`.
+
+Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), and where groups of matrices
+(n x n) begin: that of the body, of H of the moments (12), ``int Phi x Phi dm`` (3), ``int Phi_k^T Phi_l dm`` (6: xx, yy, zz,
+xy, xz, yz); then one of H (6) for each port. Those that are not zero are kept: a group says how many it keeps, how many of its
+first 15, and of each matrix which of the kept it is, or -1; then come the first rows of all that it keeps, side by side, then
+the second ones, and so on. Most of what there is to do is multiplying these by q and v, in long loops: what comes of it, a row
+(n) for each matrix, is called a table. All else goes by few numbers (`stiffening_body`) and weights of these rows.
+
+A port moves as those of `modal_ports` do, by the shape ``Phi - H q`` at the displacement ``(Phi + Phi - H q) q / 2``.
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S
+from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
+from titop.solvers.kernels.interface.stages import part_of
+from titop.solvers.kernels.laws.modal import (
+    PARTICIPATION,
+    add_pulled,
+    add_times,
+    mass_at,
+    moved,
+    numbers_at,
+)
+from titop.solvers.kernels.laws.modal_ports import SHAPE, image_of, motion_of, pose_of, write_pose, write_subspace
+from titop.solvers.kernels.laws.stiffening_body import (
+    ACCELERATION,
+    BY_FIRST,
+    BY_MOMENTS,
+    BY_PRODUCTS,
+    BY_SECOND,
+    FIRST_SECOND,
+    M1,
+    M1_RATE,
+    M2,
+    M2_RATE,
+    M2_SECOND,
+    PRODUCTS,
+    PRODUCTS_RATE,
+    SPUN_RATE,
+    STIRRED,
+    STIRRED_RATE,
+    TWIST,
+    WRENCH,
+    own_times,
+    spun,
+    take_alone,
+)
+from titop.solvers.kernels.spatial.algebra import dot, full_times, plus, put_six, scaled, six
+from titop.solvers.native.kernel import helper
+
+#: Rows of a table: of the moments' H (12), of ``int Phi x Phi dm`` (3), of the products (6).
+SHORTENING = 0
+STIRRING = 12
+OWN = 15
+TABLE = 21
+
+
+@helper
+def inverse_at(n, ports):
+    """Return where ``D_P^-1`` stands."""
+    return numbers_at(n, ports)
+
+
+@helper
+def moments_at(n, ports):
+    """Return where the moments of first order stand (12 x n)."""
+    return inverse_at(n, ports) + 36
+
+
+@helper
+def group_at(modes, n, ports, k):
+    """Return where the matrices of the body stand (k = 0), or those of port k - 1."""
+    return int(modes[0, moments_at(n, ports) + 12 * n + k])
+
+
+@helper
+def write_table(modes, group, matrices, count, n, x, t, o):
+    """Write the products of the first `count` of a group's `matrices` and x (n) into the rows from ``t[0, o]``."""
+    stride = int(modes[0, group]) * n
+    width, first = stride if count == matrices else int(modes[0, group + 1]) * n, group + 2 + matrices
+    products = part_of(t, o, (width,))
+    for k in range(width):
+        products[k] = 0.0
+    for r in range(n):
+        y, row = x[r], part_of(modes, first + r * stride, (width,))
+        for k in range(width):
+            products[k] += row[k] * y
+    for back in range(1, count + 1):  # none stands behind its place: from the last to the first
+        k = count - back
+        kept, place = int(modes[0, group + 2 + k]), part_of(t, o + k * n, (n,))
+        if kept < 0:
+            for j in range(n):
+                place[j] = 0.0
+        elif kept < k:
+            product = part_of(t, o + kept * n, (n,))
+            for j in range(n):
+                place[j] = product[j]
+
+
+@helper
+def add_row(weight, t, o, n, target, to):
+    """Add a row (n) times its weight to ``target[0]`` from `to`."""
+    row, result = part_of(t, o, (n,)), part_of(target, to, (n,))
+    for j in range(n):
+        result[j] += weight * row[j]
+
+
+@helper
+def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
+    """Write the numbers of `stiffening_body`; `by_q` and `by_v` are tables."""
+    rates, moments = moved(modes, PARTICIPATION, n, v), moments_at(n, ports)
+    for k in range(2):  # six rows at a time: sums side by side
+        row, first = 6 * k * n, moments + 6 * k * n
+        put_six(f, 0, M1 + 6 * k, moved(modes, first, n, q))
+        put_six(f, 0, M1_RATE + 6 * k, moved(modes, first, n, v))
+        put_six(f, 0, M2 + 6 * k, scaled(-0.5, moved(by_q, row, n, q)))
+        put_six(f, 0, M2_RATE + 6 * k, scaled(-1.0, moved(by_q, row, n, v)))
+        put_six(f, 0, M2_SECOND + 6 * k, scaled(-1.0, plus(moved(by_q, row, n, a), moved(by_v, row, n, v))))
+    stirred, stirred_rate = moved(by_q, STIRRING * n, n, v), moved(by_q, STIRRING * n, n, a)
+    for k in range(3):
+        f[0, SPUN_RATE + k] = rates[3 + k]
+        f[0, STIRRED + k], f[0, STIRRED_RATE + k] = stirred[k], stirred_rate[k]
+    put_six(f, 0, PRODUCTS, moved(by_q, OWN * n, n, q))
+    put_six(f, 0, PRODUCTS_RATE, scaled(2.0, moved(by_q, OWN * n, n, v)))
+    put_six(f, 0, FIRST_SECOND, moved(modes, PARTICIPATION, n, a))
+    put_six(f, 0, TWIST, twist)
+    put_six(f, 0, ACCELERATION, acceleration)
+
+
+@helper
+def add_taken(modes, n, ports, by_q, taken, t, o):
+    """Add the efforts that `taken` stands for, but for those of ``int Phi x Phi dm``, to ``t[0]`` from `o`."""
+    add_pulled(modes, PARTICIPATION, n, six(taken, 0, BY_FIRST), t, o)
+    for k in range(9):
+        add_row(taken[0, BY_MOMENTS + k], modes, moments_at(n, ports) + (3 + k) * n, n, t, o)
+    for k in range(12):
+        add_row(-taken[0, BY_SECOND + k], by_q, k * n, n, t, o)
+    for k in range(6):
+        add_row(taken[0, BY_PRODUCTS + k], by_q, (OWN + k) * n, n, t, o)
+
+
+@helper
+def write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, t, o):
+    """Write the wrench and the efforts that the body takes alone into ``t[0]`` from `o`, from its numbers f."""
+    take_alone(modes, inverse_at(n, ports), f, taken)
+    put_six(t, 0, o, six(taken, 0, WRENCH))
+    first = o + 6
+    for j in range(n):
+        t[0, first + j] = 0.0
+    add_taken(modes, n, ports, by_q, taken, t, first)
+    for k in range(3):
+        add_row(f[0, ACCELERATION + 3 + k], by_q, (STIRRING + k) * n, n, t, first)
+        add_row(2.0 * f[0, TWIST + 3 + k], by_v, (STIRRING + k) * n, n, t, first)
+    add_times(modes, mass_at(n), n, a, t, first)
+    if passive:
+        add_times(modes, mass_at(n) + n * n, n, q, t, first)
+        add_times(modes, mass_at(n) + 2 * n * n, n, v, t, first)
+
+
+@helper
+def write_shape(modes, n, ports, p, q, t, o):
+    """Write the shape ``Phi - H q`` (6 x n) of the p-th port into ``t[0]`` from `o`."""
+    write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, q, t, o)
+    undeformed, shape = part_of(modes, numbers_at(n, p) + SHAPE, (6 * n,)), part_of(t, o, (6 * n,))
+    for k in range(6 * n):
+        shape[k] = undeformed[k] - shape[k]
+
+
+@helper
+def displaced(modes, shape, n, q, t, o):
+    """Return displacement and rotation vector (6) of a port whose shape at q stands at ``t[0, o]``."""
+    return scaled(0.5, plus(moved(modes, shape, n, q), moved(t, o, n, q)))
+
+
+@helper
+def curved(modes, n, ports, p, v, room):
+    """Return ``-v^T H v`` (6) of the p-th port; the row `room` (6 n) is used up."""
+    write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, v, room, 0)
+    return scaled(-1.0, moved(room, 0, n, v))
+
+
+@helper
+def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f, taken, law):
+    """Write the law of a body with n modes; see `stages`. Tables and few numbers are room for it, `still` are n zeros."""
+    x, h, own = six(twist, 0, 0), bias_at(n), group_at(modes, n, ports, 0)
+    write_table(modes, own, TABLE, TABLE, n, q, by_q, 0)
+    write_table(modes, own, TABLE, OWN, n, v, by_v, 0)
+    write_few(modes, n, ports, q, v, still, x, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), by_q, by_v, f)
+    write_alone(modes, n, ports, passive, q, v, still, f, by_q, by_v, taken, law, h)
+    write_inertia(modes, n, ports, by_q, f, by_v, law)
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target = numbers_at(n, p), port_at(n, p)
+        write_shape(modes, n, ports, p, q, by_q, 0)
+        at = pose_of(modes, o, displaced(modes, o + SHAPE, n, q, by_q, 0))
+        _, _, gamma = motion_of(modes, o, at, moved(by_q, 0, n, v), x)
+        write_pose(law, target, at)
+        put_six(law, 0, target + PORT_GAMMA, plus(gamma, image_of(modes, o, at, curved(modes, n, ports, p, v, by_v))))
+        write_subspace(modes, o, n, at, by_q, 0, law, target + PORT_S)
+
+
+@helper
+def write_inertia(modes, n, ports, by_q, f, columns, law):
+    """Write M, from the table of q and the numbers of `stiffening_body`; the row `columns` is room for it."""
+    size, inverse = 6 + n, inverse_at(n, ports)
+    e0, e1, e2 = _turned(modes, inverse, f, M2, 0), _turned(modes, inverse, f, M2, 1), _turned(modes, inverse, f, M2, 2)
+    z0 = plus(e0, _turned(modes, inverse, f, M1, 0))
+    z1, z2 = plus(e1, _turned(modes, inverse, f, M1, 1)), plus(e2, _turned(modes, inverse, f, M1, 2))
+    _write_rigid(modes, f, e0, e1, e2, law, size)
+    for j in range(n):
+        p, row = PARTICIPATION + j, (6 + j) * size
+        first = modes[0, p], modes[0, p + n], modes[0, p + 2 * n], modes[0, p + 3 * n], modes[0, p + 4 * n], modes[0, p + 5 * n]
+        more = scaled(-1.0, _momentum_column(by_q, n, j))
+        put_six(columns, 0, 12 * j, more)
+        put_six(columns, 0, 12 * j + 6, full_times(modes, 0, inverse, plus(first, scaled(0.5, more))))
+        put_six(law, 0, row, plus(first, more))
+        law[0, row + 3] += by_q[0, STIRRING * n + j] + dot(more, z0) + dot(first, e0)
+        law[0, row + 4] += by_q[0, (STIRRING + 1) * n + j] + dot(more, z1) + dot(first, e1)
+        law[0, row + 5] += by_q[0, (STIRRING + 2) * n + j] + dot(more, z2) + dot(first, e2)
+        for r in range(6):
+            law[0, r * size + 6 + j] = law[0, row + r]
+    for j in range(n):
+        more, own = six(columns, 0, 12 * j), six(columns, 0, 12 * j + 6)
+        for r in range(j + 1):
+            both = dot(more, six(columns, 0, 12 * r + 6)) + dot(own, six(columns, 0, 12 * r))
+            law[0, (6 + j) * size + 6 + r] = modes[0, mass_at(n) + j * n + r] + both
+            law[0, (6 + r) * size + 6 + j] = law[0, (6 + j) * size + 6 + r]
+
+
+@helper
+def _momentum_column(t, n, j):
+    """Return ``mu`` of column j of the table's first rows."""
+    return (
+        t[0, j],
+        t[0, n + j],
+        t[0, 2 * n + j],
+        t[0, 8 * n + j] - t[0, 10 * n + j],
+        t[0, 9 * n + j] - t[0, 5 * n + j],
+        t[0, 4 * n + j] - t[0, 6 * n + j],
+    )
+
+
+@helper
+def _turned(modes, inverse, f, m, k):
+    """Return ``D_P^-1 B(m)`` along axis k."""
+    return full_times(modes, 0, inverse, spun(f, m, _axis(k)))
+
+
+@helper
+def _axis(k):
+    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+
+
+@helper
+def _write_rigid(modes, f, e0, e1, e2, law, size):
+    """Write M_PP; ``e = D_P^-1 B(m2)``, column by column."""
+    mass, sx, sy, sz = modes[0, 0], modes[0, 1], modes[0, 2], modes[0, 3]
+    x, y, z = sx + f[0, M1] + f[0, M2], sy + f[0, M1 + 1] + f[0, M2 + 1], sz + f[0, M1 + 2] + f[0, M2 + 2]
+    ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, 4)
+    put_six(law, 0, 0, (mass, 0.0, 0.0, 0.0, z, -y))
+    put_six(law, 0, size, (0.0, mass, 0.0, -z, 0.0, x))
+    put_six(law, 0, 2 * size, (0.0, 0.0, mass, y, -x, 0.0))
+    put_six(law, 0, 3 * size, (0.0, -z, y, ixx, ixy, ixz))
+    put_six(law, 0, 4 * size, (z, 0.0, -x, ixy, iyy, iyz))
+    put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz))
+    for k in range(3):
+        w = _axis(k)
+        b1, b2 = spun(f, M1, w), spun(f, M2, w)
+        both, own = plus(b1, b2), own_times(f, PRODUCTS, w)
+        sides = dot(b1, e0) + dot(b2, e0), dot(b1, e1) + dot(b2, e1), dot(b1, e2) + dot(b2, e2)
+        for r in range(3):
+            law[0, (3 + r) * size + 3 + k] += both[3 + r] + own[r] + sides[r]
+            law[0, (3 + k) * size + 3 + r] += both[3 + r] + dot(b1, e0 if r == 0 else (e1 if r == 1 else e2))

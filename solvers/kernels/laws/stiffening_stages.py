@@ -1,0 +1,363 @@
+"""The stages of flexible bodies with second order: inverse dynamics without mass matrix, and the linearised law.
+
+The few numbers of `stiffening_body` change with the coordinates and their rates by the tables of `stiffening`, and what the
+body takes by products of the two. For the twist they take complex steps, as six numbers each of ports' motions do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import OK, PORT_ACC, PORT_S, PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface.records import (
+    by_rate_at,
+    by_twist_at,
+    columns_at,
+    is_used,
+    law_size,
+    port_at,
+    result_at,
+    slopes_size,
+)
+from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
+from titop.solvers.kernels.laws.modal import PARTICIPATION, add_pulled, mass_at, moved, numbers_at
+from titop.solvers.kernels.laws.modal_ports import SHAPE, carried_back, pose_of, pulled_back, write_pose, write_subspace
+from titop.solvers.kernels.laws.modal_stages import add_between, add_through, after_step, energy, port_motion
+from titop.solvers.kernels.laws.stiffening import (
+    OWN,
+    STIRRING,
+    TABLE,
+    add_row,
+    add_taken,
+    curved,
+    displaced,
+    group_at,
+    inverse_at,
+    moments_at,
+    write_alone,
+    write_few,
+    write_inertia,
+    write_law,
+    write_shape,
+    write_table,
+)
+from titop.solvers.kernels.laws.stiffening_body import (
+    BY_PRODUCTS,
+    BY_SECOND,
+    FEW,
+    M1,
+    M1_RATE,
+    M2,
+    M2_RATE,
+    M2_SECOND,
+    PRODUCTS,
+    PRODUCTS_RATE,
+    SPUN_RATE,
+    STIRRED,
+    STIRRED_RATE,
+    TAKEN,
+    TWIST,
+    WRENCH,
+    take_alone,
+    take_change,
+)
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_wrench,
+    entry_of,
+    matrix_of,
+    minus,
+    plus,
+    put_six,
+    six,
+    twist_cross,
+)
+from titop.solvers.native.kernel import helper
+
+#: Numbers of a 6x6 matrix.
+_FULL = 36
+
+
+@helper
+def _port_room(n):
+    """Return how much `_outward` keeps of a port: phi and two coefficients, and its shape."""
+    return 5 + 6 * n
+
+
+@helper
+def _room(n, ports, number_count):
+    """Return how much the stages need: what `_inward` reads of the body alone and of each port; few numbers and tables."""
+    return _few_at(n, ports) + FEW + TAKEN + (2 * TABLE + 1) * n
+
+
+@helper
+def _few_at(n, ports):
+    """Return where the few numbers stand in the room; what is taken alone, two tables and a row (n) follow."""
+    return 6 + n + ports * _port_room(n)
+
+
+def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    few = room + 8 * _few_at(n, ports)
+    tables = few + 8 * (FEW + TAKEN)
+    still = vector_at(tables + 8 * 2 * TABLE * n, n)
+    for j in range(n):
+        still[j] = 0.0
+    write_law(
+        n,
+        ports,
+        used,
+        row_at(numbers, number_count),
+        vector_at(q, n),
+        vector_at(v, n),
+        still,
+        row_at(twist, 6),
+        passive,
+        row_at(tables, TABLE * n),
+        row_at(tables + 8 * TABLE * n, TABLE * n),
+        row_at(few, FEW),
+        row_at(few + 8 * FEW, TAKEN),
+        row_at(law, law_size(n, ports)),
+    )
+    return OK
+
+
+def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    modes, record, alone = (
+        row_at(numbers, number_count),
+        row_at(law, law_size(n, ports)),
+        row_at(room, _room(n, ports, number_count)),
+    )
+    own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
+    x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
+    few = room + 8 * _few_at(n, ports)
+    f, taken, by_q = row_at(few, FEW), row_at(few + 8 * FEW, TAKEN), row_at(few + 8 * (FEW + TAKEN), TABLE * n)
+    by_v = row_at(few + 8 * (FEW + TAKEN + TABLE * n), TABLE * n)
+    write_table(modes, own, TABLE, TABLE, n, own_q, by_q, 0)
+    write_table(modes, own, TABLE, OWN, n, own_v, by_v, 0)
+    write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
+    write_alone(modes, n, ports, passive, own_q, own_v, own_a, f, by_q, by_v, taken, alone, 0)
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
+        shape = kept + 5
+        write_shape(modes, n, ports, p, own_q, alone, shape)
+        at = pose_of(modes, o, displaced(modes, o + SHAPE, n, own_q, alone, shape))
+        rate = moved(alone, shape, n, own_v)
+        second = plus(moved(alone, shape, n, own_a), curved(modes, n, ports, p, own_v, by_v))
+        speed, gained = port_motion(modes, o, at, rate, second, x, y)
+        write_pose(record, target, at)
+        phi = at[2]
+        for k in range(3):
+            alone[0, kept + k] = phi[k]
+        alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
+        put_six(record, 0, target + PORT_TWIST, speed)
+        put_six(record, 0, target + PORT_ACC, gained)
+    return OK
+
+
+def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    modes, record, alone = (
+        row_at(numbers, number_count),
+        row_at(law, law_size(n, ports)),
+        row_at(room, _room(n, ports, number_count)),
+    )
+    result = result_at(n)
+    for k in range(6 + n):
+        record[0, result + k] = alone[0, k]
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target, k = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
+        wrench = six(record, 0, target + PORT_WRENCH)
+        add_six(record, 0, result, carry_wrench(record, 0, target, wrench))
+        phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
+        pulled = pulled_back(modes, o, (matrix_of(record, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]), wrench)
+        add_pulled(alone, k + 5, n, pulled, record, result + 6)
+    return OK
+
+
+def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
+    own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
+    x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
+    size = slopes_size(n, ports)
+    result, f, taken = row_at(slopes, size), np.empty((1, FEW), np.float64), np.empty((1, TAKEN), np.float64)
+    by_q, by_v, by_a = np.empty((1, TABLE * n)), np.empty((1, TABLE * n)), np.empty((1, TABLE * n))
+    for k in range(size):
+        result[0, k] = 0.0
+    write_table(modes, own, TABLE, TABLE, n, own_q, by_q, 0)
+    write_table(modes, own, TABLE, TABLE, n, own_v, by_v, 0)
+    write_table(modes, own, TABLE, OWN, n, own_a, by_a, 0)
+    write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
+    take_alone(modes, inverse_at(n, ports), f, taken)
+    stepped, response = np.empty((1, FEW), np.complex128), np.empty((1, TAKEN), np.complex128)
+    change = np.empty((1, FEW), np.float64)
+    small = np.empty((1, 7 * _FULL + 12 * n))
+    _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
+    _add_turns(modes, n, ports, f, by_q, by_v, stepped, response, small, result)
+    _add_curvature(modes, n, own, x, y, taken, result)
+    if passive:
+        for k in range(n * n):
+            result[0, 6 * n + k] += modes[0, mass_at(n) + n * n + k]
+            result[0, by_rate_at(n) + 6 * n + k] += modes[0, mass_at(n) + 2 * n * n + k]
+    write_inertia(modes, n, ports, by_q, f, small, record)
+    for p in range(ports):
+        if is_used(used, p):
+            _add_port(modes, n, ports, p, own_q, own_v, own_a, x, y, record, by_q, by_v, by_a, small, result)
+    return OK
+
+
+@helper
+def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, changed, slopes):
+    """Add the changes of the few numbers with the coordinates and their rates, the tables held.
+
+    The rows `change` and `changed` are room for it.
+    """
+    for j in range(2 * n):
+        for k in range(FEW):
+            change[0, k] = 0.0
+        if j < n:
+            _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, change)
+        else:
+            _step_rate(modes, n, ports, j - n, by_q, by_v, change)
+        take_change(modes, inverse_at(n, ports), f, taken, change, changed)
+        _clear_efforts(n, changed)
+        add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
+        _put_changed(changed, n, slopes, 0 if j < n else by_rate_at(n), n, j % n)
+
+
+@helper
+def _add_turns(modes, n, ports, f, by_q, by_v, stepped, taken, changed, slopes):
+    """Add the changes with the twist; the rows `stepped`, `taken` and `changed` are room for it."""
+    for j in range(6):
+        for k in range(FEW):
+            stepped[0, k] = f[0, k]
+        stepped[0, TWIST + j] += 1j * STEP
+        take_alone(modes, inverse_at(n, ports), stepped, taken)
+        for k in range(TAKEN):
+            changed[0, k] = taken[0, k].imag / STEP
+        _clear_efforts(n, changed)
+        add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
+        if j >= 3:
+            add_row(2.0, by_v, (STIRRING + j - 3) * n, n, changed, TAKEN)
+        _put_changed(changed, n, slopes, by_twist_at(n), 6, j)
+
+
+@helper
+def _clear_efforts(n, changed):
+    for i in range(n):
+        changed[0, TAKEN + i] = 0.0
+
+
+@helper
+def _put_changed(changed, n, slopes, begin, columns, column):
+    """Write wrench and efforts into a column."""
+    put_column(slopes, begin, columns, column, six(changed, 0, WRENCH))
+    for i in range(n):
+        slopes[0, begin + (6 + i) * columns + column] = changed[0, TAKEN + i]
+
+
+@helper
+def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
+    """Add the change of the few numbers with the j-th coordinate."""
+    moments = moments_at(n, ports)
+    for k in range(3):
+        f[0, STIRRED + k] -= by_v[0, (STIRRING + k) * n + j]
+        f[0, STIRRED_RATE + k] -= by_a[0, (STIRRING + k) * n + j]
+    for k in range(12):
+        f[0, M1 + k] += modes[0, moments + k * n + j]
+        f[0, M2 + k] -= by_q[0, k * n + j]
+        f[0, M2_RATE + k] -= by_v[0, k * n + j]
+        f[0, M2_SECOND + k] -= by_a[0, k * n + j]
+    for k in range(6):
+        f[0, PRODUCTS + k] += 2.0 * by_q[0, (OWN + k) * n + j]
+        f[0, PRODUCTS_RATE + k] += 2.0 * by_v[0, (OWN + k) * n + j]
+
+
+@helper
+def _step_rate(modes, n, ports, j, by_q, by_v, f):
+    """Add the change of the few numbers with the j-th rate."""
+    moments = moments_at(n, ports)
+    for k in range(3):
+        f[0, SPUN_RATE + k] += modes[0, PARTICIPATION + (3 + k) * n + j]
+        f[0, STIRRED + k] += by_q[0, (STIRRING + k) * n + j]
+    for k in range(12):
+        f[0, M1_RATE + k] += modes[0, moments + k * n + j]
+        f[0, M2_RATE + k] -= by_q[0, k * n + j]
+        f[0, M2_SECOND + k] -= 2.0 * by_v[0, k * n + j]
+    for k in range(6):
+        f[0, PRODUCTS_RATE + k] += 2.0 * by_q[0, (OWN + k) * n + j]
+
+
+@helper
+def _add_curvature(modes, n, own, x, y, taken, slopes):
+    """Add the changes of the tables with the coordinates and their rates, what they are multiplied by held."""
+    by_q, by_v = 6 * n, by_rate_at(n) + 6 * n
+    for k in range(12):
+        _add_matrix(-taken[0, BY_SECOND + k], modes, own, TABLE, k, n, slopes, by_q)
+    for k in range(6):
+        _add_matrix(taken[0, BY_PRODUCTS + k], modes, own, TABLE, OWN + k, n, slopes, by_q)
+    for k in range(3):  # antisymmetric: rows for columns is a change of sign
+        _add_matrix(-entry_of(y, 3 + k), modes, own, TABLE, STIRRING + k, n, slopes, by_q)
+        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, own, TABLE, STIRRING + k, n, slopes, by_v)
+
+
+@helper
+def _add_matrix(weight, modes, group, matrices, k, n, t, o):
+    """Add the k-th of a group's `matrices` times its weight to that at ``t[0, o]``."""
+    kept = int(modes[0, group + 2 + k])
+    if kept >= 0:
+        stride, first = int(modes[0, group]) * n, group + 2 + matrices + kept * n
+        for r in range(n):
+            add_row(weight, modes, first + r * stride, n, t, o + r * n)
+
+
+@helper
+def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, slopes):
+    """Write X, Y and Z of a port and its S, and add how its wrench changes W_P and tau along q.
+
+    The tables are used up: `shape` for ``Phi - H q``, the others for ``-H v`` and ``-H a``.
+    """
+    o, target, group = numbers_at(n, p), port_at(n, p), group_at(modes, n, ports, 1 + p)
+    write_shape(modes, n, ports, p, q, shape, 0)
+    moving, rates = displaced(modes, o + SHAPE, n, q, shape, 0), moved(shape, 0, n, v)
+    second = plus(moved(shape, 0, n, a), curved(modes, n, ports, p, v, by_v))
+    for x_of, table in ((v, by_v), (a, by_a)):
+        write_table(modes, group, 6, 6, n, x_of, table, 0)
+        for k in range(6 * n):
+            table[0, k] = -table[0, k]
+    write_subspace(modes, o, n, pose_of(modes, o, moving), shape, 0, law, target + PORT_S)
+    speed, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
+    for k in range(12):
+        at = pose_of(modes, o, after_step(moving, k))
+        moved_speed, moved_rate = port_motion(modes, o, at, after_step(rates, k - 6), second, x, y)
+        turned = imaginary(moved_speed)
+        rest = minus(imaginary(moved_rate), twist_cross(turned, speed))
+        if k < 6:
+            put_column(small, 0, 6, k, turned)
+            put_column(small, _FULL, 6, k, rest)
+            put_column(small, 2 * _FULL, 6, k, imaginary(carried_back(at, wrench)))
+            put_column(small, 3 * _FULL, 6, k, imaginary(pulled_back(modes, o, at, wrench)))
+        else:
+            put_column(small, 4 * _FULL, 6, k - 6, turned)
+            put_column(small, 5 * _FULL, 6, k - 6, rest)
+    by_place, by_speed, of_speed, of_rate = columns_at(n, p), columns_at(n, p) + 6 * n, 4 * _FULL, 5 * _FULL
+    by_rate = columns_at(n, p) + 12 * n
+    add_through(small, 0, shape, 0, n, slopes, by_place)
+    add_through(small, of_speed, by_v, 0, n, slopes, by_place)
+    add_through(small, _FULL, shape, 0, n, slopes, by_speed)
+    add_through(small, of_rate, by_v, 0, n, slopes, by_speed)
+    add_through(small, of_speed, by_a, 0, n, slopes, by_speed)
+    add_through(small, of_rate, shape, 0, n, slopes, by_rate)
+    for _ in range(2):
+        add_through(small, of_speed, by_v, 0, n, slopes, by_rate)
+    add_through(small, 2 * _FULL, shape, 0, n, slopes, 0)
+    add_between(small, 3 * _FULL, shape, 0, n, slopes, 6 * n)
+    pulled = pulled_back(modes, o, pose_of(modes, o, moving), wrench)
+    for k in range(6):
+        _add_matrix(-entry_of(pulled, k), modes, group, 6, k, n, slopes, 6 * n)
+
+
+LAW = CompiledLaw("stiffening", terms=_terms, outward=_outward, inward=_inward, slopes=_slopes, energy=energy, room=_room)
