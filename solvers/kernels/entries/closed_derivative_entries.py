@@ -1,4 +1,4 @@
-"""The entry points of the derivatives of systems with rigid closures and gears; as in `dynamics_entries`, each returns a status.
+"""Entry points of the derivatives of systems with rigid closures and gears; as in `dynamics_entries`, each returns a status.
 
 The tables have two loads more for each rigid closure, the last ones, in which the closures' own wrenches are put.
 """
