@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -118,8 +119,16 @@ class Interaction(Closure):
     #: Least and largest number of ports and of coordinates.
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
+    #: Range of each input.
+    lower: float = -math.inf
+    upper: float = math.inf
     #: Whether its wrenches come from outside of the system, although the world is not among the ports.
     external: ClassVar[bool] = False
+
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each input."""
+        return ((self.lower, self.upper),) * len(self.inputs)
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.
