@@ -60,6 +60,11 @@ class Loop:
         return len(self.ports) == 2 and not self.coordinates
 
     @property
+    def named_coordinates(self) -> tuple[str, ...]:
+        """The coordinates that the closure does not have without being told."""
+        return self.coordinates[len(self.closure.own_coordinates) :]
+
+    @property
     def targets(self) -> tuple[PortRef | str, ...]:
         """Ports, then coordinates."""
         return (*self.ports, *self.coordinates)

@@ -2,6 +2,6 @@
 
 - `compiled_laws`: stages from one function that writes a law; `term_stages`: inverse dynamics from its terms;
 - `modal`, `modal_ports`, `modal_stages`: flexible bodies;
-- `compiled_interactions`, `interaction_kinds`: interactions, and titop's own kinds;
+- `compiled_interactions`, `interaction_kinds`, `rod_lines`: interactions, and titop's own kinds;
 - `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
 """
