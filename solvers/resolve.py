@@ -7,27 +7,28 @@ from titop.blocks.basics.garbage import collection_paused
 from titop.graph.checking.system_check import checked
 from titop.graph.network.assembly import assemble
 from titop.graph.network.network import Network
+from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.model.model import Model
 
 
 def resolve(system: Network, engine: str = "compiled") -> Model:
     """Check a system and turn it into a model; see `System.resolve`."""
     with collection_paused():
-        model_class = _engine(engine)
+        make_engine = _engine(engine)
         warn(checked(system), stacklevel=4)
-        model = model_class(assemble(system))
+        model = Model(assemble(system), make_engine)
         findings = model.check_inertia()
     warn([*findings, *model.closure_findings()], stacklevel=4)
     return model
 
 
-def _engine(name: str) -> type[Model]:
+def _engine(name: str) -> type[Engine]:
     if name == "compiled":
-        from titop.solvers.engines.compiled.resolver import CompiledModel
+        from titop.solvers.engines.compiled.engine import CompiledEngine
 
-        return CompiledModel
+        return CompiledEngine
     if name == "reference":
-        from titop.solvers.engines.reference.resolver import ReferenceModel
+        from titop.solvers.engines.reference.engine import ReferenceEngine
 
-        return ReferenceModel
+        return ReferenceEngine
     raise ModelError(Finding("bad-engine", "engine", name, "'compiled' or 'reference'", "choose one of the two"))

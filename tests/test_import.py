@@ -30,7 +30,7 @@ def test_left_alone(library: str, loaded: frozenset[str]) -> None:
 
 
 def test_what_is_needed_is_there(loaded: frozenset[str]) -> None:
-    assert {"numpy", "networkx", "titop.solvers.engines.compiled.resolver"} <= loaded
+    assert {"numpy", "networkx", "titop.solvers.engines.compiled.engine"} <= loaded
 
 
 def test_the_import_alone_loads_no_layer() -> None:

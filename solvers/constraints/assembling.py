@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 
@@ -42,7 +43,7 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
     ConvergenceError
         Naming the loop that stays open, or is closed the wrong way round.
     """
-    rows = model.constraints(q, np.zeros(model.nv))
+    rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
     for _ in range(_STEPS):
         error = model.closure_weights * rows.error
         if np.abs(error).max(initial=0.0) <= np.finfo(float).eps:
@@ -50,7 +51,7 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
         step = _newton_step(model, rows, ~fixed)
         for halving in range(_HALVINGS):
             trial = model.integrate(q, step / 2**halving)
-            trial_rows = model.constraints(trial, np.zeros(model.nv))
+            trial_rows = model.engine.dynamics.constraints(trial, np.zeros(model.nv))
             if np.linalg.norm(model.closure_weights * trial_rows.error) < np.linalg.norm(error):
                 break
         else:
@@ -78,7 +79,7 @@ def project_configuration(model: ClosedMechanism, q: Array, fixed: Array, rank: 
     sizes = model.coordinate_weights[free]
 
     def look(q: Array) -> tuple[float, Array]:
-        rows = model.constraints(q, np.zeros(model.nv))
+        rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
         error, step = weights * rows.error, np.zeros(model.nv)
         step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank, model.gear_count)
         return np.abs(error).max(initial=0.0), step
@@ -105,19 +106,19 @@ def follow_steps(model: ClosedMechanism, q: Array, look: Callable[[Array], tuple
         if worst > 0.9 * least:
             break
         least = worst
-        q = model._moved(q, step)
+        q = model.moved(q, step)
     raise ConvergenceError(f"{open_loops(model, q)} cannot be kept closed")
 
 
 def project_velocity(model: ClosedMechanism, q: Array, v: Array, fixed: Array, rank: int) -> Array:
     """Return the velocity nearest to the given one that keeps the loops closed."""
-    jacobian = model.constraints(q, v).jacobian
+    jacobian = model.engine.dynamics.constraints(q, v).jacobian
     return _project(model, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
 
 
 def project_acceleration(model: ClosedMechanism, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
     """Return the acceleration nearest to the given one that keeps the loops closed."""
-    rows = model.constraints(q, v)
+    rows = model.engine.dynamics.constraints(q, v)
     rate = np.abs(model.closure_weights[:, None] * rows.jacobian) @ np.abs(v)
     return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(rate.max(initial=0.0) ** 2))
 
@@ -157,7 +158,7 @@ def _project(
 
 def open_loops(model: ClosedMechanism, q: Array) -> str:
     """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
-    rows = model.constraints(q, np.zeros(model.nv))
+    rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
     row = int((model.closure_weights * np.abs(rows.error)).argmax())
     name = owner_of(model.constraint_names[row])
     own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
@@ -177,7 +178,7 @@ def refuse_flipped(model: ClosedMechanism, q: Array) -> None:
         Naming the loop.
     """
     for loop in model.rigid_loops:
-        if loop.closure.is_flipped(model.relative_pose(loop, q)[0]):
+        if loop.closure.is_flipped(relative_pose(model, loop, q)[0]):
             raise ConvergenceError(
                 f"loop {loop.closure.name!r} closes with its axes antiparallel; "
                 "start nearer to a configuration in which they point the same way"
@@ -204,7 +205,7 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
 
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
-    rows: Any = model.constraints(q, np.zeros(model.nv)).jacobian
+    rows: Any = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
     jacobian = model.closure_weights[:, None] * rows * model.coordinate_weights
     columns = jacobian[independent_rows(jacobian, rank, model.gear_count)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))

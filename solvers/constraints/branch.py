@@ -30,7 +30,7 @@ _OPEN = 1e-7
 
 def weighted_jacobian(model: ClosedMechanism, q: Array) -> Array:
     """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
-    return model.closure_weights[:, None] * model.constraints(q, np.zeros(model.nv)).jacobian
+    return model.closure_weights[:, None] * model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
 
 
 def independent_count(model: ClosedMechanism, q: Array) -> int:
@@ -47,7 +47,11 @@ def closed_near(model: ClosedMechanism, q: Array) -> Array:
         If there is none.
     """
     q, nothing = np.real(q), np.zeros(model.nv)
-    return closed_configuration(model, q, nothing.astype(bool)) if is_open(model, model.constraints(q, nothing).error) else q
+    return (
+        closed_configuration(model, q, nothing.astype(bool))
+        if is_open(model, model.engine.dynamics.constraints(q, nothing).error)
+        else q
+    )
 
 
 def is_open(model: ClosedMechanism, error: Array) -> bool:

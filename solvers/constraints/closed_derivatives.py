@@ -22,7 +22,7 @@ from titop.blocks.constraints.closure import displacement_jacobians, relative_po
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.mechanism import LinearisedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import PortPush, Push
@@ -45,13 +45,13 @@ class PortPair(NamedTuple):
     Z: Array
 
 
-def port_pairs(model: LinearisedMechanism, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
+def port_pairs(model: ClosedMechanism, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
     """Return the ports of some loops at a state."""
     names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
-    slopes = model.motion_slopes(names, q, v, a)
+    slopes = model.engine.derivatives.motion(names, q, v, a)
     pairs = []
     for k, loop in enumerate(loops):
-        one, two = (model.port_motion(name, q, v, a) for name in names[2 * k : 2 * k + 2])
+        one, two = (model.engine.observations.port_motion(name, q, v, a) for name in names[2 * k : 2 * k + 2])
         relative = relative_pose((one.rotation, one.position), (two.rotation, two.position))
         motions = np.concatenate([one.twist, two.twist]), np.concatenate([one.acceleration, two.acceleration])
         pairs.append(PortPair(loop, *relative, *motions, *np.hstack([slopes[2 * k], slopes[2 * k + 1]])))
@@ -78,7 +78,7 @@ def by_motion(
 
 
 def inverse_derivatives(
-    model: LinearisedMechanism,
+    model: ClosedMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -98,15 +98,15 @@ def inverse_derivatives(
             excess = force - closure.force(pair.rotation, pair.position, *twists)  # over what acts in the tree's derivatives
             change_q += _let_act(_wrenches(excess), pair, acting)
     if model.rigid_loops:
-        result, _ = model.slopes_with_closures(q, v, a, acting, multipliers)
+        result, _ = model.engine.derivatives.with_closures(q, v, a, acting, multipliers)
     else:
-        result = model.tree_inverse_derivatives(q, v, a, acting)
+        result = model.engine.derivatives.tree_inverse(q, v, a, acting)
     result[0] -= change_q
     return result
 
 
 def slopes_with_closures(
-    model: LinearisedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
+    model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
 ) -> tuple[Array, Array]:
     """Return what `Differentiable.slopes_with_closures` does, from the motion of the ports."""
     acting = list(pushes)
@@ -115,12 +115,12 @@ def slopes_with_closures(
         own = multipliers[row : row + len(pair.loop.closure.constraint_names)]
         row += len(own)
         change_q += _let_act(_rigid(pair.loop.closure, own), pair, acting)
-    changes = model.tree_inverse_derivatives(q, v, a, acting)
+    changes = model.engine.derivatives.tree_inverse(q, v, a, acting)
     changes[0] -= change_q
     return changes, np.array([*constraint_derivatives(model, q, v, a), rate_derivatives(model, q, v)])
 
 
-def compliant_loops(model: LinearisedMechanism) -> list[Loop]:
+def compliant_loops(model: ClosedMechanism) -> list[Loop]:
     """Return the loops with compliant closures."""
     return [loop for loop in model.interactions if isinstance(loop.closure, CompliantClosure)]
 
@@ -132,11 +132,11 @@ def _let_act(wrenches: Callable[[Array, Array], Array], pair: PortPair, acting: 
     return pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
 
 
-def compliant_forces(model: LinearisedMechanism, q: Array, v: Array) -> list[Array]:
+def compliant_forces(model: ClosedMechanism, q: Array, v: Array) -> list[Array]:
     """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
     nothing, forces = np.zeros(model.nv), []
     for loop in compliant_loops(model):
-        one, two = (model.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
+        one, two = (model.engine.observations.port_motion(str(ref), q, v, nothing) for ref in (loop.first, loop.second))
         pose = relative_pose((one.rotation, one.position), (two.rotation, two.position))
         forces.append(loop.closure.force(*pose, one.twist, two.twist))
     return forces
@@ -150,7 +150,7 @@ def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array]
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 
-def constraint_derivatives(model: LinearisedMechanism, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+def constraint_derivatives(model: ClosedMechanism, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
     """Return the Jacobian J (k x nv) and the derivatives of ``J a + bias`` by q and v (k x nv each)."""
     parts = [(np.zeros((0, model.nv)),) * 3]
     for pair in port_pairs(model, model.rigid_loops, q, v, a):
@@ -169,7 +169,7 @@ def constraint_derivatives(model: LinearisedMechanism, q: Array, v: Array, a: Ar
     return jacobian, by_q, by_v
 
 
-def rate_derivatives(model: LinearisedMechanism, q: Array, v: Array) -> Array:
+def rate_derivatives(model: ClosedMechanism, q: Array, v: Array) -> Array:
     """Return the derivative of ``J v`` by q (k x nv)."""
     parts = []
     for pair in port_pairs(model, model.rigid_loops, q, v, np.zeros(model.nv)):
@@ -221,7 +221,7 @@ class Shares(NamedTuple):
         return solution
 
 
-def _independent(model: LinearisedMechanism, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
+def _independent(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
     """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
     weighted = (model.closure_weights[:, None] * jacobian)[:, ~imposed]
     rows = independent_rows(weighted, model.acting_rank(q, jacobian), model.gear_count)
@@ -229,26 +229,26 @@ def _independent(model: LinearisedMechanism, q: Array, jacobian: Array, imposed:
 
 
 def closed_slopes(
-    model: LinearisedMechanism, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
+    model: ClosedMechanism, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
 ) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
 
     Where imposed motions depend on each other, changes of these that keep the loops closed make sense only.
     """
-    jacobian = model.constraints(q, v).jacobian
+    jacobian = model.engine.dynamics.constraints(q, v).jacobian
     rows, dependent = _independent(model, q, jacobian, imposed)
     whole = _independent(model, q, jacobian, np.zeros_like(imposed))
     overdriven = len(rows) < len(whole[0])
     shares = Shares.of(jacobian, *(whole if overdriven else (rows, dependent)), imposed)
-    needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
+    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     w, multipliers = shares.split(needed, len(jacobian))
-    changes, (_, by_q, by_v, _) = model.slopes_with_closures(q, v, a, pushes, multipliers)
+    changes, (_, by_q, by_v, _) = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
     pivots = jacobian[np.ix_(rows, dependent)]
     solved = [np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v)]
     slopes = hybrid_derivatives(changes, imposed, (solved[0], solved[1], solved[2]))
     if not overdriven:
         return slopes
-    turning = (model.closure_rate_slopes(q, w), None, None, None)
+    turning = (model.engine.derivatives.closure_rate(q, w), None, None, None)
     on = imposed[:, None]
     efforts = (
         np.where(on, shares.least(np.where(on, change, 0.0), turned), change)
@@ -258,12 +258,12 @@ def closed_slopes(
 
 
 def actuated_derivatives(
-    model: LinearisedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
+    model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
 ) -> Array:
     """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates."""
-    jacobian = model.constraints(q, v).jacobian
+    jacobian = model.engine.dynamics.constraints(q, v).jacobian
     shares = Shares.of(jacobian, *_independent(model, q, jacobian, np.zeros_like(actuated)), actuated)
-    w, multipliers = shares.split(model.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
-    changes, _ = model.slopes_with_closures(q, v, a, pushes, multipliers)
-    by_q = shares.least(changes[0], model.closure_rate_slopes(q, w))
+    w, multipliers = shares.split(model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
+    changes, _ = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
+    by_q = shares.least(changes[0], model.engine.derivatives.closure_rate(q, w))
     return np.array([by_q, shares.least(changes[1]), shares.least(changes[2])])

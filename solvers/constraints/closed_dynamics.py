@@ -18,7 +18,8 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.constraints.branch import is_open, rank_near, weighted_jacobian
 from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
-from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints, TreeMechanism
+from titop.solvers.constraints.interaction_loads import relative_pose
+from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import PortPush, Push
@@ -28,7 +29,7 @@ _BALANCED = 1e-8
 
 
 def accelerations(
-    model: TreeMechanism,
+    model: ClosedMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -60,22 +61,22 @@ def accelerations(
     free[others], free[dependent] = np.eye(len(others)), -solved[:, others]
     start = np.where(imposed, a, 0.0).astype(np.result_type(solved, a))
     start[dependent] = -(solved[:, -1] + solved[:, :-1] @ start)
-    missing = tau - model.tree_inverse(q, v, start, pushes)
-    inertia = free.T @ model.mass_matrix(q) @ free
+    missing = tau - model.engine.dynamics.tree_inverse(q, v, start, pushes)
+    inertia = free.T @ model.engine.dynamics.mass_matrix(q) @ free
     _refuse_massless(model, inertia, others)
     alone = tree_accelerations(model, q, v, np.where(imposed, a, 0.0), tau, imposed, pushes)
     return start + free @ np.linalg.solve(inertia, free.T @ missing), alone
 
 
 def tree_accelerations(
-    model: TreeMechanism, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]
+    model: ClosedMechanism, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]
 ) -> Array:
     """Return the accelerations of the tree, as if no loop were closed; none of driven coordinates without inertia."""
-    still = imposed if not model.gear_count else imposed | (model.pivots(np.real(q)).ratios <= NO_INERTIA)
-    return model.tree_hybrid(q, v, tau, a, still, pushes)[0]
+    still = imposed if not model.gear_count else imposed | (model.engine.dynamics.pivots(np.real(q)).ratios <= NO_INERTIA)
+    return model.engine.dynamics.tree_hybrid(q, v, tau, a, still, pushes)[0]
 
 
-def _refuse_massless(model: TreeMechanism, inertia: Array, others: Array) -> None:
+def _refuse_massless(model: ClosedMechanism, inertia: Array, others: Array) -> None:
     """Refuse motions without inertia.
 
     Raises
@@ -92,29 +93,29 @@ def _refuse_massless(model: TreeMechanism, inertia: Array, others: Array) -> Non
         left -= np.outer(left[:, k], left[k]) / left[k, k]
 
 
-def open_accelerations(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def open_accelerations(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
     first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
-    rows = Constraints(*(part[first:] for part in model.constraints(q, v)))
+    rows = Constraints(*(part[first:] for part in model.engine.dynamics.constraints(q, v)))
     weights = model.closure_weights[first:]
     return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)[0]
 
 
-def acting(model: TreeMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
+def acting(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and how many of them act; refuse singular configurations."""
-    rows = model.constraints(q, v)
+    rows = model.engine.dynamics.constraints(q, v)
     return rows, model.acting_rank(q, rows.jacobian)
 
 
-def counted(model: TreeMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
+def counted(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and how many of them are independent there, singular or not."""
-    rows = model.constraints(q, v)
+    rows = model.engine.dynamics.constraints(q, v)
     if is_open(model, rows.error):
         return rows, rank_near(model, q)
     return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian, gears=model.gear_count))
 
 
-def rank_of_free(model: TreeMechanism, q: Array, imposed: Array) -> int:
+def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
     """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
     return free_rank(model, q, imposed, acting(model, q, np.zeros(model.nv))[1])
 
@@ -124,7 +125,7 @@ def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int) -> in
     return len(independent_rows(weighted_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
 
 
-def refuse_overdriven(model: TreeMechanism, q: Array, driven: Array, held: Array) -> None:
+def refuse_overdriven(model: ClosedMechanism, q: Array, driven: Array, held: Array) -> None:
     """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
 
     Raises
@@ -141,12 +142,12 @@ def refuse_overdriven(model: TreeMechanism, q: Array, driven: Array, held: Array
     raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
 
 
-def _freedom(model: TreeMechanism, q: Array, imposed: Array) -> int:
+def _freedom(model: ClosedMechanism, q: Array, imposed: Array) -> int:
     """Return how many motions are left where some coordinates do not move."""
     return int((~imposed).sum()) - rank_of_free(model, q, imposed)
 
 
-def forward(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause.
 
     Raises
@@ -161,14 +162,14 @@ def forward(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[P
     return a
 
 
-def held_forward(model: TreeMechanism, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
+def held_forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
     """Return the accelerations that the efforts cause where `rank` constraints act."""
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.constraints(q, v), rank)[0]
+    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.engine.dynamics.constraints(q, v), rank)[0]
 
 
 def hybrid(
-    model: TreeMechanism,
+    model: ClosedMechanism,
     q: Array,
     v: Array,
     tau: Array,
@@ -188,7 +189,7 @@ def hybrid(
         If imposed accelerations contradict the closures, and at a singular configuration.
     """
     if held_rank is not None:
-        rows, rank = model.constraints(q, v), held_rank
+        rows, rank = model.engine.dynamics.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed
         rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
     a, alone = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
@@ -201,7 +202,7 @@ def hybrid(
 
 
 def imposing_efforts(
-    model: TreeMechanism,
+    model: ClosedMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -215,12 +216,12 @@ def imposing_efforts(
 
     At `most` so many constraints act, if that is given.
     """
-    needed = model.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
+    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, model.gear_count, by_passive=True)
     return np.where(imposed, own, tau)
 
 
-def inverse(model: TreeMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
+def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
     """Return the efforts on the actuated coordinates, beside the motors', that cause the accelerations.
 
     Raises
@@ -241,7 +242,7 @@ def inverse(model: TreeMechanism, q: Array, v: Array, a: Array, pushes: list[Pus
 
 
 def balanced(
-    model: TreeMechanism,
+    model: ClosedMechanism,
     q: Array,
     v: Array,
     a: Array,
@@ -252,20 +253,20 @@ def balanced(
     rank: int,
 ) -> tuple[Array, float]:
     """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced."""
-    needed = model.tree_inverse(q, v, a, pushes) - motors
+    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
     tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank, model.gear_count)
     return tau, unbalanced
 
 
 def multipliers(
-    model: TreeMechanism, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
+    model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
 ) -> tuple[Array, Constraints]:
     """Return the multipliers (k) with which efforts cause the accelerations, and the constraints.
 
     Without `applied` efforts, those of least norm are taken.
     """
     rows, rank = counted(model, q, v)
-    needed = model.tree_inverse(q, v, a, pushes)
+    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes)
     unknown = np.full(model.nv, applied is None)
     if applied is not None:
         needed = needed - applied
@@ -273,12 +274,12 @@ def multipliers(
     return carried, rows
 
 
-def closure_pushes(model: TreeMechanism, q: Array, carried: Array) -> list[PortPush]:
+def closure_pushes(model: ClosedMechanism, q: Array, carried: Array) -> list[PortPush]:
     """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
     pushes, row = [], 0
     for loop in model.rigid_loops:
         own = carried[row : row + len(loop.closure.constraint_names)]
-        at_1, at_2 = loop.closure.jacobians(*model.relative_pose(loop, q))
+        at_1, at_2 = loop.closure.jacobians(*relative_pose(model, loop, q))
         pushes += [PortPush(str(loop.first), False, at_1.T @ own), PortPush(str(loop.second), False, at_2.T @ own)]
         row += len(own)
     return pushes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -19,8 +18,6 @@ from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.assembling import (
     closed_configuration,
     dependent_coordinates,
-    project_acceleration,
-    project_velocity,
     some_closed_configuration,
 )
 from titop.solvers.constraints.branch import (
@@ -33,9 +30,10 @@ from titop.solvers.constraints.branch import (
     weighted_jacobian,
 )
 from titop.solvers.constraints.gear_constraint import GearConstraint
-from titop.solvers.constraints.mechanism import Constraints
+from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.coordinates import Configurations
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 
 
 class ClosedLoops(Configurations):
@@ -45,8 +43,10 @@ class ClosedLoops(Configurations):
     of joints and blocks for all of theirs.
     """
 
+    engine: Engine
+
     #: The `regular_configuration` of the model whose parameters were changed, if these were.
-    _regular_before: Array | None = None
+    regular_before: Array | None = None
 
     @cached_property
     def rigid_loops(self) -> tuple[Loop, ...]:
@@ -101,7 +101,7 @@ class ClosedLoops(Configurations):
 
         Gears that speed up are compared by what they ask of their drivers.
         """
-        weights, sizes = np.where(self.angular_constraints, 1.0, 1.0 / self._size), self.coordinate_weights
+        weights, sizes = np.where(self.angular_constraints, 1.0, 1.0 / self.size), self.coordinate_weights
         first = len(weights) - len(self.gear_constraints)
         for row, constraint in enumerate(self.gear_constraints, start=first):
             speed_up = abs(constraint.gear.ratio) * sizes[constraint.driver[1]] / sizes[constraint.driven[1]]
@@ -111,15 +111,15 @@ class ClosedLoops(Configurations):
     @cached_property
     def coordinate_weights(self) -> Array:
         """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
-        return np.where(np.array(self._assembly.coordinate_units) == "m", self._size, 1.0)
+        return np.where(np.array(self._assembly.coordinate_units) == "m", self.size, 1.0)
 
     @cached_property
-    def _size(self) -> float:
+    def size(self) -> float:
         """The system's length (m), one without any."""
-        return self._extent or 1.0
+        return self.extent or 1.0
 
     @cached_property
-    def _extent(self) -> float:
+    def extent(self) -> float:
         """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; zero without any."""
         blocks = self._assembly.blocks.values()
         placements = [connection.placement for connection in self._assembly.connections]
@@ -137,27 +137,19 @@ class ClosedLoops(Configurations):
         effect = np.linalg.norm(weighted, axis=0)
         other = np.divide(1.0, effect, out=np.zeros(self.nv), where=effect > 0)
         units = np.array(self._assembly.coordinate_units)
-        return np.where(units == "rad", 1.0, np.where(units == "m", self._size, other))
-
-    @abstractmethod
-    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]:
-        """Return rotation (3x3) and position (3, m) of a `loop`'s second port in its first."""
-
-    @abstractmethod
-    def constraints(self, q: Array, v: Array) -> Constraints:
-        """Return the constraints at a state, which is taken as it is."""
+        return np.where(units == "rad", 1.0, np.where(units == "m", self.size, other))
 
     def closure_error(self, q: Any) -> Array:
         """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
-        return self.constraints(self._read_q(q), np.zeros(self.nv)).error
+        return self.engine.dynamics.constraints(self._read_q(q), np.zeros(self.nv)).error
 
     def closure_jacobian(self, q: Any) -> Array:
         """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s a unit of v)."""
-        return self.constraints(self._read_q(q), np.zeros(self.nv)).jacobian
+        return self.engine.dynamics.constraints(self._read_q(q), np.zeros(self.nv)).jacobian
 
     def closure_bias(self, q: Any, v: Any) -> Array:
         """Return the part (k, m/s^2 and rad/s^2) of d2/dt2 `closure_error` that does not depend on the accelerations."""
-        return self.constraints(self._read_q(q), self._read_v("v", v)).bias
+        return self.engine.dynamics.constraints(self._read_q(q), self._read_v("v", v)).bias
 
     def closure_rank(self, q: Any) -> int:
         """Return how many constraints are independent at a closed configuration `q` (nq), and along the motion through it.
@@ -194,9 +186,9 @@ class ClosedLoops(Configurations):
 
         Of a model with other parameters the one next to that of the first. None if the loops cannot be closed.
         """
-        if self._regular_before is not None:
+        if self.regular_before is not None:
             try:
-                return closed_near(self, self._regular_before)
+                return closed_near(self, self.regular_before)
             except ConvergenceError:
                 pass
         q = self._closed_somewhere[0]
@@ -274,12 +266,15 @@ class ClosedLoops(Configurations):
         ConvergenceError
             If the fixed velocities contradict the closures.
         """
+        try:
+            nearest = v.copy()
+            if self._calls.nearest_velocity(q, v, self._calls.masks[names_key(fixed)], nearest) == DONE:
+                return nearest
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
-        return self.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
-
-    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        """Return the velocity (nv) nearest to `v` with which the loops stay closed, entries where `fixed` held."""
-        return project_velocity(self, q, v, fixed, rank_near(self, q))
+        return self.engine.dynamics.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
@@ -289,12 +284,15 @@ class ClosedLoops(Configurations):
         ConvergenceError
             If the fixed accelerations contradict the closures.
         """
+        try:
+            nearest = a.copy()
+            if self._calls.nearest_acceleration(q, v, self._calls.masks[names_key(fixed)], nearest) == DONE:
+                return nearest
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
-        return self.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
-
-    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        """Return the acceleration (nv) nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
-        return project_acceleration(self, q, v, a, fixed, rank_near(self, q))
+        return self.engine.dynamics.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
 
     def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
         """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.branch import is_open
-from titop.solvers.constraints.mechanism import Constraints, TreeMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import Push
 
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 
 def refuse_inconsistent(
-    model: TreeMechanism, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
+    model: ClosedMechanism, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
 ) -> None:
     """Refuse accelerations that would open the loops.
 
@@ -39,18 +39,19 @@ def refuse_inconsistent(
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
 
 
-def _of_each_term(model: TreeMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
+def _of_each_term(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out."""
-    nothing, weight, passive = np.zeros(model.nv), model.gravity_effects(q), model.passive_efforts(q, v)
-    resting = model.tree_inverse(q, nothing, nothing, pushes)
-    moving = model.tree_inverse(q, v, nothing, pushes) - resting
+    nothing = np.zeros(model.nv)
+    weight, passive = model.engine.dynamics.bare_inverse(q, nothing), model.engine.observations.passive_efforts(q, v)
+    resting = model.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
+    moving = model.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
     terms = sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
-    massless = model.pivots(q).ratios <= NO_INERTIA
-    each: Array = np.abs(model.tree_response(q, np.eye(model.nv), massless)) @ terms
+    massless = model.engine.dynamics.pivots(q).ratios <= NO_INERTIA
+    each: Array = np.abs(model.engine.dynamics.tree_response(q, np.eye(model.nv), massless)) @ terms
     return each
 
 
-def _left_open(model: TreeMechanism, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
+def _left_open(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
     """Return the constraint that the accelerations contradict most, and by how much; by nothing if rounding explains it.
 
     Rounding is measured by the accelerations that the tree would have `alone`.
@@ -67,7 +68,7 @@ def _left_open(model: TreeMechanism, rows: Constraints, v: Array, a: Array, alon
     return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
 
 
-def refuse_opening(model: TreeMechanism, rows: Constraints, v: Array, a: Array, alone: Array, rank: int) -> None:
+def refuse_opening(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, alone: Array, rank: int) -> None:
     """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
 
     `alone` are the accelerations (nv) of the tree.

@@ -10,13 +10,13 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import TargetMotion, motion_among
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.mechanism import TreeMechanism
-from titop.solvers.mechanism.inputs import PortPush, Push, acting_inputs
+from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 
-def target_motion(model: TreeMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
+def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
     """Return the motion of a loop's ports and coordinates, and its inputs, none by default."""
-    motions = [model.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
+    motions = [model.engine.observations.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
     poses = [(motion.rotation, motion.position) for motion in motions]
     places = [model.assembly.place(name) for name in loop.coordinates]
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
@@ -24,7 +24,13 @@ def target_motion(model: TreeMechanism, loop: Loop, q: Array, v: Array, u: Array
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs)
 
 
-def interaction_pushes(model: TreeMechanism, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
+def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
+    """Return rotation (3x3) and position (3, m) of a loop's second port in its first."""
+    motion = target_motion(model, loop, q, np.zeros(model.nv))
+    return motion.R[1], motion.r[1]
+
+
+def interaction_pushes(model: ClosedMechanism, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
     """Return what all interactions do to their ports, with `inputs` by their names."""
     pushes = []
     for loop in model.interactions:
@@ -33,18 +39,18 @@ def interaction_pushes(model: TreeMechanism, q: Array, v: Array, inputs: Mapping
     return pushes
 
 
-def interaction_efforts(model: TreeMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
+def interaction_efforts(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
     """Return what an interaction does along all coordinates (nv)."""
     wrenches, efforts = loop.closure.act(target_motion(model, loop, q, v, u))
     total = np.zeros(model.nv, np.result_type(wrenches, efforts, float))
     for ref, wrench in zip(loop.ports, wrenches, strict=True):
-        total = total + model.jacobian(str(ref), q).T @ wrench
+        total = total + model.engine.observations.jacobian(str(ref), q).T @ wrench
     for name, effort in zip(loop.coordinates, efforts, strict=True):
         total[model.assembly.place(name)[1]] += effort
     return total
 
 
-def input_efforts(model: TreeMechanism, q: Array, pushes: Iterable[Push]) -> Any:
+def input_efforts(model: ClosedMechanism, q: Array, pushes: Iterable[Push]) -> Any:
     """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
     given, resting = acting_inputs(pushes), np.zeros(model.nv)
     total: Any = 0.0
@@ -55,10 +61,10 @@ def input_efforts(model: TreeMechanism, q: Array, pushes: Iterable[Push]) -> Any
     return total
 
 
-def write_input_columns(model: TreeMechanism, q: Array, matrix: Array) -> None:
+def write_input_columns(model: ClosedMechanism, inputs: Inputs, q: Array, matrix: Array) -> None:
     """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu)."""
     loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
-    for name, columns in model.inputs.acting:
+    for name, columns in inputs.acting:
         without = interaction_efforts(model, loops[name], q, resting)
         for k, unit in enumerate(np.eye(columns.stop - columns.start), start=columns.start):
             matrix[:, k] = interaction_efforts(model, loops[name], q, resting, unit) - without

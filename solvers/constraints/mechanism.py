@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.inputs import Inputs, Push
+from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
+from titop.solvers.mechanism.inputs import Inputs, Place, Push
 from titop.solvers.mechanism.port_motion import PortMotion
 
 
@@ -44,12 +44,164 @@ def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraint
     return rows
 
 
+class DynamicsCore(Protocol):
+    """The dynamics of an engine, at arguments that need no check: arrays of a state, and `pushes` that act from outside.
+
+    `forward` and `inverse` take stacked states as well.
+    """
+
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        """Return the constraints at a state, which is taken as it is."""
+
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return the efforts (nv) that cause the accelerations `a` beside the `pushes`, as if no loop were closed."""
+
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+        """Return accelerations and efforts (nv), the motion imposed where `mask` is true, as if no loop were closed."""
+
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
+
+    def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return the accelerations (nv) of the tree, as if no loop were closed, gears in mesh."""
+
+    def bare_inverse(self, q: Array, v: Array) -> Array:
+        """Return inverse dynamics (nv) at zero acceleration without passive efforts and loads."""
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the mass matrix (nv, nv) of the tree."""
+
+    def coriolis_matrix(self, q: Array, v: Array) -> Array:
+        """Return the Coriolis matrix (nv, nv) of the tree."""
+
+    def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        """Return the accelerations (nv) that the efforts cause, with all constraints."""
+
+    def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
+        """Return the efforts (nv) that cause the accelerations, beside those of `motors` and the `pushes`.
+
+        Where a mask says which coordinates are `actuated`, on these alone, as little as possible.
+        """
+
+    def hybrid(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and efforts (nv), the motion prescribed where `mask` is true, beside `motors` and pushes."""
+
+    def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+        """Return the accelerations (nv) where `rank` constraints act at a state that may be a little open."""
+
+    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
+        """Return the velocity (nv) nearest to `v` with which the loops stay closed, entries where `fixed` held."""
+
+    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
+        """Return the acceleration (nv) nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
+
+    def pivots(self, q: Array) -> Pivots:
+        """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
+
+    def prepared(self, places: Sequence[Place], imposed: Array) -> Any:
+        """Return the `PreparedDynamics` for integrators, wrenches at `places`, the motion imposed where `imposed` is true."""
+
+
+class DerivativesCore(Protocol):
+    """The derivatives of an engine's dynamics, by tangent displacements of q, at arguments that need no check."""
+
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return the derivatives (3, nv, nv) of the tree's inverse dynamics by q, v and a."""
+
+    def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
+        """Return the derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
+
+    def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        """Return the derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
+
+    def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
+        """Return the derivatives of hybrid dynamics."""
+
+    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+        """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), A less gravity's, in the port's frame."""
+
+    def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
+        """Return the derivatives (3, nv, nv) of `tree_inverse`, the closures acting with `multipliers` (k).
+
+        Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by q and v, of ``J v`` by q.
+        """
+
+    def closure_rate(self, q: Array, v: Array) -> Array:
+        """Return the derivative (k, nv) of ``J v`` (m/s and rad/s) by q, J the Jacobian of the constraints."""
+
+
+class ObservationsCore(Protocol):
+    """What an engine reads of states that need no check."""
+
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        """Return pose, twist and acceleration of a port."""
+
+    def jacobian(self, port: str, q: Array) -> Array:
+        """Return the Jacobian (6, nv) of a port, in its frame."""
+
+    def joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        """Return the wrench (6) that a joint transmits to its child, with all that acts given as pushes."""
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) of all that is sprung, damped or acted on by its surroundings."""
+
+    def actuation_matrix(self, q: Array) -> Array:
+        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+
+    def energy(self, q: Array, v: Array) -> tuple[Any, Any, Any]:
+        """Return kinetic, gravity and elastic energy (J)."""
+
+    def momentum(self, q: Array, v: Array) -> Array:
+        """Return linear and angular momentum (6) about the inertial origin, in inertial axes."""
+
+    def mass_center(self, q: Array) -> Array:
+        """Return the centre of mass (3, m) in the inertial frame, and the mass (kg)."""
+
+    def regressors(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the regressors (batch, nv, p) at stacked states."""
+
+    def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
+        """Return the multipliers (k) of all constraints under `applied` efforts, or the least ones."""
+
+
+class Engine(Protocol):
+    """How a model is resolved.
+
+    Attributes
+    ----------
+    calls
+        Kernels by the names of the model's functions, for the way that `fast_path` describes; None where there is none.
+    """
+
+    @property
+    def calls(self) -> Any: ...
+    @property
+    def dynamics(self) -> DynamicsCore: ...
+    @property
+    def derivatives(self) -> DerivativesCore: ...
+    @property
+    def observations(self) -> ObservationsCore: ...
+    @property
+    def assembly(self) -> Assembly: ...
+    @property
+    def gravity(self) -> Array: ...
+    def parameters(self) -> dict[str, tuple[float, str]]: ...
+    def changed(self, values: Mapping[str, float]) -> tuple[Any, list[Finding]]: ...
+    def specification(self, assembly: Assembly, dtype: type) -> Any: ...
+    def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]: ...
+    def raise_for(self, status: int) -> None: ...
+    def raise_pending(self) -> None: ...
+
+
 class ClosedMechanism(Protocol):
     """Coordinates, and what constrains them; see `titop.solvers.constraints.closed_loops`."""
 
     nv: int
     coordinate_names: tuple[str, ...]
     configuration_names: tuple[str, ...]
+    engine: Engine
 
     @property
     def assembly(self) -> Assembly: ...
@@ -74,43 +226,41 @@ class ClosedMechanism(Protocol):
     @property
     def coordinate_weights(self) -> Array: ...
     @property
-    def _size(self) -> float: ...
+    def size(self) -> float: ...
     def coordinate_sizes(self, weighted: Array) -> Array: ...
     def neutral(self) -> Array: ...
     def random_configuration(self, rng: np.random.Generator) -> Array: ...
     def integrate(self, q: Any, dq: Any) -> Array: ...
     def configuration_rate(self, q: Any, v: Any) -> Array: ...
-    def _moved(self, q: Array, dq: Array) -> Array: ...
-    @abstractmethod
-    def relative_pose(self, loop: Loop, q: Array) -> tuple[Array, Array]: ...
-    @abstractmethod
-    def constraints(self, q: Array, v: Array) -> Constraints: ...
+    def moved(self, q: Array, dq: Array) -> Array: ...
     def assemble(self, q_guess: Any, fixed: Iterable[str] = ()) -> Array: ...
+    @property
+    def generic_rank(self) -> int: ...
+    @property
+    def regular_configuration(self) -> Array | None: ...
     def acting_rank(self, q: Array, jacobian: Array) -> int: ...
+    def closure_rank(self, q: Any) -> int: ...
 
 
-class TreeMechanism(ClosedMechanism, Protocol):
-    """A mechanism with the dynamics of its tree, as an engine gives them; see `titop.solvers.model.dynamics`."""
+class NamedMechanism(ClosedMechanism, Protocol):
+    """A mechanism whose ports and bodies are known by name: what engines know of a model."""
+
+    nq: int
 
     @property
+    def ports(self) -> dict[str, tuple[str, str | None]]: ...
+    @property
     def inputs(self) -> Inputs: ...
-    def mass_matrix(self, q: Any) -> Array: ...
-    def gravity_effects(self, q: Any) -> Array: ...
-    def passive_efforts(self, q: Any, v: Any) -> Array: ...
-    def pivots(self, q: Array) -> Pivots: ...
+    @property
+    def input_names(self) -> tuple[str, ...]: ...
+    @property
+    def inertial_bodies(self) -> tuple[str, ...]: ...
+    @property
+    def plain_coordinates(self) -> Any: ...
+    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]: ...
+    def motor_efforts(self, u: Any) -> Any: ...
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array: ...
+    def _read_v(self, name: str, v: Any, stacked: bool = False) -> Array: ...
+    def bracket(self, v: Array) -> Array: ...
+    def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
-    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion: ...
-    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]: ...
-    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array: ...
-    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array: ...
-
-
-class LinearisedMechanism(TreeMechanism, Protocol):
-    """A mechanism with the derivatives of these; see `titop.solvers.model.differentiable`."""
-
-    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array: ...
-    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]: ...
-    def slopes_with_closures(
-        self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
-    ) -> tuple[Array, Array]: ...
-    def closure_rate_slopes(self, q: Array, v: Array) -> Array: ...

@@ -25,7 +25,7 @@ def reaches(model: NamedModel, q: Array) -> Array:
     """Return how far each coordinate (nv) goes until things look different."""
     units = np.array(model.assembly.coordinate_units)
     here = np.abs(model.difference(model.neutral(), q))
-    return np.where(units == "rad", 1.0, np.where(units == "m", model._size, here))
+    return np.where(units == "rad", 1.0, np.where(units == "m", model.size, here))
 
 
 def motion_rate(model: NamedModel, q: Array, v: Array) -> float:
@@ -76,6 +76,6 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
         own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ own)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    falling = float(np.linalg.norm(model.gravity)) / model._size
+    falling = float(np.linalg.norm(model.gravity)) / model.size
     alone: Array = np.abs(acceleration_slopes(point)[1]) @ total + along * (falling + rate**2)
     return alone

@@ -37,7 +37,7 @@ def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
         a = model.forward_dynamics(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
         values, names = [a], [*model.coordinate_names]
     else:
-        a, A, _ = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+        a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
         values, names = [a], [*model.coordinate_names]
         values.append(A[model.nv :, : model.nv] @ point.v)
         names += [f"{name} while it moves" for name in model.coordinate_names]
@@ -64,7 +64,7 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     model, nv, scales = point.model, point.model.nv, unknowns.scales
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
     by_x = difference_slopes(unknowns, x, moving) * ones
-    _, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    _, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
     closed, turning = _closure_slopes(point)
     first = len(by_x) - 2 * len(closed)
@@ -137,7 +137,7 @@ def _closures(point: OperatingPoint) -> tuple[Array, Array]:
     model = point.model
     if not model.is_constrained:
         return np.zeros(0), np.zeros(0)
-    rows = model.constraints(point.q, point.v)
+    rows = model.engine.dynamics.constraints(point.q, point.v)
     return rows.error, rows.jacobian @ point.v
 
 
@@ -146,4 +146,4 @@ def _closure_slopes(point: OperatingPoint) -> tuple[Array, Array]:
     model = point.model
     if not model.is_constrained:
         return np.zeros((0, model.nv)), np.zeros((0, model.nv))
-    return model.constraints(point.q, point.v).jacobian, model.closure_rate_slopes(point.q, point.v)
+    return model.engine.dynamics.constraints(point.q, point.v).jacobian, model.engine.derivatives.closure_rate(point.q, point.v)

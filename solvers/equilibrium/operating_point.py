@@ -73,7 +73,7 @@ class OperatingPoint:
         if not isinstance(model, Model):
             raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
         q = read_state("q", self.q, model.configuration_names)
-        check_quaternions(q, model._quaternions, model.configuration_names)
+        check_quaternions(q, model.quaternions, model.configuration_names)
         values: dict[str, Any] = {"q": model.unit_configuration(q)}
         for name in ("v", "tau"):
             given = getattr(self, name)
@@ -98,7 +98,7 @@ class OperatingPoint:
     @cached_property
     def _slopes(self) -> Array:
         """The matrix of the linearisation in independent coordinates."""
-        _, A, _ = self.model._linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
+        _, A, _ = self.model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
         reduced = reduction(self.model, self.q, self.v, np.zeros(self.model.nv, dtype=bool))
         return reduced.rows(reduced.columns(A))
 

@@ -85,7 +85,7 @@ def sizes_of(point: OperatingPoint) -> Sizes:
 def _length(point: OperatingPoint) -> float:
     """Return the system's length (m); without any, that which coordinates in metres are at, or go where springs hold them."""
     model = point.model
-    if length := model._extent:
+    if length := model.extent:
         return length
     lengths = np.array(model.assembly.coordinate_units) == "m"
     if not lengths.any():
@@ -105,7 +105,9 @@ def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
     if falling or moving:
         return float(np.sqrt(falling + moving**2))
     by_state, by_effort = acceleration_slopes(point)
-    acting = model.tree_inverse(point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.u))
+    acting = model.engine.dynamics.tree_inverse(
+        point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.u)
+    )
     pulled = (np.abs(by_effort) @ (np.abs(point.tau + model.motor_efforts(point.u)) + np.abs(acting))) / coordinates
     stiff = np.abs(by_state[:, : model.nv]) * coordinates / coordinates[:, None]
     return float(np.sqrt(pulled.max(initial=0.0)) or np.sqrt(stiff.max(initial=0.0))) or 1.0
@@ -114,5 +116,5 @@ def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
 def acceleration_slopes(point: OperatingPoint) -> tuple[Array, Array]:
     """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
     nv = point.model.nv
-    _, A, B = point.model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     return A[nv:], B[nv:]

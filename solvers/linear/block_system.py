@@ -23,7 +23,8 @@ from titop.blocks.contract.applied import Place, is_acted_on, slopes_at
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import interaction_pushes
-from titop.solvers.engines.reference.resolver import Node, ReferenceModel, State
+from titop.solvers.engines.reference.engine import reference_passes
+from titop.solvers.engines.reference.passes import Node, Passes, State
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
@@ -101,14 +102,14 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     ('bob_P_dV[0]', 'bob_P_W[0]', -2.0)
     """
     at = read_point(model, point)
-    reference = ReferenceModel(at.model.assembly)
+    reference = reference_passes(at.model.assembly)
     names = [node.block.name for node in reference.nodes]
     if name not in names[1:]:
         raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
     k = names.index(name)
     imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.u)
     if model.is_constrained:
-        carried = at.model._carried(at.q, at.v, at.residual, pushes, at.u, at.tau)
+        carried = at.model.carried(at.q, at.v, at.residual, pushes, at.u, at.tau)
         pushes += closure_pushes(at.model, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     # the resolver knows the interactions' wrenches, the ports do not
@@ -119,18 +120,18 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     others = [None, *(port for port in node.block.ports if port not in exchanged)]
     ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
     driven = sum(push.slopes(at.q) for push in own_pushes(pushes) if push.v == node.v)
-    law = _law_slopes(node.block, *own, state, driven, reference.gravity)
-    matrices = _matrices(node, state, ports, loaded, own, law, state.rotation.T @ reference.gravity)
+    law = _law_slopes(node.block, *own, state, driven, reference.assembly.gravity)
+    matrices = _matrices(node, state, ports, loaded, own, law, state.rotation.T @ reference.assembly.gravity)
     return named_system(matrices, *_signals(at.model, node, exchanged), name)
 
 
-def _child_ports(reference: ReferenceModel, node: Node) -> list[str]:
+def _child_ports(reference: Passes, node: Node) -> list[str]:
     """Return the names of a block's ports without the one on which it hangs."""
     hangs = next((c.child.name for c in reference.assembly.connections if c.child.block.name == node.block.name), None)
     return [port for port in node.block.ports if port != hangs]
 
 
-def _port(reference: ReferenceModel, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> Port:
+def _port(reference: Passes, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> Port:
     node, (q, v, _), n = reference.nodes[k], own, reference.nodes[k].block.nv
     block = node.block
     pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
@@ -148,7 +149,7 @@ def _port(reference: ReferenceModel, states: list[State], k: int, port: str | No
     return Port(twist_transport(*pose), subspace, *slopes, wrench - external, turning)
 
 
-def _external(reference: ReferenceModel, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
+def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
     """Return the external wrench at a port, in its frame, and the part of it that keeps its inertial direction."""
     total, turning = np.zeros(6), np.zeros(6)
     for load in reference.assembly.loads:

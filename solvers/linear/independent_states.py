@@ -123,7 +123,7 @@ class Follower:
 
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model
-        self._dynamics = model.prepared([], states.mask)
+        self._dynamics = model.engine.dynamics.prepared([], states.mask)
         self._strides = 1.0 / (_STRIDE * model.coordinate_weights[states.chosen])
         self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
         self._start = None if states.in_plain is None else states.origin[states.in_plain]
@@ -169,5 +169,5 @@ class Follower:
             placed[states.in_plain] = self._start + x
             return placed
         whole[states.chosen] = x
-        placed[states.in_q] = self._model._moved(states.origin, whole)[states.in_q]
+        placed[states.in_q] = self._model.moved(states.origin, whole)[states.in_q]
         return placed

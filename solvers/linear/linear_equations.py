@@ -85,7 +85,7 @@ def nearby(points: Points, rng: np.random.Generator) -> Points:
 def _sizes(points: Points) -> Array:
     """Return what counts as one for each coordinate (nv)."""
     model = points.models[0]
-    return coordinate_sizes(model.assembly, np.diag(model.mass_matrix(points.q[0])), model._size)
+    return coordinate_sizes(model.assembly, np.diag(model.mass_matrix(points.q[0])), model.size)
 
 
 class Motion(NamedTuple):
@@ -170,7 +170,7 @@ def _forward_motions(points: Points, system_inputs: SystemInputs) -> Motion:
     simple = points.u is None and not points.wrenches
     for k, model in enumerate(points.models):
         acting = () if simple else (points.loads(k), points.inputs(k))
-        a[k], A[k], B[k] = model._linear_matrices(points.q[k], points.v[k], points.tau[k], *acting)
+        a[k], A[k], B[k] = model.raw_linear_matrices(points.q[k], points.v[k], points.tau[k], *acting)
     applied = system_inputs.applied(nv)
     if system_inputs.depend_on_attitude:
         by_input = B @ np.array([system_inputs.efforts(model, q) for model, q in zip(points.models, points.q, strict=True)])
@@ -194,7 +194,7 @@ def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motio
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
     slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
     efforts, motions, applied = system_inputs.efforts(model, q), system_inputs.motions(nv), system_inputs.applied(nv)
-    A = np.block([[-model._bracket(v), np.eye(nv)], [slopes.da_dq, slopes.da_dv]])
+    A = np.block([[-model.bracket(v), np.eye(nv)], [slopes.da_dq, slopes.da_dv]])
     B = np.vstack([np.zeros_like(efforts), slopes.da_dtau @ efforts + slopes.da_da @ motions])
     by_input = slopes.dtau_dtau @ efforts + slopes.dtau_da @ motions - (efforts - applied)
     return Motion(a, tau, A, B, np.hstack([slopes.dtau_dq, slopes.dtau_dv]), by_input)

@@ -51,7 +51,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
     model = point.model
-    a, A, B = model._linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     drift = A[model.nv :, : model.nv] @ point.v
     if a.any() or drift.any():
         _warn_away_from_equilibrium(point, np.arange(model.nv), a, drift, A[model.nv :])

@@ -232,7 +232,7 @@ class Family:
         """Return what comes of tasks, done here or in several processes."""
         if workers == 1:
             return (task.run(self) for task in tasks)
-        made = type(self.guess.model), self.guess.model.assembly, bare(self.guess), self.recipe
+        made = type(self.guess.model.engine), self.guess.model.assembly, bare(self.guess), self.recipe
         return spread(tasks, _worker, made, workers, _died, "spawn")
 
 
@@ -253,9 +253,9 @@ class Task(NamedTuple):
             raise
 
 
-def _worker(kind: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
+def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     """Return what a process does with its tasks."""
-    family = Family(guess.on(kind(assembly)), recipe)
+    family = Family(guess.on(Model(assembly, engine)), recipe)
     return lambda task: task.run(family)
 
 

@@ -143,7 +143,7 @@ class Plant:
         """Return q and v."""
         if follower is not None:
             return follower.state(x)
-        return self.model._moved(self.origin, x[: self.model.nv]), x[self.model.nv :]
+        return self.model.moved(self.origin, x[: self.model.nv]), x[self.model.nv :]
 
     def _read(self, x: Any, w: Any) -> tuple[Array, Array]:
         """Return x, and all that acts, ``[a; tau; u; wrenches]``."""
@@ -171,7 +171,7 @@ class Plant:
         key, kept = tuple(sorted(params.items())) if params else (), self._kept
         if key != getattr(kept, "key", None):
             model = self.model.changed(dict(key))[0] if key else self.model
-            dynamics = model.prepared(self._places, self.system_inputs.prescribed)
+            dynamics = model.engine.dynamics.prepared(self._places, self.system_inputs.prescribed)
             follower = None if self._independent is None else self._independent.follow(model)
             if model.is_constrained:
                 dynamics.rank = rank_of_free(model, self.point.q, self.system_inputs.prescribed)

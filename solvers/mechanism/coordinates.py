@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,8 @@ from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
-
-
-class _PlainCoordinates(NamedTuple):
-    """Where coordinates are plain numbers, in q and in v; and the other blocks, with where their coordinates stand."""
-
-    in_q: Array
-    in_v: Array
-    others: list[tuple[Block, slice, slice]]
+from titop.solvers.mechanism.fast_path import NO_CALLS, Shapes, between_configurations, derivatives_between, real_only
+from titop.solvers.mechanism.plain_coordinates import PlainCoordinates, plain_coordinates
 
 
 class Configurations:
@@ -35,6 +29,9 @@ class Configurations:
     or coordinate; `rng` a NumPy random generator.
     """
 
+    #: The engine's kernels.
+    _calls: Any = NO_CALLS
+
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self.name = assembly.name
@@ -42,6 +39,8 @@ class Configurations:
         self.configuration_names = assembly.configuration_names
         self.nq: int = len(self.configuration_names)
         self.nv: int = len(self.coordinate_names)
+        self._shapes = Shapes(self)
+        self._stills = (), (np.zeros(self.nv),), (np.zeros(self.nv), np.zeros(self.nv))
 
     @property
     def assembly(self) -> Assembly:
@@ -75,7 +74,8 @@ class Configurations:
         return tuple(self.ports)
 
     @cached_property
-    def _quaternions(self) -> tuple[int, ...]:
+    def quaternions(self) -> tuple[int, ...]:
+        """Where quaternions begin in q."""
         starts = []
         for name, where in self._assembly.q_slices.items():
             if isinstance(self._assembly.blocks[name], Free | Spherical):
@@ -111,7 +111,7 @@ class Configurations:
             else:
                 raise self._unknown_coordinate(name, self.configuration_names)
         q = read_state("configuration", q, self.configuration_names)
-        check_quaternions(q, self._quaternions, self.configuration_names)
+        check_quaternions(q, self.quaternions, self.configuration_names)
         return q
 
     def velocity(self, values: Mapping[str, Any] | None = None) -> Array:
@@ -133,15 +133,16 @@ class Configurations:
                 raise self._unknown_coordinate(name, self.coordinate_names)
         return read_state("velocity", v, self.coordinate_names)
 
+    @between_configurations("nq")
     def integrate(self, q: Any, dq: Any) -> Array:
         """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); of stacked ones, stacked."""
         q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
         check_stacks({"q": q, "dq": dq})
-        return self._moved(q, dq)
+        return self.moved(q, dq)
 
-    def _moved(self, q: Array, dq: Array) -> Array:
-        """Return `integrate` of arguments that need no check."""
-        plain = self._plain
+    def moved(self, q: Array, dq: Array) -> Array:
+        """Return what `integrate` does (nq, rad and m) of arguments `q` and `dq` that need no check, stacked if these are."""
+        plain = self.plain_coordinates
         if not plain.others:
             return q + dq
         result = np.empty(q.shape, np.result_type(q, dq))
@@ -151,6 +152,7 @@ class Configurations:
                 result[row][in_q] = block.integrate(q[row][in_q], dq[row][in_v])
         return result
 
+    @derivatives_between
     def integrate_derivatives(self, q: Any, dq: Any) -> tuple[Array, Array]:
         """Return how the configuration that `integrate` reaches moves with `q`, and with the step `dq`.
 
@@ -183,20 +185,21 @@ class Configurations:
         q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
         check_stacks({"q": q, "dq": dq})
         by_q, by_step = self._identities(dq, 1.0), self._identities(dq, 1.0)
-        for block, in_q, in_v in self._plain.others:
+        for block, in_q, in_v in self.plain_coordinates.others:
             for row in np.ndindex(q.shape[:-1]):
                 by_q[row][in_v, in_v], by_step[row][in_v, in_v] = block.integrate_derivatives(q[row][in_q], dq[row][in_v])
         return by_q, by_step
 
+    @between_configurations("nv")
     def difference(self, q0: Any, q1: Any) -> Array:
         """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
         q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
         check_stacks({"q0": q0, "q1": q1})
-        return self._apart(q0, q1)
+        return self.apart(q0, q1)
 
-    def _apart(self, q0: Array, q1: Array) -> Array:
-        """Return `difference` of arguments that need no check."""
-        plain = self._plain
+    def apart(self, q0: Array, q1: Array) -> Array:
+        """Return what `difference` does (nv, rad and m) of arguments `q0` and `q1` that need no check, stacked if these are."""
+        plain = self.plain_coordinates
         if not plain.others:
             return q1 - q0
         result = np.empty((*q0.shape[:-1], self.nv), np.result_type(q0, q1))
@@ -206,6 +209,7 @@ class Configurations:
                 result[row][in_v] = block.difference(q0[row][in_q], q1[row][in_q])
         return result
 
+    @derivatives_between
     def difference_derivatives(self, q0: Any, q1: Any) -> tuple[Array, Array]:
         """Return the derivatives of `difference` by `q0` and by `q1`.
 
@@ -227,7 +231,7 @@ class Configurations:
         q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
         check_stacks({"q0": q0, "q1": q1})
         by_q0, by_q1 = self._identities(q1, -1.0), self._identities(q1, 1.0)
-        for block, in_q, in_v in self._plain.others:
+        for block, in_q, in_v in self.plain_coordinates.others:
             for row in np.ndindex(q0.shape[:-1]):
                 slopes = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
                 by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = slopes
@@ -241,10 +245,10 @@ class Configurations:
 
     def unit_configuration(self, q: Array) -> Array:
         """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
-        if not self._quaternions:
+        if not self.quaternions:
             return q
         q = q.copy()
-        for start in self._quaternions:
+        for start in self.quaternions:
             quaternion = q[..., start : start + 4]
             if q.ndim == 1 and q.dtype == float:
                 quaternion /= math.hypot(*quaternion.tolist()) or math.nan
@@ -257,8 +261,11 @@ class Configurations:
         """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
         q, v = self._read_q(q, stacked=True), self._read_v("v", v, stacked=True)
         check_stacks({"q": q, "v": v})
-        plain = self._plain
-        rate = np.empty(q.shape, np.result_type(q, v))
+        rate, plain = np.empty(q.shape, np.result_type(q, v)), self.plain_coordinates
+        if plain.others and self._calls.write_rates is not None:
+            for row in np.ndindex(q.shape[:-1]):
+                self._calls.write_rates(real_only(q, "q")[row], real_only(v, "v")[row], rate[row])
+            return rate
         rate[..., plain.in_q] = v[..., plain.in_v]
         for block, in_q, in_v in plain.others:
             for row in np.ndindex(q.shape[:-1]):
@@ -278,7 +285,7 @@ class Configurations:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
         dq = self._read_v("dq", dq)
         slopes = np.eye(self.nv, dtype=dq.dtype)
-        for block, _, in_v in self._plain.others:
+        for block, _, in_v in self.plain_coordinates.others:
             if isinstance(block, Joint):
                 slopes[in_v, in_v] = block.difference_jacobian(dq[in_v])
         return slopes
@@ -286,7 +293,7 @@ class Configurations:
     def displacement_rate(self, dq: Array, v: Array) -> Array:
         """Return the rate (nv) at which displacements from a configuration change, `dq` away from it."""
         rate = v.copy()
-        for block, _, in_v in self._plain.others:
+        for block, _, in_v in self.plain_coordinates.others:
             if isinstance(block, Joint):
                 rate[in_v] = block.difference_jacobian(dq[in_v]) @ v[in_v]
         return rate
@@ -299,19 +306,14 @@ class Configurations:
     @property
     def has_plain_configuration(self) -> bool:
         """Whether all entries of v are the rates of the numbers in q, in their order."""
-        return not self._plain.others
+        return not self.plain_coordinates.others
 
     # -- for the model and its engines -------------------------------------------------------------------------------
 
     @cached_property
-    def _plain(self) -> _PlainCoordinates:
-        """Where coordinates are plain numbers."""
-        in_q, in_v, others = np.ones(self.nq, dtype=bool), np.ones(self.nv, dtype=bool), []
-        for block in self._assembly.blocks_with_coordinates:
-            if not _is_plain(block):
-                others.append((block, self._q(block), self._v(block)))
-                in_q[self._q(block)] = in_v[self._v(block)] = False
-        return _PlainCoordinates(np.flatnonzero(in_q), np.flatnonzero(in_v), others)
+    def plain_coordinates(self) -> PlainCoordinates:
+        """Where coordinates are plain numbers in q (nq) and in v (nv), their places without unit; and the others."""
+        return plain_coordinates(self._assembly)
 
     def _q(self, block: Block) -> slice:
         return self._assembly.q_slices[block.name]
@@ -323,7 +325,8 @@ class Configurations:
         parts = [function(block) for block in self._assembly.blocks_with_coordinates]
         return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
 
-    def _bracket(self, v: Array) -> Array:
+    def bracket(self, v: Array) -> Array:
+        """Return the matrix (nv, nv; 1/s) of the brackets of `v` with the velocities of free and spherical coordinates."""
         bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
         for block, at in self._turning:
             bracket[at, at] = block.bracket(v[at])
@@ -337,13 +340,20 @@ class Configurations:
 
     def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
         q = read_state(name, q, self.configuration_names, stacked)
-        check_quaternions(q, self._quaternions, self.configuration_names, name)
+        check_quaternions(q, self.quaternions, self.configuration_names, name)
         return self.unit_configuration(q)
 
     def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:
         return read_state(name, value, self.coordinate_names, stacked)
 
-    def _read_port(self, port: str) -> str:
+    def read_port(self, port: str) -> str:
+        """Return the name `port`.
+
+        Raises
+        ------
+        ModelError
+            If the model has no such port.
+        """
         if not isinstance(port, str) or port not in self.ports:
             raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
         return port
@@ -366,14 +376,6 @@ class Configurations:
         return ModelError(
             Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
         )
-
-
-def _is_plain(block: Block) -> bool:
-    """Whether a block's coordinates are numbers that change as their rates say."""
-    geometry = [overrides_method(block, name) for name in ("integrate", "difference", "along")]
-    if isinstance(block, Joint):
-        geometry.append(overrides_method(block, "difference_jacobian", Joint))
-    return block.configuration_names == block.coordinates and not any(geometry)
 
 
 def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:

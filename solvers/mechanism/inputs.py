@@ -151,10 +151,10 @@ class Inputs:
                     columns.append(column + k)
             column += len(actuator.inputs)
         self.places = tuple(places)
-        self._wrenches, self._columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
-        self.thrust = np.zeros((6 * len(places), len(self.names)), np.result_type(float, self._wrenches))
-        for k, wrench in enumerate(self._wrenches):
-            self.thrust[6 * k : 6 * k + 6, self._columns[k]] = wrench
+        self.units_at_places, self.columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
+        self.thrust = np.zeros((6 * len(places), len(self.names)), np.result_type(float, self.units_at_places))
+        for k, wrench in enumerate(self.units_at_places):
+            self.thrust[6 * k : 6 * k + 6, self.columns[k]] = wrench
         self.own: list[tuple[Block, slice, slice, slice]] = []
         for block in driven:
             own = slice(column, column + len(block.inputs))
@@ -193,7 +193,7 @@ class Inputs:
 
     def wrenches(self, u: Array) -> Array:
         """Return the wrenches (n, 6) of the inputs at their places."""
-        return u[self._columns, None] * self._wrenches
+        return u[self.columns, None] * self.units_at_places
 
     def efforts(self, u: Array, q: Array) -> Array:
         """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs."""
@@ -203,7 +203,7 @@ class Inputs:
     def matrix(self, model: Ports, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         matrix = self.motors.copy()
-        for (port, inertial), wrench, k in zip(self.places, self._wrenches, self._columns, strict=True):
+        for (port, inertial), wrench, k in zip(self.places, self.units_at_places, self.columns, strict=True):
             if inertial:
                 back = model.pose(port, q)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])

@@ -1,11 +1,11 @@
 """What users compute with.
 
-`model` is built up from `titop.solvers.mechanism.coordinates` and `titop.solvers.constraints.closed_loops`:
-
-- `port_kinematics`: poses, twists, accelerations and Jacobians of ports;
-- `dynamics`: dynamics in any causality, and the terms of the equations of motion;
-- `identification`: inertial parameters; `sensitivities`: derivatives by parameters, inputs and wrenches;
-- `differentiable`: derivatives by the state;
-- `model`: reactions, balances, outputs, parameters;
-- `reduction`: independent coordinates of closed loops and gears; `prepared`: dynamics for integrators.
+- `model`: `Model`, made of coordinates and constraints, an engine, and the functions of the files below;
+- `resolved`: what all of these rest on;
+- `kinematics`, `dynamics`, `equation_terms`, `readings`: how ports move, dynamics in any causality, terms of the equations of
+  motion, what is read of a state;
+- `derivatives`: by states; `parameter_derivatives` and its `sensitivities`: by all else; `identification`: by inertial
+  parameters, in which dynamics are linear;
+- `changes`: models with other parameters;
+- `prepared`: dynamics for integrators; `reduction`: from all coordinates to independent ones.
 """

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_numbers, inertial_slopes, wrenches_of_numbers
+from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_numbers, inertial_slopes
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
-from titop.solvers.arguments.reading import check_stacks
-from titop.solvers.model.dynamics import Dynamics
+from titop.solvers.arguments.stacked_loads import read_states
+from titop.solvers.mechanism.fast_path import DONE, UNREADY
+from titop.solvers.model.resolved import Resolved
 
 #: How many lists of parameters are kept in mind.
 _MOST_ROWS = 32
 
 
-class Identification(Dynamics):
+class Identification(Resolved):
     """What a model knows of its inertial parameters: ten of each rigid body, in which its dynamics are linear."""
 
     @cached_property
@@ -71,19 +72,16 @@ class Identification(Dynamics):
         >>> float((m.regressor([0.3], [0.0], [0.0]) @ m.inertial_parameters())[0]) == float(m.gravity_effects([0.3])[0])
         True
         """
-        q, v, a = self._read_q(q, stacked=True), self._read_v("v", v, True), self._read_v("a", a, True)
-        check_stacks({"q": q, "v": v, "a": a})
-        return self._regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else self._regressors(q, v, a)
-
-    def _regressors(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the regressors (batch, nv, m) at stacked states that need no check."""
-        result = np.zeros((len(q), self.nv, len(NAMES) * len(self.inertial_bodies)), np.result_type(q, v, a, self._dtype))
-        for row, state in enumerate(zip(q, v, a, strict=True)):
-            for k, body in enumerate(self.inertial_bodies):
-                motion = self.port_motion(body, *state)
-                wrenches = wrenches_of_numbers(motion.twist, motion.acceleration)
-                result[row, :, len(NAMES) * k : len(NAMES) * (k + 1)] = self.jacobian(body, state[0]).T @ wrenches
-        return result
+        try:
+            rows = np.empty((1, len(NAMES) * len(self.inertial_bodies), self.nv))
+            if self._calls.regressor(q[None], v[None], a[None], rows) == DONE:
+                return rows[0].T
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
+        q, v, a = read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
+        regressors = self.engine.observations.regressors
+        return regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else regressors(q, v, a)
 
     def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
         """Return the derivatives (nv) of inverse dynamics by those of some parameters that are masses or inertias, by name.

@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
-from titop.solvers.constraints.mechanism import TreeMechanism
+from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.constraints.multipliers import independence, independent_rows
 from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push
 
@@ -44,7 +44,7 @@ class PreparedDynamics:
 
     Parameters
     ----------
-    model : TreeMechanism
+    model : NamedMechanism
     places : sequence of Place
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
@@ -59,7 +59,7 @@ class PreparedDynamics:
         The largest distance from a singular configuration of a motion so far: callers set it.
     """
 
-    def __init__(self, model: TreeMechanism, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: NamedMechanism, places: Sequence[Place], imposed: Array) -> None:
         self.model, self.places, self.imposed = model, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0
@@ -78,17 +78,17 @@ class PreparedDynamics:
         """Return all accelerations (nv)."""
         if not self.model.is_constrained:
             return self.dynamics(q, v, tau, a)[0]
-        rows, pushes = self.model.constraints(q, v), self._pushes()
+        rows, pushes = self.model.engine.dynamics.constraints(q, v), self._pushes()
         return closed_dynamics.accelerations(self.model, q, v, a, tau, self.imposed, pushes, rows, self.rank)[0]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv)."""
         if not self.model.is_constrained:
-            return self.model.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
+            return self.model.engine.dynamics.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
         a = self.accelerations(q, v, tau, a)
         if not self.imposed.any():
             return a, tau
-        rows, pushes = self.model.constraints(q, v), self._pushes()
+        rows, pushes = self.model.engine.dynamics.constraints(q, v), self._pushes()
         return a, closed_dynamics.imposing_efforts(self.model, q, v, a, tau, self.imposed, pushes, rows)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
@@ -104,7 +104,7 @@ class PreparedDynamics:
         model, rank = self.model, self.rank
         q = project_configuration(model, q, self.imposed, rank, precision)
         v = project_velocity(model, q, v, self.imposed, rank)
-        weighted = (model.closure_weights[:, None] * model.constraints(q, v).jacobian)[:, ~self.imposed]
+        weighted = (model.closure_weights[:, None] * model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
         independent = independent_rows(weighted, gears=model.gear_count)
         return Closed(q, v, independence(weighted, rank, model.gear_count), len(independent))
 

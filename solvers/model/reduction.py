@@ -84,7 +84,7 @@ def closure_slopes(model: Model, q: Array, v: Array) -> tuple[Array, Array] | No
     if not model.is_constrained:
         return None
     weights = model.closure_weights[:, None]
-    return weights * model.closure_jacobian(q), weights * model.closure_rate_slopes(q, v)
+    return weights * model.closure_jacobian(q), weights * model.engine.derivatives.closure_rate(q, v)
 
 
 def independent_columns(jacobian: Array, free: Array) -> Array:

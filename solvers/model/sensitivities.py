@@ -17,10 +17,9 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.contract.overrides import overrides
-from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
-from titop.solvers.constraints.mechanism import LinearisedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import share_efforts
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.parameters import perturbed_assembly
@@ -32,15 +31,15 @@ _STEP = 1e-30
 _DIFFERENCE = 1e-3
 
 
-class SensitiveModel(LinearisedMechanism, Protocol):
-    """What sensitivities know of a model; see `titop.solvers.model.differentiable`."""
+class SensitiveModel(ClosedMechanism, Protocol):
+    """What sensitivities know of a model; see `titop.solvers.model.parameter_derivatives`."""
 
     @property
     def ports(self) -> dict[str, tuple[str, str | None]]: ...
     @property
     def input_names(self) -> tuple[str, ...]: ...
     def parameters(self) -> dict[str, tuple[float, str]]: ...
-    def specification(self, assembly: Assembly, dtype: type) -> Any: ...
+    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
     def closure_rank(self, q: Any) -> int: ...
     def closure_jacobian(self, q: Any) -> Array: ...
     def actuation_matrix(self, q: Any) -> Array: ...
@@ -92,7 +91,7 @@ class Sensitivities:
             if not model.is_constrained:
                 return changed.inverse_dynamics(q, v, a, wrenches, u=u)
             pushes, motors = changed.external_pushes(wrenches, u), changed.motor_efforts(u)
-            rows = changed.constraints(q, v)
+            rows = changed.engine.dynamics.constraints(q, v)
             return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, rows, rank)[0]
 
         def shared(efforts: Array) -> Array:
@@ -123,7 +122,7 @@ class Sensitivities:
 
         def accelerations(changed: SensitiveModel) -> Array:
             pushes, efforts = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
-            rows = changed.constraints(q, v)
+            rows = changed.engine.dynamics.constraints(q, v)
             return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)[0]
 
         inertial = model.inertial_effort_slopes(self.names, q, v, a)
@@ -154,7 +153,7 @@ class Sensitivities:
 
         def at(step: complex) -> Array:
             assembly = perturbed_assembly(self.model.assembly, {name: self._values[name] + step})
-            return function(self.model.specification(assembly, type(step)))
+            return function(self.model.engine.specification(assembly, type(step)))
 
         if self._takes_complex(name):
             return np.imag(at(1j * _STEP)) / _STEP

@@ -164,7 +164,7 @@ class Parameters:
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model._parameter_names else None
+        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model.parameter_names else None
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""

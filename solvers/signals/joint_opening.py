@@ -15,7 +15,7 @@ from titop.solvers.signals.named_model import NamedModel
 
 def opened(model: NamedModel, joint: str) -> NamedModel:
     """Return a tree with six coordinates more, those of a free joint between a joint and its child."""
-    return type(model)(_opened(model.assembly, joint))  # type: ignore[call-arg]
+    return model.of(_opened(model.assembly, joint))
 
 
 def _opened(assembly: Assembly, joint: str) -> Assembly:

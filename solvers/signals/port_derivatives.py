@@ -46,7 +46,7 @@ def pose_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence: s
 
 def specific_force_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
     """Return the change (3, z) of ``dv - R^T g + w x v``."""
-    motion, rotation = at.model._turning_motion(port, at.q, at.v, at.a)
+    motion, rotation = at.model.turning_motion(port, at.q, at.v, at.a)
     twist = motion[6:12]
     turned = at.model.jacobian(port, at.q)[3:] @ change.q
     rates = twist_derivative(at, change, port)

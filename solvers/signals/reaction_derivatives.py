@@ -33,7 +33,7 @@ def _of_tree(at: Snapshot, change: SnapshotSlopes, joint: str, inputs: SystemInp
 
 def _of_loops(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
     """Return the change by complex steps through the reference resolver, exact to rounding."""
-    reference = at.model.specification(at.model.assembly, float)
+    reference = at.model.engine.specification(at.model.assembly, float)
 
     def reaction(z: Array) -> Array:
         u, wrenches = _acting(at, inputs, change.inputs @ z)

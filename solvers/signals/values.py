@@ -30,7 +30,7 @@ def value_of(at: Snapshot, of: Quantity) -> Array:
 
 def _displacements(at: Snapshot, of: Quantity) -> Array:
     """Return displacements (nv) from the origin, those of free and spherical joints only where they are asked for."""
-    plain, model = at.model._plain, at.model
+    plain, model = at.model.plain_coordinates, at.model
     if any(in_v.start <= k < in_v.stop for _, _, in_v in plain.others for k in of.entries):
         return model.difference(at.origin if at.q.ndim == 1 else np.tile(at.origin, (len(at.q), 1)), at.q)
     apart = np.zeros((*at.q.shape[:-1], model.nv), at.q.dtype)
@@ -39,7 +39,7 @@ def _displacements(at: Snapshot, of: Quantity) -> Array:
 
 
 def _motion(at: Snapshot, of: Quantity) -> Array:
-    return at.model._turning_motion(of.owner, at.q, at.v, at.a)[0]
+    return at.model.turning_motion(of.owner, at.q, at.v, at.a)[0]
 
 
 def _angles(at: Snapshot, of: Quantity) -> Array:
@@ -47,7 +47,7 @@ def _angles(at: Snapshot, of: Quantity) -> Array:
 
 
 def _pose(at: Snapshot, of: Quantity) -> Array:
-    return at.model._position_and_angles(of.owner, at.q, of.sequence)
+    return at.model.position_and_angles(of.owner, at.q, of.sequence)
 
 
 def _specific_force(at: Snapshot, of: Quantity) -> Array:

@@ -31,7 +31,7 @@ def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tupl
     ModelError
         If they are further away than rounding explains.
     """
-    rows = model.constraints(q, v)
+    rows = model.engine.dynamics.constraints(q, v)
     names = f", fixed={list(fixed)}" if fixed else ""
     if np.abs(model.closure_weights * rows.error).max() > _START:
         found, advice = f"{open_loops(model, q)} q0 leaves it so", f"start from m.assemble(q0{names})"

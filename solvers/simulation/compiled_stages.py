@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import CLOSED
 from titop.solvers.control.linear_feedback import LinearFeedback
-from titop.solvers.engines.compiled.prepared import CompiledDynamics, no_control
+from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
 from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, LENGTH, STEPS, TIME
 from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHORT
 from titop.solvers.kernels.interface import layout
@@ -43,14 +43,16 @@ class CompiledStages:
     Parameters
     ----------
     plant : HeldPlant
-    dynamics : CompiledDynamics
+    dynamics : CompiledPreparedDynamics
         Its wrenches and inputs act.
     feedback : LinearFeedback or None
         A continuous controller.
     method : Tableau
     """
 
-    def __init__(self, plant: HeldPlant, dynamics: CompiledDynamics, feedback: LinearFeedback | None, method: Tableau) -> None:
+    def __init__(
+        self, plant: HeldPlant, dynamics: CompiledPreparedDynamics, feedback: LinearFeedback | None, method: Tableau
+    ) -> None:
         model, rows = plant.model, len(method.nodes)
         self._plant, self._dynamics, self._method = plant, dynamics, method
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)
@@ -132,7 +134,7 @@ class CompiledStages:
         """Raise what is wrong, unless a shorter step may go better."""
         raise_pending()
         if status not in _TOO_FAR:
-            self._dynamics.model.raise_for(status)
+            self._dynamics.model.engine.raise_for(status)
         if self._plant.loop is not None:
             self._plant.command = self._plant.loop.command_at(self._plant, t, states[0])
             for state in states:

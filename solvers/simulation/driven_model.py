@@ -16,8 +16,8 @@ from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.measurements import Measurements
-from titop.solvers.engines.compiled.prepared import CompiledDynamics
-from titop.solvers.engines.compiled.resolver import CompiledModel
+from titop.solvers.engines.compiled.engine import CompiledEngine
+from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import Place, PortPush, Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed, PreparedDynamics
@@ -78,7 +78,9 @@ class DrivenModel:
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""
         at_ports = [Place(port, False) for port in (*self.constant, *self.varying)]
-        dynamics = self.model.prepared([*at_ports, *(self.model.inputs.places if driven else ())], self.motion.mask)
+        dynamics = self.model.engine.dynamics.prepared(
+            [*at_ports, *(self.model.inputs.places if driven else ())], self.motion.mask
+        )
         for row, wrench in enumerate(self.constant.values()):
             dynamics.wrenches[row] = wrench
         return dynamics
@@ -215,9 +217,10 @@ class DrivenModel:
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        if self.is_plain and isinstance(model, CompiledModel):
+        if self.is_plain and isinstance(model.engine, CompiledEngine):
             tau, u = self.efforts(0.0, *_NOWHERE), self.inputs(0.0, *_NOWHERE)
-            return model.loaded(self.constant, u).state_derivative(tau if u is None else tau + model.inputs.motors @ u)
+            pushes = model.external_pushes(self.constant, u)
+            return model.engine.state_derivative(pushes, tau if u is None else tau + model.inputs.motors @ u)
 
         def derivative(dy: Array, t: float, y: Array) -> None:
             dy[:] = self.rate(t, y)
@@ -229,13 +232,14 @@ class DrivenModel:
         """Whether the system is compiled as a whole, unconstrained, and nothing changes what acts between commands."""
         model = self.model
         driven = bool(self.motion.names) or isinstance(self.loop, ContinuousLoop) or not self.is_held
-        return not driven and not model.is_constrained and isinstance(model, CompiledModel) and model.is_compiled
+        engine = model.engine
+        return not driven and not model.is_constrained and isinstance(engine, CompiledEngine) and engine.is_compiled
 
     @cached_property
     def has_stages(self) -> bool:
         """Whether compiled code knows all that moves, and what a continuous controller does: see `stages`."""
         dynamics = self._dynamics
-        if not isinstance(dynamics, CompiledDynamics) or dynamics.model._moving_otherwise:
+        if not isinstance(dynamics, CompiledPreparedDynamics) or dynamics.moving_otherwise:
             return False
         return not isinstance(self.loop, ContinuousLoop) or (self.is_held and self._feedback is not None)
 
@@ -247,7 +251,7 @@ class DrivenModel:
     def stages(self, method: Tableau) -> CompiledStages | None:
         """Return the compiled stages of an explicit method, if it `has_stages`."""
         dynamics = self._dynamics
-        if not self.has_stages or not isinstance(dynamics, CompiledDynamics):
+        if not self.has_stages or not isinstance(dynamics, CompiledPreparedDynamics):
             return None
         return CompiledStages(self, dynamics, self._feedback, method)
 

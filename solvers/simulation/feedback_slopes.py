@@ -20,11 +20,11 @@ def feedback_slopes(plant: Plant, t: float, q: Array, v: Array) -> tuple[Array, 
 
     def applied(q_seen: Array, v_seen: Array) -> Array:
         efforts, pushes = plant.loads(t, q_seen, v_seen)
-        return efforts - model.tree_inverse(q, v, nothing, pushes)
+        return efforts - model.engine.dynamics.tree_inverse(q, v, nothing, pushes)
 
     efforts, pushes = plant.loads(t, q, v)
-    held, inertia = model.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
-    sizes = coordinate_sizes(model.assembly, inertia, model._size)
+    held, inertia = model.engine.dynamics.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
+    sizes = coordinate_sizes(model.assembly, inertia, model.size)
     steps = _DIFFERENCE * sizes
     steps_v = steps * _rate(sizes, inertia, v, np.abs(efforts) + np.abs(held))
     by_q = [applied(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]

@@ -12,6 +12,7 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import Loop
+from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.model.model import Model
 
 #: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.
@@ -70,7 +71,7 @@ def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
 
 
 def _of_loop(model: Model, loop: Loop) -> Callable[[Array], Array]:
-    return lambda q: model.relative_pose(loop, q)[0]
+    return lambda q: relative_pose(model, loop, q)[0]
 
 
 def _of_joint(joint: Joint, where: slice) -> Callable[[Array], Array]:

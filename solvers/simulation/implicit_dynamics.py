@@ -45,10 +45,10 @@ class ImplicitDynamics:
     def residual(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Residual:
         """Return what is left of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
         efforts, pushes = self.plant.loads(t, q, v)
-        missing = self.model.tree_inverse(q, v, a, pushes) - efforts
+        missing = self.model.engine.dynamics.tree_inverse(q, v, a, pushes) - efforts
         if not self.model.is_constrained:
             return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
-        rows = self.model.constraints(q, v)
+        rows = self.model.engine.dynamics.constraints(q, v)
         weights = self.model.closure_weights
         jacobian = weights[:, None] * rows.jacobian
         return Residual(missing - jacobian.T @ multipliers, weights * rows.error, jacobian)

@@ -63,7 +63,7 @@ class RateJacobian:
         acceleration = self._acceleration(t, q, v, y)
         kinematics = self._kinematics(q, v)
         by_numbers = kinematics.by_numbers
-        for start in model._quaternions:
+        for start in model.quaternions:
             by_numbers[:, start : start + 4] /= np.linalg.norm(y[start : start + 4])
         free = np.where(plant.motion.mask, 0.0, 1.0)
         to_tangents = np.zeros((2 * nv + len(y) - nq - nv, len(y)))
@@ -79,10 +79,10 @@ class RateJacobian:
         plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
         efforts, pushes = plant.loads(t, q, v)
         if mask.any():
-            slopes = model._hybrid_derivatives(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
+            slopes = model.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
             by_q, by_v, by_tau = slopes.da_dq, slopes.da_dv, slopes.da_dtau
         else:
-            by_q, by_v, by_tau = model._forward_derivatives(q, v, efforts, pushes)
+            by_q, by_v, by_tau = model.engine.derivatives.forward(q, v, efforts, pushes)
         by_state = np.hstack([by_q, by_v])
         if plant.feedback:
             by_state = by_state + by_tau @ np.hstack(feedback_slopes(plant, t, q, v))

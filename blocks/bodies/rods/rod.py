@@ -229,7 +229,7 @@ class Rod(RodData):
         return transports(pose.rotation, pose.position)
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod`.
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_numbers`.
 
         In order: the number m of intervals; the component (0 to 5 in ``[k; s]``) of each coordinate; for every interval its
         length, both reference strains and both rows of shapes; the inertia of every point; K and D; and for every port the

@@ -2,9 +2,12 @@
 
 - `tables`, `flatten`: the structure of a system as arrays; `law_tables`, `python_laws`: the laws of general blocks and
   interactions; `constraint_tables`: rigid closures and gears; `element_parts`, `inertial_changes`: what rounding does to them;
-- `packed`: a model as tables; `acted_on`: wrenches and inputs, call by call;
-- `coordinates`, `observations`, `efforts`, `closed_readings`, `readings`: what is read of a state;
-- `resolver`: dynamics; `hybrid`: in any causality; `derivatives`, `closed_derivatives`: derivatives; `prepared`: for
-  integrators;
+- `packed`: a system as tables, and its variants; `rounding`: how small pivots may become; `repacking`: which parameters are
+  written into the tables anew; `special_blocks`: what some kernels leave to Python;
+- `calls`: all kernels by the names of a model's functions, for its fast path: `closed_kernels`, `hybrid`, `directions`,
+  `port_calls`, `efforts`, `energies`; `acted_on`: wrenches and inputs, call by call;
+- `reading_tables`, `reading`, `readings`: sensors, reactions, motions of ports;
+- `dynamics`, `derivatives`, `observations`: the engine's cores, for arguments that were read; `prepared`: for integrators;
+- `engine`: all of these, and models with other parameters;
 - `compile_ahead`: compiling everything at once.
 """

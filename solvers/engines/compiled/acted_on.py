@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import is_ready
-from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedModel, real
+from titop.solvers.arguments.reading import is_ready, read_wrenches
+from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.inputs import Place
+from titop.solvers.mechanism.fast_path import real_only
+from titop.solvers.mechanism.inputs import Inputs, Place
 
 #: Tables of their own, kernels bound to them, what puts wrenches on ports into them, and the wrenches of inputs in them.
 _Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Array]
@@ -30,7 +31,8 @@ class Acting:
 
     Parameters
     ----------
-    model : PackedModel
+    system : PackedSystem
+    inputs : Inputs
     ports : sequence of str
     driven : bool
         Whether inputs act.
@@ -43,15 +45,17 @@ class Acting:
         For an unknown port.
     """
 
-    def __init__(self, model: PackedModel, ports: tuple[str, ...], driven: bool, closing: bool = False) -> None:
-        on_ports = tuple(Place(port, False) for port in model._read_wrenches(dict.fromkeys(ports, np.zeros(6))))
-        places = model.inputs.places if driven else ()
-        own = [str(ref) for loop in model.rigid_loops for ref in (loop.first, loop.second)] if closing else []
-        loads = on_ports + places + tuple(Place(port, False) for port in own)
-        loaded = model._loaded_at(loads) if loads else model
-        self._tables, self._inputs = loaded._arrays, model.inputs
+    def __init__(
+        self, system: PackedSystem, inputs: Inputs, ports: tuple[str, ...], driven: bool, closing: bool = False
+    ) -> None:
+        known = read_wrenches(dict.fromkeys(ports, np.zeros(6)), system.mechanism.ports)
+        places = inputs.places if driven else ()
+        own = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
+        loads = (*(Place(port, False) for port in known), *places, *(Place(port, False) for port in own))
+        loaded = system.loaded_at(loads) if loads else system
+        self._tables, self._inputs = loaded.arrays, inputs
         self._count, self._driven, self._loads = len(ports), len(places), len(loads)
-        self._acting = [(model._acting_inputs[name], own) for name, own in model.inputs.acting] if driven else []
+        self._acting = [(system.acting_inputs[name], own) for name, own in inputs.acting] if driven else []
         self._rooms: list[_Room] = []
 
     def run(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True) -> int:
@@ -124,15 +128,20 @@ class Variants(dict[Any, Any]):
         return made
 
 
-class ActedOnModel(PackedModel):
-    """A compiled model on which wrenches and inputs act, call by call."""
+class ActedOn:
+    """What acts on a system from outside, call by call.
 
-    @cached_property
-    def _acting(self) -> Variants:
-        """What acts on ports, by the ports with wrenches, whether inputs act, and whether there is room for closures."""
-        return Variants(lambda key: Acting(self, *key))
+    Parameters
+    ----------
+    system : PackedSystem
+    inputs : Inputs
+    """
 
-    def _acted_on(
+    def __init__(self, system: PackedSystem, inputs: Inputs) -> None:
+        self._inputs, self._nq = inputs, system.mechanism.nq
+        self._acting = Variants(lambda key: Acting(system, inputs, *key))
+
+    def by(
         self, wrenches: Mapping[str, Any] | None, u: Any, q: Any, closing: bool = False
     ) -> tuple[Acting, Array | None, Array | None]:
         """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any act.
@@ -145,7 +154,19 @@ class ActedOnModel(PackedModel):
         acting = self._acting[() if wrenches is None else tuple(wrenches), u is not None, closing]
         if u is None:
             return acting, None, None
-        if self.inputs.own and not is_ready(q, self.nq):
+        if self._inputs.own and not is_ready(q, self._nq):
             raise TypeError
-        u = real(self.inputs.read(u), "u")
-        return acting, u, self.inputs.efforts(u, q)
+        u = real_only(self._inputs.read(u), "u")
+        return acting, u, self._inputs.efforts(u, q)
+
+    def by_derived(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[Acting, Array | None, Array | None]:
+        """Return that for derivatives, which leave room for closures, and out what inputs of blocks change with q.
+
+        Raises
+        ------
+        TypeError
+            Where arguments have to be read with more care.
+        """
+        if u is not None and self._inputs.own:
+            raise TypeError
+        return self.by(wrenches, u, q, closing=True)

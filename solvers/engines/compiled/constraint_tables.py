@@ -11,11 +11,11 @@ from titop.solvers.constraints.following import GROUND, Following, following, le
 from titop.solvers.kernels.interface import layout
 
 if TYPE_CHECKING:
-    from titop.solvers.constraints.closed_loops import ClosedLoops
+    from titop.solvers.constraints.mechanism import ClosedMechanism
     from titop.solvers.engines.compiled.tables import Tables
 
 
-def constraint_coefficients(model: ClosedLoops, rows: dict[str, int]) -> list[tuple[int, Array]]:
+def constraint_coefficients(model: ClosedMechanism, rows: dict[str, int]) -> list[tuple[int, Array]]:
     """Return first row, from `rows` by name, and weighted coefficients of the constraints of every rigid closure and gear."""
     result, start = [], 0
     for loop in model.rigid_loops:
@@ -34,7 +34,7 @@ def constraint_coefficients(model: ClosedLoops, rows: dict[str, int]) -> list[tu
     return result
 
 
-def constraint_tables(model: ClosedLoops, tables: Tables, imposed: Array) -> tuple[Array, Array]:
+def constraint_tables(model: ClosedMechanism, tables: Tables, imposed: Array) -> tuple[Array, Array]:
     """Return what kernels take of rigid closures and gears: their table `loops`, and the tree of the coordinates that lead.
 
     Coordinates whose motion is `imposed` (nv) follow none; those that gears join to them follow them.

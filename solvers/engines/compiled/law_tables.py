@@ -15,6 +15,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.overrides import overrides
@@ -27,7 +28,7 @@ from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds, modal_stages, rod_lines
+from titop.solvers.kernels.laws import interaction_kinds, modal_stages, rod_lines, rod_stages
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -36,7 +37,7 @@ from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
 
 #: The kinds of blocks whose laws titop has compiled.
-KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW}
+KINDS: dict[type[Block], CompiledLaw] = {FlexibleBody: modal_stages.LAW, Rod: rod_stages.LAW}
 
 #: The kinds of interactions of which titop has compiled what they do.
 INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
@@ -204,7 +205,8 @@ def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
     for general in generals:
         block, law = general.block, compiled_law(general.block)
         ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
-        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports)) if law else 0
+        count = int(ints[general.element, layout.NUMBER_COUNT])
+        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), count) if law else 0
 
 
 def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:

@@ -11,8 +11,11 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import follow_steps
+from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
-from titop.solvers.engines.compiled.hybrid import CompiledHybrid, HybridKernels
+from titop.solvers.engines.compiled.hybrid import HybridKernels
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.special_blocks import moving_otherwise
 from titop.solvers.kernels.entries import dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Place, PortPush
@@ -23,29 +26,32 @@ from titop.solvers.native.callbacks import raise_pending
 _AT_ONCE = np.zeros((1, 1))
 
 
-class CompiledDynamics(PreparedDynamics):
+class CompiledPreparedDynamics(PreparedDynamics):
     """The dynamics of a compiled model for integrators; see `PreparedDynamics`."""
 
-    model: CompiledHybrid
+    model: NamedMechanism
 
-    def __init__(self, model: CompiledHybrid, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
-        loaded = model._pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
-        self._ints, self._floats = loaded._ints, loaded._floats.copy()
+        self._system = system
+        loaded = system.pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
+        self._ints, self._floats = loaded.ints, loaded.floats.copy()
         if model.is_constrained:
             self._loops, self._tree = self._closures()
-        self._numbers = loaded._numbers.copy()
-        self._all_tables = self._ints, self._floats, self._numbers, loaded._stages
-        self._tables = self._all_tables[: len(loaded._arrays)]
+        self._numbers = loaded.numbers.copy()
+        self._all_tables = self._ints, self._floats, self._numbers, loaded.laws.stages.addresses
+        self._tables = self._all_tables[: len(loaded.arrays)]
+        #: The blocks whose coordinates move as they say themselves.
+        self.moving_otherwise = moving_otherwise(system)
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
-        self._law = np.empty((1, loaded._ints[0, layout.LAW_SIZE]))
-        self._work = np.empty((len(model._tables.constants), layout.FORWARD_COLUMNS))
+        self._law = np.empty((1, loaded.ints[0, layout.LAW_SIZE]))
+        self._work = np.empty((len(system.tables.constants), layout.FORWARD_COLUMNS))
 
     def _closures(self) -> tuple[Array, Array]:
         """Return what kernels take of the constraints."""
-        loops, tree = constraint_tables(self.model, self.model._tables, self.imposed)
+        loops, tree = constraint_tables(self.model, self._system.tables, self.imposed)
         loops[0, layout.HELD] = True
         return loops, tree
 
@@ -57,7 +63,7 @@ class CompiledDynamics(PreparedDynamics):
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
         for name, own in self.model.inputs.acting:
-            self._numbers[0, self.model._acting_inputs[name]] = u[own]
+            self._numbers[0, self._system.acting_inputs[name]] = u[own]
 
     @property
     def farthest(self) -> float:
@@ -77,13 +83,13 @@ class CompiledDynamics(PreparedDynamics):
     def _kernel(self) -> Any:
         """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
         pair = stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
-        return self.model._kernel(pair).compiled
+        return self._system.kernel(pair).compiled
 
     def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
         """Return what `closed_steps` takes of the constraints, nothing for trees."""
         if not self.model.is_constrained:
             return ()
-        plain = self.model._plain
+        plain = self.model.plain_coordinates
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
         return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
 
@@ -134,9 +140,9 @@ class CompiledDynamics(PreparedDynamics):
         self._hold_rank()
         status = kernel()
         if status != layout.OK:
-            self.model.raise_for(status)
+            self._system.raise_for(status)
         result = rate.copy()
-        for block, in_q, in_v in self.model._moving_otherwise:
+        for block, in_q, in_v in self.moving_otherwise:
             result[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
         return result
 
@@ -149,9 +155,9 @@ class CompiledDynamics(PreparedDynamics):
         if self.model.is_constrained:
             return self._closed_hybrid(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
-        self.model.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
         status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
-        self.model.raise_for(status)
+        self._system.raise_for(status)
         return a, tau
 
     @cached_property
@@ -162,9 +168,8 @@ class CompiledDynamics(PreparedDynamics):
     def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
         if self.rank not in self._hybrids:
-            self._hybrids[self.rank] = HybridKernels(self.model, self.imposed, self.model.generic_rank, self.rank).dynamics_on(
-                self._tables
-            )
+            kernels = HybridKernels(self._system, self.imposed, self.model.generic_rank, self.rank)
+            self._hybrids[self.rank] = kernels.dynamics_on(self._tables)
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
             return accelerations, efforts
@@ -174,7 +179,7 @@ class CompiledDynamics(PreparedDynamics):
     @cached_property
     def _closing(self) -> Any:
         """The compiled search for states on the closures."""
-        kernel, sizes = self.model._kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
+        kernel, sizes = self._system.kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
         return partial(kernel, sizes, self.imposed, self._loops, *self._tables)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:

@@ -1,4 +1,5 @@
 """The executable specification of the dynamics, in plain NumPy: complex-safe, and short enough to read in one sitting.
 
-- `resolver`: the passes, and the model that they make; `complex_steps`: its derivatives.
+- `passes`: one elimination over the blocks; `dynamics`, `observations`, `complex_steps`: dynamics, what is read of a state, and
+  derivatives by it; `engine`: all of these.
 """

@@ -31,16 +31,16 @@ class CompiledLaw:
     ----------
     name : str
         Of the kind.
-    write : helper
+    write : helper, optional
         ``write(n, ports, used, numbers, q, v, twist, passive, law)`` with arrays `numbers` (1, count), `q` and `v` (n), `twist`
         (1, 6) and `law` (1, as many as the block's law); writes what ``terms`` does. The states and `law` may be complex,
-        unless the kind has `slopes` of its own.
-    outward, inward, slopes : callable, optional
+        unless the kind has `slopes` of its own. Not asked for of a kind with `terms` and `slopes`.
+    terms, outward, inward, slopes : callable, optional
         Functions of what `stages.Call` says, that return a status.
     energy : helper, optional
         ``energy(n, numbers, q)`` with arrays `numbers` (1, count) and `q` (n) returns the stored elastic energy.
     room : callable, optional
-        How many numbers they need to keep, from n and the number of ports.
+        How many numbers they need to keep, from n, the number of ports and how many `numbers` there are.
 
     Attributes
     ----------
@@ -51,8 +51,9 @@ class CompiledLaw:
     def __init__(
         self,
         name: str,
-        write: Any,
+        write: Any = None,
         *,
+        terms: Any = None,
         outward: Any = None,
         inward: Any = None,
         slopes: Any = None,
@@ -62,16 +63,16 @@ class CompiledLaw:
         def stage(of: str, function: Any) -> Stage:
             return Stage(f"{name}_{of}", function, len(Call._fields))
 
-        self.terms = stage("terms", _terms_of(write))
+        self.terms = stage("terms", terms or _terms_of(write))
         self.outward = stage("outward", outward) if outward else term_stages.OUTWARD
         self.inward = stage("inward", inward) if inward else term_stages.INWARD
         self.slopes = stage("slopes", slopes or _slopes_of(write))
         self.energy = stage("energy", _energy_of(energy)) if energy else None
         self._room = room
 
-    def room(self, n: int, ports: int) -> int:
+    def room(self, n: int, ports: int, number_count: int) -> int:
         """Return how many numbers the stages keep of a block."""
-        return self._room(n, ports) if self._room else 0
+        return self._room(n, ports, number_count) if self._room else 0
 
 
 def _terms_of(write: Any) -> Any:

@@ -53,13 +53,17 @@ _FULL = 36
 
 
 @helper
-def _room(n, ports):
+def _room(n, ports, number_count):
     """Return how much `_outward` keeps for `_inward`: what the body takes alone; of each port phi and two coefficients."""
     return 6 + n + 5 * ports
 
 
 def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
+    modes, record, alone = (
+        row_at(numbers, number_count),
+        row_at(law, law_size(n, ports)),
+        row_at(room, _room(n, ports, number_count)),
+    )
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
     wrench, along = body_of(
@@ -97,7 +101,11 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
 
 
 def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    modes, record, alone = row_at(numbers, number_count), row_at(law, law_size(n, ports)), row_at(room, _room(n, ports))
+    modes, record, alone = (
+        row_at(numbers, number_count),
+        row_at(law, law_size(n, ports)),
+        row_at(room, _room(n, ports, number_count)),
+    )
     result = result_at(n)
     for k in range(6 + n):
         record[0, result + k] = alone[0, k]

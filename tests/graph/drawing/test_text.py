@@ -49,7 +49,7 @@ class TestText:
 
     def test_a_representation_is_short(self) -> None:
         assert repr(crane()) == "System('crane', 3 connections)"
-        assert repr(crane().resolve()) == "CompiledModel('crane', 3 bodies, nq=5, nv=4)"
+        assert repr(crane().resolve()) == "Model('crane', 3 bodies, nq=5, nv=4)"
 
 
 def test_the_diagram_is_printable() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.closed_systems import bricard, four_bar, slider_crank
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.engines.reference.resolver import ReferenceModel
+from titop.solvers.engines.reference.engine import reference_model
 from titop.solvers.mechanism.parameters import perturbed_assembly
 
 Array = NDArray[np.float64]
@@ -112,14 +112,14 @@ def slopes_with_closures(case: Case) -> tuple[list[Array], list[Array]]:
     """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
     model, pushes = case.model, case.model.external_pushes(case.wrenches)
     state = case.q, case.v, case.a, pushes, np.random.default_rng(4).normal(size=len(model.constraint_names))
-    found, expected = model.slopes_with_closures(*state), closed_derivatives.slopes_with_closures(model, *state)
+    found, expected = model.engine.derivatives.with_closures(*state), closed_derivatives.slopes_with_closures(model, *state)
     return [*found[0], *found[1]], [*expected[0], *expected[1]]
 
 
 def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None:
     assert error(*slopes_with_closures(case)) < TOLERANCE
-    rates = case.reference.closure_rate_slopes(case.q, case.v)
-    assert error([case.model.closure_rate_slopes(case.q, case.v)], [rates]) < TOLERANCE
+    rates = case.reference.engine.derivatives.closure_rate(case.q, case.v)
+    assert error([case.model.engine.derivatives.closure_rate(case.q, case.v)], [rates]) < TOLERANCE
 
 
 def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +192,8 @@ def test_sensitivities_against_differences_of_the_reference(name: str) -> None:
 
     def accelerations(parameter: str, change: float) -> Array:
         values = {parameter: model.parameters()[parameter][0] + change}
-        changed = ReferenceModel(perturbed_assembly(model.assembly, values))
-        pushes, rows = changed.external_pushes(case.wrenches), changed.constraints(q, v)
+        changed = reference_model(perturbed_assembly(model.assembly, values))
+        pushes, rows = changed.external_pushes(case.wrenches), changed.engine.dynamics.constraints(q, v)
         return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, rows, model.closure_rank(q))[0]
 
     for parameter in names:

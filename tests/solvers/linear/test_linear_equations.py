@@ -11,7 +11,6 @@ import pytest
 import titop as tt
 from tests.solvers.linear.nonlinear_systems import cart
 from tests.systems import random_state, random_tree
-from titop.solvers.model.model import Model
 
 
 @pytest.mark.parametrize("matrices", [tt.linear_matrices, tt.linearize])
@@ -46,7 +45,10 @@ def test_raw_matrices_in_one_kernel(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = random_tree(rng, 6, passive=seed % 2 == 1, loads=seed % 3 == 1).resolve()
     q, v, _, tau = random_state(model, rng)
-    found, expected = model._linear_matrices(q, v, tau), Model._linear_matrices(model, q, v, tau)
+    by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, v, tau)
+    A = np.block([[-model.bracket(v), np.eye(model.nv)], [by_q, by_v]])
+    expected = model.forward_dynamics(q, v, tau), A, np.vstack([np.zeros((model.nv, model.nv)), by_tau])
+    found = model.raw_linear_matrices(q, v, tau)
     for ours, theirs in zip(found, expected, strict=True):
         assert np.array_equal(ours, theirs)
     with pytest.warns(tt.ModelWarning, match="no-equilibrium"):

@@ -120,7 +120,7 @@ class TestMassesThatGrowOutwards:
     def test_a_warning_names_the_joint(self, engine: str, axes: str) -> None:
         m, said = resolved(growing_chain(AXES[axes]), engine)
         (warning,) = said
-        worst = min((m.conditioning(q) for q in (m._at_rest[0], m._elsewhere)), key=lambda each: each.ratios.min())
+        worst = min((m.conditioning(q) for q in m.probes), key=lambda each: each.ratios.min())
         assert warning.startswith(f"{worst.coordinate}: got an inertia whose relative error may be ")
         assert worst.ratios[m.coordinate_names.index(worst.coordinate)] == worst.ratios.min()
 

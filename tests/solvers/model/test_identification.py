@@ -199,8 +199,8 @@ def test_stacked_sensitivities_to_inertia(engine: str, count) -> None:
 def test_stacked_sensitivities_cost_one_call_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tree(3).resolve()
     q, v, a, _ = stacked_states(model, 5)
-    kernel, calls = model._regressor, []
-    monkeypatch.setitem(vars(model), "_regressor", lambda *arguments: calls.append(1) or kernel(*arguments))
+    kernel, calls = model.engine.calls.regressor, []
+    monkeypatch.setitem(vars(model.engine.calls), "regressor", lambda *arguments: calls.append(1) or kernel(*arguments))
     model.inverse_dynamics_sensitivities(q, v, a, inertial_names(model))
     assert len(calls) == 2  # the first finds that the states are stacked
     model.inverse_dynamics_sensitivities(q[0], v[0], a[0], inertial_names(model))

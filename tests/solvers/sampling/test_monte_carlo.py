@@ -87,7 +87,7 @@ def test_a_process_that_dies_is_a_failure_of_its_sample(last: bool) -> None:
 
 
 def test_a_function_that_does_not_say_its_arguments_gets_the_model() -> None:
-    with pytest.warns(tt.ModelWarning, match="sample 0: TypeError: 'CompiledModel' object is not iterable"):
+    with pytest.warns(tt.ModelWarning, match="sample 0: TypeError: 'Model' object is not iterable"):
         tt.monte_carlo(spring(), {"mass.mass": (1.0, 2.0)}, max, n=1)
 
 

@@ -63,7 +63,7 @@ def tree(seed: int, engine: str = "compiled", bodies: int = 6) -> tuple[tt.Model
     add_random_loads(rng, s, [connection.child.block for connection in s.connections])
     model = s.resolve(engine)
     y = np.concatenate([model.random_configuration(rng), rng.normal(size=model.nv)])
-    for start in model._quaternions:
+    for start in model.quaternions:
         y[start : start + 4] *= rng.uniform(0.99, 1.01)
     return model, y
 

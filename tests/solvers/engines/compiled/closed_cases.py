@@ -12,8 +12,8 @@ import pytest
 import titop as tt
 from tests.closed_systems import bricard, four_bar, geared_hand, slider_crank
 from tests.flexible import random_body
-from titop.solvers.constraints import closed_derivatives, closed_loops
-from titop.solvers.engines.compiled import resolver
+from titop.solvers.constraints import closed_derivatives, closed_dynamics
+from titop.solvers.engines.compiled import dynamics
 
 #: Both sides are exact but for rounding, which few rows of like size hardly amplify.
 TOLERANCE = 1e-11
@@ -85,11 +85,11 @@ class Case:
             raise AssertionError("not in compiled code")
 
         for function in ("inverse", "hybrid", "forward", "multipliers", "closure_pushes"):
-            monkeypatch.setattr(resolver.closed_dynamics, function, fail)
+            monkeypatch.setattr(closed_dynamics, function, fail)
         monkeypatch.setattr(closed_derivatives, "actuated_derivatives", fail)
         monkeypatch.setattr(closed_derivatives, "closed_slopes", fail)
-        monkeypatch.setattr(closed_loops, "project_velocity", fail)
-        monkeypatch.setattr(closed_loops, "project_acceleration", fail)
+        monkeypatch.setattr(dynamics, "project_velocity", fail)
+        monkeypatch.setattr(dynamics, "project_acceleration", fail)
 
 
 def error(found: Any, expected: Any) -> float:

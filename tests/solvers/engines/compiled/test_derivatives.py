@@ -155,7 +155,7 @@ def test_flexible_bodies(function: str) -> None:
 def motion_error(model: tt.Model, reference: tt.Model, q: Array, v: Array, a: Array) -> float:
     """Return the largest error of the derivatives of all ports' motions; the reference goes through all in one pass."""
     found = [model.motion_derivatives(port, q, v, a) for port in model.port_names]
-    expected = reference._motion_derivatives(model.port_names, q, v, a)
+    expected = reference.motion_derivatives_of(model.port_names, q, v, a)
     return max(error(*pair) for pair in zip(found, expected, strict=True))
 
 
@@ -167,7 +167,7 @@ def test_several_ports_move_as_each_alone() -> None:
     case = Case(3)
     ports, state = case.model.port_names[-2:], (case.q, case.v, case.a)
     for model in (case.model, case.reference):
-        for port, together in zip(ports, model._motion_derivatives(ports, *state), strict=True):
+        for port, together in zip(ports, model.motion_derivatives_of(ports, *state), strict=True):
             assert error(together, model.motion_derivatives(port, *state)) < TOLERANCE
 
 
@@ -281,7 +281,7 @@ def test_every_parameter_against_differences_of_the_model() -> None:
         step = 1e-3 * max(abs(value), 0.01)
 
         def at(offset: float, name: str = name, value: float = value) -> Array:
-            changed = type(reference)(perturbed_assembly(reference.assembly, {name: value + offset}))
+            changed = reference.of(perturbed_assembly(reference.assembly, {name: value + offset}))
             return np.array([changed.inverse_dynamics(q, v, a, u=u), changed.forward_dynamics(q, v, tau, u=u)])
 
         changes = sum(w * (at(n * step) - at(-n * step)) for n, w in ((1, 2 / 3), (2, -1 / 12))) / step

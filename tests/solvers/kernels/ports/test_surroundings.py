@@ -130,7 +130,7 @@ def test_doors() -> None:
         return s.resolve()
 
     bare, plain, anew, weightless = (model(cls) for cls in (Telescope, WetTelescope, Anew, Weightless))
-    assert [m.is_compiled for m in (bare, plain, anew, weightless)] == [True, True, False, False]
+    assert [m.engine.is_compiled for m in (bare, plain, anew, weightless)] == [True, True, False, False]
     for m in (anew, weightless):
         assert compiled_law(m.assembly.blocks["boom"]) is not None
         assert compiled_surroundings(m.assembly.blocks["boom"]) is None

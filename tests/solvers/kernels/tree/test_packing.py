@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,11 +15,12 @@ from titop.solvers.kernels.interface import layout
 @pytest.mark.parametrize("seed", range(3))
 def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
     model = random_system(np.random.default_rng(seed)).resolve()
-    tables, params = model._tables, model._params
+    system: Any = model.engine.system
+    tables, params = system.tables, system.params
     filled = []
     for pack in (dynamics_entries.pack.compiled, dynamics_entries.pack.function):
-        tables_of_floats = [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
-        assert pack(model._ints, tables.sources, tables.constants, tables.port_table, params, *tables_of_floats) == layout.OK
+        tables_of_floats = [np.zeros_like(system.floats), np.zeros_like(system.frames), np.zeros_like(system.ports)]
+        assert pack(system.ints, tables.sources, tables.constants, tables.port_table, params, *tables_of_floats) == layout.OK
         filled.append(tables_of_floats)
     for ours, theirs in zip(*filled, strict=True):
         assert np.array_equal(ours, theirs)
@@ -26,14 +29,15 @@ def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
 
 def test_packing_refuses_what_is_not_finite_uncompiled_too() -> None:
     model = random_system(np.random.default_rng(0)).resolve()
-    tables, filled = model._tables, [np.zeros_like(model._floats), np.zeros_like(model._frames), np.zeros_like(model._ports)]
+    system: Any = model.engine.system
+    tables, filled = system.tables, [np.zeros_like(system.floats), np.zeros_like(system.frames), np.zeros_like(system.ports)]
     for wrong in (np.nan, np.inf):
-        for k in range(0, len(model._params), 7):
-            params = model._params.copy()
+        for k in range(0, len(system.params), 7):
+            params = system.params.copy()
             params[k] = wrong
             assert (
                 dynamics_entries.pack.function(
-                    model._ints, tables.sources, tables.constants, tables.port_table, params, *filled
+                    system.ints, tables.sources, tables.constants, tables.port_table, params, *filled
                 )
                 == 1
             )

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
-from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.named_rows import NamedRows
 from titop.solvers.arguments.reading import store
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
-from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
-from titop.solvers.mechanism.inputs import Push
-from titop.solvers.model.identification import Identification
-from titop.solvers.model.sensitivities import Sensitivities
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
+from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
+from titop.solvers.model.dynamics import Dynamics
 
 
 class MotionDerivatives(NamedTuple):
@@ -34,7 +29,7 @@ class MotionDerivatives(NamedTuple):
     dA_dv: Array
 
 
-class Differentiable(Identification):
+class Derivatives(Dynamics):
     """The derivatives of a model.
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
@@ -77,12 +72,29 @@ class Differentiable(Identification):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
+        result = np.empty((3, self.nv, self.nv)) if out is None else out
+        try:
+            calls = self._calls
+            found = calls.inverse_derivatives if actuated is None else calls.inverse_derivatives_on[names_key(actuated)]
+            slopes, tree, shared = found
+            if wrenches is None and u is None:
+                status = slopes(*tree, q, v, a, result)
+            else:
+                acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
+                beside = shared and driven is not None
+                slopes = self._calls.beside(slopes, driven) if beside else slopes
+                status = acting.run(slopes, wrenches, given, *tree, q, v, a, result, often=not beside)
+            if status == DONE:
+                return result[0], result[1], result[2]
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         states = {"q": q, "v": v, "a": a}
         if np.ndim(q) == 2:
             one = partial(self.inverse_dynamics_derivatives, actuated=actuated)
             return self._slopes_by_row(one, states, wrenches, u, out)
-        (q, v, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
-        return _three(store(self._inverse_derivatives(q, v, a, pushes, self.motor_efforts(u), self._actuated(actuated)), out))
+        (q, v, a), pushes, mask = read_states(self, states), self.external_pushes(wrenches, u), self._actuated(actuated)
+        return _three(store(self.engine.derivatives.inverse(q, v, a, pushes, self.motor_efforts(u), mask), out))
 
     def forward_dynamics_derivatives(
         self,
@@ -103,13 +115,25 @@ class Differentiable(Identification):
             In a tree the last is the inverse of the mass matrix, which takes those of inverse dynamics to minus the others
             (Carpentier and Mansard, Robotics: Science and Systems, 2018).
         """
+        result = np.empty((3, self.nv, self.nv)) if out is None else out
+        try:
+            slopes, tree = self._calls.forward_derivatives
+            if wrenches is None and u is None:
+                status = slopes(*tree, q, v, tau, result)
+            else:
+                acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
+                status = acting.run(slopes, wrenches, given, *tree, q, v, driven_by(tau, driven), result)
+            if status == DONE:
+                return result[0], result[1], result[2]
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
         if np.ndim(q) == 2:
             return self._slopes_by_row(self.forward_dynamics_derivatives, states, wrenches, u, out)
         (q, v, tau), pushes = read_states(self, states), self.external_pushes(wrenches, u)
-        return _three(store(self._forward_derivatives(q, v, tau + self.motor_efforts(u), pushes), out))
+        return _three(store(self.engine.derivatives.forward(q, v, tau + self.motor_efforts(u), pushes), out))
 
-    @rowwise
     def forward_dynamics_tangent(
         self,
         q: Any,
@@ -145,11 +169,27 @@ class Differentiable(Identification):
         ModelError
             Where `forward_dynamics` does.
         """
+        try:
+            if wrenches is None and u is None:
+                da = np.array(dtau, dtype=float, ndmin=2)
+                rows = (q[None], v[None], tau[None], dq[None], dv[None]) if q.ndim == 1 else (q, v, tau, dq, dv)
+                if self._calls.tangent(*rows, da) == DONE:
+                    return da[0] if q.ndim == 1 else da
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
+        return self._tangent(q, v, tau, dq, dv, dtau, wrenches, u)
+
+    @rowwise
+    def _tangent(
+        self, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dtau: Any, wrenches: Mapping[str, Any] | None, u: Any
+    ) -> Array:
+        if (directions := self._calls.directions) is not None:
+            return self._along(directions.tangent, (q, v, tau, dq, dv, dtau), wrenches, u)
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
         change: Array = by_q @ self._read_v("dq", dq) + by_v @ self._read_v("dv", dv) + by_tau @ self._read_v("dtau", dtau)
         return change
 
-    @rowwise
     def forward_dynamics_adjoint(
         self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
     ) -> tuple[Array, Array, Array]:
@@ -176,6 +216,24 @@ class Differentiable(Identification):
         ModelError
             Where `forward_dynamics` does.
         """
+        try:
+            if wrenches is None and u is None:
+                by_tau = np.array(weights, dtype=float, ndmin=2)
+                by_q, by_v = np.empty(by_tau.shape), np.empty(by_tau.shape)
+                rows = (q[None], v[None], tau[None]) if q.ndim == 1 else (q, v, tau)
+                if self._calls.adjoint(*rows, by_tau, by_q, by_v) == DONE:
+                    return (by_q[0], by_v[0], by_tau[0]) if q.ndim == 1 else (by_q, by_v, by_tau)
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
+        return self._adjoint(q, v, tau, weights, wrenches, u)
+
+    @rowwise
+    def _adjoint(
+        self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None, u: Any
+    ) -> tuple[Array, Array, Array]:
+        if (directions := self._calls.directions) is not None:
+            return self._along(directions.adjoint, (q, v, tau, weights), wrenches, u)
         weights, slopes = self._read_v("weights", weights), self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
         by_q, by_v, by_tau = (weights @ by for by in slopes)
         return by_q, by_v, by_tau
@@ -213,6 +271,18 @@ class Differentiable(Identification):
         Where closed loops do not let the prescribed coordinates move independently, changes of their accelerations that keep
         the loops closed make sense only; the derivatives of the efforts are those of the least ones. Compare key M, section 5.
         """
+        try:
+            kernels, result = self._calls.hybrid(prescribed), np.empty((8, self.nv, self.nv))
+            if wrenches is None and u is None:
+                status = kernels.derivatives(q, v, tau, a, result)
+            else:
+                acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
+                status = acting.run(kernels.derivatives, wrenches, given, q, v, driven_by(tau, driven), a, result)
+            if status == DONE:
+                return HybridDerivatives(*result)
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if np.ndim(q) == 2:
             rows = each_row(self, states, wrenches, u)
@@ -220,7 +290,7 @@ class Differentiable(Identification):
             slopes = [one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
             return HybridDerivatives(*np.array(slopes).reshape(-1, 8, self.nv, self.nv).transpose(1, 0, 2, 3).copy())
         (q, v, tau, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
-        return self._hybrid_derivatives(q, v, tau + self.motor_efforts(u), a, mask, pushes)
+        return self.engine.derivatives.hybrid(q, v, tau + self.motor_efforts(u), a, mask, pushes)
 
     @rowwise
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
@@ -236,99 +306,42 @@ class Differentiable(Identification):
         MotionDerivatives
         """
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        return self._motion_derivatives([self._read_port(port)], q, v, a)[0]
+        return self.motion_derivatives_of([self.read_port(port)], q, v, a)[0]
 
-    def _motion_derivatives(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
-        """Return the `motion_derivatives` of several ports."""
+    def motion_derivatives_of(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
+        """Return the `motion_derivatives` of several `ports`."""
         results = []
-        for port, (S, twist_by_q, by_q, by_v) in zip(ports, self.motion_slopes(ports, q, v, a), strict=True):
-            gravity = self.pose(port, q)[0].T @ self.gravity
+        for port, (S, twist_by_q, by_q, by_v) in zip(ports, self.engine.derivatives.motion(ports, q, v, a), strict=True):
+            rotation = self.engine.observations.port_motion(port, q, *self._stills[2]).rotation
+            gravity = rotation.T @ self.gravity
             by_q = by_q.copy()
             by_q[:3] += skew(gravity) @ S[3:]
             results.append(MotionDerivatives(S, twist_by_q, by_q, by_v))
         return results
 
-    def inverse_dynamics_sensitivities(
-        self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> Mapping[str, Array]:
-        """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
-
-        Parameters
-        ----------
-        q, v, a : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the results are then stacked too.
-        names : iterable of str
-            Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
-        wrenches, u
-            As `forward_dynamics`.
-
-        Returns
-        -------
-        mapping of str to array
-            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; units
-            of the efforts a unit of each. Where a tree is asked for masses, centres of mass and inertias alone, its attribute
-            `matrix` holds all of them, row by row, and stacked states cost one call of the kernel.
-
-        Raises
-        ------
-        ModelError
-            For unknown names and unusable states.
-        """
-        names = (names,) if isinstance(names, str) else tuple(names)
-        if wrenches is None and u is None and not self.is_constrained:
-            inertial = self._inertial_rows(names)
-            if inertial is not None:
-                places, rows = inertial
-                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, -2))
-        return self._effort_sensitivities(q, v, a, wrenches, u, Sensitivities(self, names))
-
-    @rowwise
-    def _effort_sensitivities(
-        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
-    ) -> dict[str, Array]:
-        """Return chosen sensitivities of the efforts of inverse dynamics."""
-        return sensitivities.of_efforts(self._read_q(q), self._read_v("v", v), self._read_v("a", a), wrenches, u)
-
-    def forward_dynamics_sensitivities(
-        self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> Mapping[str, Array]:
-        """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
-
-        Parameters
-        ----------
-        q, v, tau : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the results are then stacked too.
-        names, wrenches, u
-            As in `inverse_dynamics_sensitivities`.
-
-        Returns
-        -------
-        mapping of str to array
-            (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
-        """
-        names = (names,) if isinstance(names, str) else tuple(names)
-        if not self.is_constrained:
-            inertial = self._inertial_rows(names)
-            if inertial is not None:
-                places, rows = inertial
-                a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
-        return self._acceleration_sensitivities(q, v, tau, wrenches, u, Sensitivities(self, names))
-
-    @rowwise
-    def _acceleration_sensitivities(
-        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
-    ) -> dict[str, Array]:
-        """Return chosen sensitivities of the accelerations of forward dynamics."""
-        return sensitivities.of_accelerations(self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), wrenches, u)
-
-    def _linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
+    def raw_linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
         n = self.nv
+        try:
+            if not wrenches and u is None:
+                numbers = np.empty(6 * n * n + n)
+                A, B, a = numbers[: 4 * n * n].reshape(2 * n, 2 * n), numbers[4 * n * n : -n].reshape(2 * n, n), numbers[-n:]
+                if self._calls.linear_matrices(q, v, tau, a, A, B) == DONE:
+                    return a, A, B
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         a = self.forward_dynamics(q, v, tau, wrenches, u=u)
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
-        A = np.block([[-self._bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
+        A = np.block([[-self.bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])
         return a, A, np.vstack([np.zeros((n, n)), by_tau])
+
+    def _along(self, function: Any, state: tuple[Any, ...], wrenches: Mapping[str, Any] | None, u: Any) -> Any:
+        """Return what an engine that needs no matrices says along one direction, of a state to be read with care."""
+        names = ("q", "v", "tau", "dq", "dv", "dtau") if len(state) == 6 else ("q", "v", "tau", "weights")
+        given = {name: np.zeros(self.nv) if x is None else x for name, x in zip(names, state, strict=True)}
+        q, v, tau, *others = read_states(self, given)
+        return function(q, v, tau + self.motor_efforts(u), *others, self.external_pushes(wrenches, u))
 
     def _slopes_by_row(
         self, function: Any, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any, out: Array | None
@@ -337,57 +350,6 @@ class Differentiable(Identification):
         rows = each_row(self, states, wrenches, u)
         slopes = [function(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
         return _three(store(np.moveaxis(np.array(slopes).reshape(-1, 3, self.nv, self.nv), 1, 0), out))
-
-    # -- what an engine provides, and what follows ---------------------------------------------------------------------
-
-    @abstractmethod
-    def tree_inverse_derivatives(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of `tree_inverse` a unit of q, v and a; `pushes` act from outside."""
-
-    @abstractmethod
-    def specification(self, assembly: Assembly, dtype: type) -> Any:
-        """Return the reference engine's model of an `assembly`, whose parameters may be complex (`dtype`)."""
-
-    @abstractmethod
-    def motion_slopes(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
-        """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), A less gravity's; units of `motion_derivatives`."""
-
-    def slopes_with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
-        """Return derivatives (3, nv, nv) of `tree_inverse` a unit of q, v and a, the closures acting with `multipliers` (k).
-
-        `pushes` act from outside. Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by
-        q and v, of ``J v`` by q.
-        """
-        return closed_derivatives.slopes_with_closures(self, q, v, a, pushes, multipliers)
-
-    def closure_rate_slopes(self, q: Array, v: Array) -> Array:
-        """Return the derivative (k, nv) of ``J v`` (m/s and rad/s) by q, J the Jacobian of the constraints."""
-        return closed_derivatives.rate_derivatives(self, q, v)
-
-    def _inverse_derivatives(
-        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
-    ) -> Array:
-        """Return derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
-        if actuated is None:
-            return self.tree_inverse_derivatives(q, v, a, pushes)
-        closed_dynamics.inverse(self, q, v, a, pushes, motors, actuated)  # refuses what has no derivatives
-        return closed_derivatives.actuated_derivatives(self, q, v, a, pushes, actuated, motors)
-
-    def _forward_derivatives(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        """Return derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
-        free = np.zeros(self.nv, dtype=bool)
-        slopes = self._hybrid_derivatives(q, v, tau, np.zeros(self.nv), free, pushes)
-        return np.array([slopes.da_dq, slopes.da_dv, slopes.da_dtau])
-
-    def _hybrid_derivatives(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> HybridDerivatives:
-        """Return the derivatives of hybrid dynamics."""
-        if not self.is_constrained:
-            a, _ = self.tree_hybrid(q, v, tau, a, mask, pushes)
-            return hybrid_derivatives(self._inverse_derivatives(q, v, a, pushes, 0.0, None), mask)
-        a, tau = closed_dynamics.hybrid(self, q, v, tau, a, mask, pushes)
-        return closed_derivatives.closed_slopes(self, q, v, a, tau, pushes, mask)
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:

@@ -7,6 +7,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.engines.compiled.closed_cases import SYSTEMS, TOLERANCE, Case, driven_four_bar, error, of_both
+from titop.solvers.constraints.interaction_loads import relative_pose
 
 
 def names_of_reactions(case: Case) -> tuple[str, ...]:
@@ -35,12 +36,12 @@ def test_reactions(case: Case) -> None:
 def test_what_closures_carry_is_least(case: Case) -> None:
     """Against the pseudoinverse of the Jacobian, which knows of no rows; anything along its null space would be seen."""
     model, q = case.model, case.q
-    jacobian, needed = model.closure_jacobian(q), case.reference.tree_inverse(q, case.v, case.a, [])
+    jacobian, needed = model.closure_jacobian(q), case.reference.engine.dynamics.tree_inverse(q, case.v, case.a, [])
     least, row = np.linalg.pinv(jacobian.T, rcond=1e-9) @ needed, 0  # what is left of redundant rows is rounding, 1e-15
     idle = np.linalg.svd(jacobian.T)[2][np.linalg.matrix_rank(jacobian, tol=1e-9) :]
     for loop in model.rigid_loops:
         own = slice(row, row + len(loop.closure.constraint_names))
-        at_second = loop.closure.jacobians(*model.relative_pose(loop, q))[1].T
+        at_second = loop.closure.jacobians(*relative_pose(model, loop, q))[1].T
         found = model.reaction(loop.closure.name, q, case.v, case.a)
         assert error(found, at_second @ least[own]) < TOLERANCE
         if len(idle):

@@ -1,0 +1,213 @@
+"""Dynamics of the compiled engine: into the kernels, and where these are not content to a closer look at what acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints import closed_dynamics, consistency
+from titop.solvers.constraints.assembling import project_acceleration, project_velocity
+from titop.solvers.constraints.branch import is_open, rank_near
+from titop.solvers.constraints.closed_dynamics import free_rank
+from titop.solvers.constraints.mechanism import Constraints, NamedMechanism, finite_constraints
+from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.closed_kernels import constrained_forward
+from titop.solvers.engines.compiled.hybrid import HybridKernels
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
+from titop.solvers.engines.compiled.rounding import pivots_at
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.conditioning import Pivots
+from titop.solvers.mechanism.fast_path import real_only
+from titop.solvers.mechanism.inputs import OwnPush, Place, Push, own_efforts
+from titop.solvers.model.prepared import PreparedDynamics
+from titop.solvers.native.callbacks import raise_pending
+
+
+class CompiledDynamics:
+    """The dynamics of the compiled engine; see `DynamicsCore` for its functions."""
+
+    def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
+
+    # -- of the tree -----------------------------------------------------------------------------------------------------
+
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+        q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
+        system, driven = self._system.pushed(pushes), own_efforts(pushes, q, self._nv)
+        law, work = system.outward(q, v, layout.FORWARD_COLUMNS)
+        a, tau = a.astype(float), tau.astype(float) + driven
+        system.raise_for(dynamics_entries.hybrid_stage(system.ints, system.floats, law, q, v, a, tau, mask, work))
+        return a, tau - driven
+
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        efforts = self._system.pushed(pushes).inverse_work(*state)[0]
+        return efforts - own_efforts(pushes, q, self._nv)
+
+    def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
+        if self._model.gear_count:
+            return closed_dynamics.open_accelerations(self._model, q, v, tau, [])
+        a, system = np.empty(self._nv), self._system
+        system.raise_for(system.kernel(dynamics_entries.forward_dynamics)(*system.arrays, q, v, tau, a))
+        return a
+
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        response, free = np.zeros(efforts.shape), ~mask
+        response[free] = np.linalg.solve(self.mass_matrix(q)[np.ix_(free, free)], efforts[free])
+        return response
+
+    def bare_inverse(self, q: Array, v: Array) -> Array:
+        tau, nothing = np.empty(self._nv), np.zeros(self._nv)
+        self._system.raise_for(self._calls.nonlinear_effects(real_only(q, "q"), real_only(v, "v"), nothing, tau))
+        return tau
+
+    def mass_matrix(self, q: Array) -> Array:
+        matrix = np.empty((self._nv, self._nv))
+        self._system.raise_for(self._calls.mass_matrix(real_only(q, "q"), matrix))
+        return matrix
+
+    def coriolis_matrix(self, q: Array, v: Array) -> Array:
+        """Return the Coriolis matrix from the derivatives of the inertial terms by v."""
+        changes, bare, q, v = np.empty((3, self._nv, self._nv)), self._system.bare, real_only(q, "q"), real_only(v, "v")
+        derivatives = bare.bound(derivative_entries.inverse_derivatives)
+        bare.raise_for(derivatives(bare.tables.paths, q, v, np.zeros(self._nv), changes))
+        return 0.5 * (changes[1] + changes[2] @ self._model.bracket(v))
+
+    def pivots(self, q: Array) -> Pivots:
+        return pivots_at(self._system, q)
+
+    # -- with constraints ------------------------------------------------------------------------------------------------
+
+    def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+        q, v, tau = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau")
+        system, driven = self._system.pushed(pushes), tau + own_efforts(pushes, q, self._nv)
+        a = np.empty(driven.shape)
+        if self._model.is_constrained:
+            kernel = constrained_forward(system, self._model.generic_rank)
+            for state in _rows(q, v, driven, a):
+                status = kernel(*state)
+                if status != layout.OK:
+                    self._look_closer(status, system, pushes, state)
+        else:
+            pair = dynamics_entries.forward_dynamics if q.ndim == 1 else dynamics_entries.forward_batch
+            system.raise_for(system.kernel(pair)(*system.arrays, q, v, driven, a))
+        return a
+
+    def _look_closer(self, status: int, system: PackedSystem, pushes: list[Push], state: tuple[Array, ...]) -> None:
+        """Write forward dynamics with as many constraints as act here, or raise what stands against it."""
+        model, (q, v, driven, a) = self._model, state
+        if status == layout.SINGULAR:
+            opened = is_open(model, self.constraints(q, v).error)
+            status = constrained_forward(system, model.closure_rank(q), opened)(q, v, driven, a)
+        if status == layout.INCONSISTENT:
+            rows, rank = closed_dynamics.acting(model, q, v)
+            others: list[Push] = [push for push in pushes if not isinstance(push, OwnPush)]
+            nothing = np.zeros(self._nv)
+            alone = closed_dynamics.tree_accelerations(model, q, v, nothing, driven, nothing.astype(bool), others)
+            consistency.refuse_opening(model, rows, v, a, alone, rank)
+        system.raise_for(status)
+
+    def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
+        q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        system, tau = self._system.pushed(pushes), np.empty(v.shape)
+        if actuated is not None:
+            for state in _rows(q, v, a, tau):
+                self._write_shared(system, state, pushes, motors, actuated)
+            return tau
+        pair = dynamics_entries.inverse_dynamics if q.ndim == 1 else dynamics_entries.inverse_batch
+        system.raise_for(system.kernel(pair)(*system.arrays, q, v, a, tau))
+        return tau - (motors + own_efforts(pushes, q, self._nv))
+
+    def _write_shared(
+        self, system: PackedSystem, state: tuple[Array, ...], pushes: list[Push], motors: Any, actuated: Array
+    ) -> None:
+        """Write the least efforts on actuated coordinates at a state q, v and a into the array that stands behind it."""
+        q, v, a, tau = state
+        driven = np.zeros(self._nv) + motors + own_efforts(pushes, q, self._nv)
+        kernel, loops = system.kernel(closure_entries.constrained_inverse).compiled, system.loops(self._model.generic_rank)
+        if kernel(loops, actuated, driven, *system.arrays, q, v, a, tau) != layout.OK:
+            raise_pending()
+            tau[:] = closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated)
+
+    def hybrid(
+        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
+    ) -> tuple[Array, Array]:
+        q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
+        tables, driven = self._system.pushed(pushes).arrays, motors + own_efforts(pushes, q, self._nv)
+        accelerations, efforts, applied = np.empty(self._nv), np.empty(self._nv), tau + driven
+
+        def run(kernels: HybridKernels) -> int:
+            return int(kernels.dynamics_on(tables)(q, v, applied, a, accelerations, efforts))
+
+        if settled_hybrid(self._model, self._system, self._calls, q, mask, run):
+            return accelerations, np.where(mask, efforts - driven, tau)
+        a, tau = closed_dynamics.hybrid(self._model, q, v, tau + motors, a, mask, pushes)
+        return a, tau - motors
+
+    def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+        q, v, tau = (np.ascontiguousarray(real_only(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
+        a, system = np.empty(self._nv), self._system.pushed(pushes)
+        driven = tau + own_efforts(pushes, q, self._nv)
+        system.raise_for(constrained_forward(system, rank, held=True)(q, v, driven, a))
+        return a
+
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        q, v, system, weights = real_only(q, "q"), real_only(v, "v"), self._system, self._model.closure_weights
+        error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
+        _, law, work = system.bare.inverse_work(q, v, np.zeros(self._nv))
+        loops = system.loops(0)
+        closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)
+        return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
+
+    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
+        nearest = self._nearest(False, q, v, fixed, v)
+        return project_velocity(self._model, q, v, fixed, rank_near(self._model, q)) if nearest is None else nearest
+
+    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
+        nearest = self._nearest(True, q, v, fixed, a)
+        return project_acceleration(self._model, q, v, a, fixed, rank_near(self._model, q)) if nearest is None else nearest
+
+    def _nearest(self, second: bool, q: Array, v: Array, fixed: Array, rates: Array) -> Array | None:
+        """Return the nearest rates to some that keep loops closed; None where that has to be looked at more closely."""
+        if not self._model.is_constrained:
+            return None
+        nearest = real_only(rates, "rates").copy()
+        status = self._calls.nearest_rates[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
+        raise_pending()
+        return nearest if status == layout.OK else None
+
+    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
+        return CompiledPreparedDynamics(self._model, self._system, places, imposed)
+
+
+def _rows(*arrays: Array) -> list[tuple[Array, ...]]:
+    """Return the rows of equally stacked arrays; of single ones, these."""
+    return [arrays] if arrays[0].ndim == 1 else list(zip(*arrays, strict=True))
+
+
+def settled_hybrid(
+    model: NamedMechanism,
+    system: PackedSystem,
+    calls: CompiledCalls,
+    q: Array,
+    mask: Array,
+    run: Callable[[HybridKernels], int],
+) -> bool:
+    """Tell whether kernels succeed, if need be with as many constraints as act at q, or NumPy forms have to look closer."""
+    status = run(calls.hybrids[mask.tobytes()])
+    if not model.is_constrained:
+        system.raise_for(status)
+    if status == layout.SINGULAR and not is_open(model, model.engine.dynamics.constraints(q, np.zeros(model.nv)).error):
+        try:
+            rank = model.closure_rank(q)
+        except ModelError:  # a singular configuration, which does not matter where all is imposed
+            return False
+        status = run(HybridKernels(system, mask, rank, free_rank(model, q, mask, rank)))
+    raise_pending()
+    return status == layout.OK

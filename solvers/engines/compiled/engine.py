@@ -1,0 +1,170 @@
+"""The engine that users get: tables, and kernels that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.applied import is_acted_on
+from titop.graph.network.assembly import Assembly
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
+from titop.solvers.engines.compiled.dynamics import CompiledDynamics
+from titop.solvers.engines.compiled.inertial_changes import NEAR, are_near
+from titop.solvers.engines.compiled.law_tables import (
+    compiled_interaction,
+    compiled_law,
+    compiled_surroundings,
+    numbered_anew,
+)
+from titop.solvers.engines.compiled.observations import CompiledObservations
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.repacking import Repacking, move_constraints
+from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, plainly_sound
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.conditioning import Pivots
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.parameters import changed_assembly, look_at, suspicions
+from titop.solvers.model.model import Model
+from titop.solvers.native.callbacks import raise_pending
+
+
+class CompiledEngine:
+    """An engine of compiled kernels; see `Engine` for its functions.
+
+    Parameters
+    ----------
+    model : Model
+        The coordinates and constraints.
+    assembly : Assembly
+    system : PackedSystem, optional
+        The tables, by default packed from the assembly.
+    before : CompiledEngine, optional
+        The engine whose parameters were changed.
+    """
+
+    def __init__(
+        self, model: Model, assembly: Assembly, system: PackedSystem | None = None, before: CompiledEngine | None = None
+    ) -> None:
+        self._model = model
+        self.system = PackedSystem(model, assembly) if system is None else system
+        if before is not None:
+            self._repacking, self._ample = before._repacking, before._ample
+
+    @cached_property
+    def calls(self) -> CompiledCalls:
+        """The kernels bound to the tables, by the names of a model's functions."""
+        return CompiledCalls(self._model, self.system)
+
+    @cached_property
+    def dynamics(self) -> CompiledDynamics:
+        return CompiledDynamics(self._model, self.system, self.calls)
+
+    @cached_property
+    def derivatives(self) -> CompiledDerivatives:
+        return CompiledDerivatives(self._model, self.system, self.calls)
+
+    @cached_property
+    def observations(self) -> CompiledObservations:
+        return CompiledObservations(self._model, self.system, self.calls)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is bound to kernels, which cannot be sent to another process; it binds its own."""
+        return {"_model": self._model, "system": self.system}
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the law of every block and interaction is compiled: of rigid and flexible bodies and built-in joints."""
+        blocks, tables = [general.block for general in self.system.tables.general], self.system.tables
+        generals = all(compiled_law(block) and (compiled_surroundings(block) or not is_acted_on(block)) for block in blocks)
+        return generals and all(compiled_interaction(acting.block) for acting in tables.interactions)
+
+    @property
+    def assembly(self) -> Assembly:
+        return self.system.assembly
+
+    @property
+    def gravity(self) -> Array:
+        return self.system.floats[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
+
+    def raise_for(self, status: int) -> None:
+        self.system.raise_for(status)
+
+    def raise_pending(self) -> None:
+        raise_pending()
+
+    def specification(self, assembly: Assembly, dtype: type) -> Model:
+        from titop.solvers.engines.reference.engine import reference_model
+
+        return reference_model(assembly, dtype)
+
+    def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]:
+        return doubtful_pivots(self.system, places)
+
+    def state_derivative(self, pushes: Sequence[Push], tau: Array) -> tuple[Any, tuple[Any, ...]]:
+        """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a compiled system, ``y = [q, v]``, and its arguments.
+
+        The system is driven by constant pushes on ports and efforts `tau` (nv). Where it cannot go on, dy is NaN.
+        """
+        system = self.system.pushed(pushes)
+        return system.kernel(dynamics_entries.state_derivative).compiled, (*system.arrays, tau)
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        return self.system.parameters()
+
+    @cached_property
+    def _repacking(self) -> Repacking:
+        return Repacking(self.system.structure, self.system.tables, self._model.inputs)
+
+    @cached_property
+    def _ample(self) -> Array | None:
+        """The parameters, if masses and inertias near them leave all coordinates plainly sound (see `inertial_changes`)."""
+        part = plainly_sound(self.system) * NEAR**2
+        return self.system.params if keeps(self.system, part, self._model.probes) else None
+
+    def changed(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
+        values = read_mapping("parameters", values)
+        system, index = self.system, self._repacking.positions
+        params, changes = system.params.copy(), {**system.changes, **values}
+        for name, value in values.items():
+            if name not in index or not isinstance(value, int | float):
+                return self._rebuilt(values)
+            params[index[name]] = value
+        filled = {"floats": system.floats.copy(), "frames": system.frames.copy(), "ports": system.ports.copy()}
+        packed = system.variant(params=params, changes=changes, **filled)
+        if not packed.pack():
+            return self._rebuilt(values)
+        packed.numbers = numbered_anew(system.tables.interactions, system.ints, system.numbers, changes, values)
+        bodies = {self._repacking.inertial.get(name, -1) for name in values}
+        near = -1 not in bodies and self._ample is not None and are_near(self._ample, params, bodies)
+        moved = not near and self._model.is_constrained and move_constraints(values)
+        model = self._model.with_engine(lambda model: self._on(model, packed, near), moved)
+        if near:
+            return model, []
+        errors, warnings = look_at(system.structure, changes, values)
+        if errors:
+            raise ModelError(errors)
+        return model, warnings + model.check_inertia()
+
+    def _on(self, model: Model, system: PackedSystem, near: bool) -> CompiledEngine:
+        """Return the engine of a model with other parameters; unless they are `near`, what may be lost is looked at anew."""
+        system.mechanism = model
+        engine = CompiledEngine(model, system.structure, system, before=self)
+        if not near:
+            engine.__dict__.pop("_ample")
+        return engine
+
+    def _rebuilt(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
+        """Return the model built again with changed parameters: other springs, general blocks, or an error."""
+        structure, changes = self.system.structure, {**self.system.changes, **values}
+        model = Model(changed_assembly(structure, changes), CompiledEngine)
+        if self._model.is_constrained:
+            model.regular_before = self._model.regular_configuration
+        return model, suspicions(structure, changes, values) + model.check_inertia()

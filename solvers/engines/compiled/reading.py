@@ -1,0 +1,144 @@
+"""One thing that is read of a compiled model's states, bound to its kernel: sensors, a reaction, the motion of a port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.rowwise import at_rows
+from titop.solvers.arguments.stacked_loads import are_stacked, read_states
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.engines.compiled.acted_on import ActedOn
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.reading_tables import CARRIED, Row, reading_tables
+from titop.solvers.kernels.entries import reading_entries
+from titop.solvers.kernels.ports import sensor_readings
+from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, real_only
+from titop.solvers.mechanism.inputs import Push, own_efforts
+from titop.solvers.native.callbacks import raise_pending
+
+
+class Reading:
+    """What a kernel reads of the states of a model.
+
+    Parameters
+    ----------
+    model : NamedMechanism
+    system : PackedSystem
+    acted_on : ActedOn
+        What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
+    rows : sequence of Row
+    angles : sequence of (str, str, int)
+        Port, sequence and place of all Euler angles, for warnings of their locks.
+    picked : list of int, optional
+        Which of the numbers are the result, all by default.
+    """
+
+    def __init__(
+        self,
+        model: NamedMechanism,
+        system: PackedSystem,
+        rows: Sequence[Row],
+        angles: Sequence[tuple[str, str, int]] = (),
+        picked: list[int] | None = None,
+    ) -> None:
+        self._model = model
+        self._system = system.with_all_ports if any(row.port >= 0 for row in rows) else system
+        self._table, self._frames, self._size = reading_tables(rows)
+        self._angles, self._picked = angles, picked
+        self._acted_on = ActedOn(self._system, model.inputs)
+        self._is_closed = model.is_constrained and any(row.what in CARRIED for row in rows)
+        if self._is_closed:
+            self._bound = self._on(self._system.closing())
+        else:
+            kernel = self._system.kernel(reading_entries.readings).compiled
+            self._bound = partial(kernel, self._table, self._frames, *self._system.arrays)
+        self._anywhere = model.neutral()
+
+    def _on(self, tables: tuple[Array, ...]) -> Any:
+        """Return the kernel that finds what constraints carry, on tables with room for closures."""
+        kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._model.generic_rank
+        weights = np.ascontiguousarray(self._model.closure_weights)
+        return partial(kernel, self._table, self._frames, self._system.loops(rank), weights, *tables)
+
+    def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
+        """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
+        try:
+            single = q.ndim == 1
+            state = (q[None], v[None], a[None]) if single else (q, v, a)
+            result = np.empty((len(state[0]), self._size))
+            if self._is_closed or wrenches is not None or u is not None or tau is not None:
+                status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
+            else:
+                status = self._bound(*state, result)
+            if status == DONE:
+                shown = result[0] if single else result
+                return self._shown(shown) if self._angles or self._picked is not None else shown
+        except UNREADY:
+            pass
+        raise_pending()
+        if np.ndim(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
+            given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
+            return np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
+        return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
+
+    def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
+        """Let the kernel write its result at stacked states under loads, or with constraints; return its status."""
+        if not self._is_closed:
+            if tau is not None and tau.shape != state[1].shape:
+                raise TypeError
+            if wrenches is None and u is None:
+                return int(self._bound(*state, result))
+            acting, given, _ = self._acted_on.by(wrenches, u, self._anywhere)
+            return acting.run(self._bound, wrenches, given, *state, result)
+        applied = np.zeros(state[1].shape) if tau is None else tau
+        if wrenches is None and u is None:
+            return int(self._bound(*state, applied, tau is not None, result))
+        acting, given, driven = self._acted_on.by_derived(wrenches, u, None)
+        if tau is not None and driven is not None:
+            applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
+        return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
+
+    def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
+        """Return what is read, whatever stands in the kernel's way."""
+        given = {"q": q, "v": v, "a": a, **({} if tau is None else {"tau": tau})}
+        q, v, a, *efforts = read_states(self._model, given, stacked=True)
+        pushes = self._model.external_pushes(wrenches, u)
+        if not self._is_closed:
+            return self.under(pushes, q, v, a)
+        applied = efforts[0] + self._model.motor_efforts(u) if efforts else None
+        carried = self._model.engine.observations.multipliers(q, v, a, pushes, applied)
+        if self._table[0, sensor_readings.WHAT] == sensor_readings.MULTIPLIER:
+            return carried[self._table[:, sensor_readings.AT]]
+        return self.under([*pushes, *closed_dynamics.closure_pushes(self._model, q, carried)], q, v, a)
+
+    def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
+        """Return what is read at a state that was read, or at stacked ones, with all that acts given as pushes."""
+        kernel, tables = self._system.kernel(reading_entries.readings), self._system.pushed(pushes).arrays
+        named = ((q, "q"), (v, "v"), (a, "a"))
+        state = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in named]
+        result = np.empty((len(state[0]), self._size))
+        self._system.raise_for(kernel(self._table, self._frames, *tables, *state, result))
+        return result[0] if q.ndim == 1 else result
+
+    def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
+        """Return what is read of constraints at a state that was read; None where that has to be looked at more closely."""
+        own = np.zeros((1, self._model.nv)) + own_efforts(pushes, q, self._model.nv)
+        efforts = own if applied is None else own + applied
+        state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
+        result = np.empty((1, self._size))
+        status = self._on(self._system.closing(pushes))(*state, efforts, applied is not None, result)
+        raise_pending()
+        return result[0] if status == DONE else None
+
+    def _shown(self, result: Array) -> Array:
+        """Return the numbers that were asked for, and warn of angles near a lock."""
+        for port, sequence, place in self._angles:
+            warn_of_gimbal_lock(port, result[..., place : place + 3], sequence)
+        return result if self._picked is None else result[..., self._picked]

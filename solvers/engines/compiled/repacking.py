@@ -1,0 +1,64 @@
+"""Which parameters of a compiled system are brought into effect by writing its tables anew."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+
+from titop.blocks.basics.paths import parts_of
+from titop.blocks.joints.joint import Joint
+from titop.graph.network.assembly import Assembly
+from titop.solvers.engines.compiled.inertial_changes import inertial_parameters
+from titop.solvers.engines.compiled.law_tables import has_own_numbers
+from titop.solvers.engines.compiled.tables import Tables
+from titop.solvers.mechanism.inputs import Inputs
+
+#: Parts of the names of parameters on which the number of independent constraints may depend.
+_GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
+
+
+class Repacking:
+    """The parameters of a system that its tables hold; shared by all models of the same structure.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    tables : Tables
+    inputs : Inputs
+    """
+
+    def __init__(self, assembly: Assembly, tables: Tables, inputs: Inputs) -> None:
+        self._assembly, self._tables, self._inputs = assembly, tables, inputs
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Position of the parameters that packing, and numbering anew, bring into effect; others ask for other tables."""
+        assembly, tables = self._assembly, self._tables
+        unsprung = set(tables.joints) - self._sprung_joints()
+        general = tables.general_names | {block.name for block in (*assembly.actuators, *assembly.sensors)}
+        general |= {block.name for block, *_ in self._inputs.own}
+        general |= {loop.closure.name for loop in assembly.loops} | {gear.name for gear in assembly.gears}
+        general -= {acting.block.name for acting in tables.interactions if has_own_numbers(acting.block)}
+        index = {}
+        for position, name in enumerate(tables.parameter_names):
+            block, entry, *own = parts_of(name)
+            if block in general or (block in unsprung and entry in ("stiffness", "damping", "friction", "limits")):
+                continue
+            if entry == "rest" and own and own[0].startswith("q"):  # a quaternion, which its joint has to check
+                continue
+            index[name] = position
+        return index
+
+    @cached_property
+    def inertial(self) -> dict[str, int]:
+        """Where the numbers of a body start, for every mass and entry of an inertia: see `inertial_parameters`."""
+        return inertial_parameters(self._assembly, self.positions)
+
+    def _sprung_joints(self) -> set[str]:
+        joints = (connection.joint for connection in self._assembly.connections)
+        return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
+
+
+def move_constraints(names: Collection[str]) -> bool:
+    """Tell whether parameters of these names may change how many constraints are independent."""
+    return any(part in _GEOMETRY for name in names for part in parts_of(name))

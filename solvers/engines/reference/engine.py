@@ -1,0 +1,75 @@
+"""The reference engine: the executable specification of titop's dynamics, on the passes over block objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import Assembly
+from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.engines.reference.complex_steps import ReferenceDerivatives
+from titop.solvers.engines.reference.dynamics import ReferenceDynamics
+from titop.solvers.engines.reference.observations import ReferenceObservations
+from titop.solvers.engines.reference.passes import Passes
+from titop.solvers.mechanism.conditioning import Pivots
+from titop.solvers.mechanism.fast_path import NO_CALLS
+from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.model.model import Model
+
+
+class ReferenceEngine:
+    """An engine of passes in NumPy, with no kernels; see `Engine` for its functions.
+
+    Parameters
+    ----------
+    mechanism : NamedMechanism
+    assembly : Assembly
+    dtype : type
+        Of the parameters; complex in complex steps.
+    """
+
+    calls: Any = NO_CALLS
+
+    def __init__(self, mechanism: NamedMechanism, assembly: Assembly, dtype: type = float) -> None:
+        self.assembly = assembly
+        self.passes = Passes(mechanism, assembly, dtype)
+        self.dynamics, self.observations = ReferenceDynamics(self.passes), ReferenceObservations(self.passes)
+        self.derivatives = ReferenceDerivatives(mechanism, self.dynamics, self.observations)
+
+    @property
+    def gravity(self) -> Array:
+        return self.assembly.gravity
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        return assembly_parameters(self.assembly)
+
+    def changed(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
+        model = reference_model(changed_assembly(self.assembly, values))
+        return model, suspicions(self.assembly, values) + model.check_inertia()
+
+    def specification(self, assembly: Assembly, dtype: type) -> Model:
+        return reference_model(assembly, dtype)
+
+    def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]:
+        return [self.dynamics.pivots(q) for q in places]
+
+    def raise_for(self, status: int) -> None:
+        """Without kernels there is no status."""
+
+    def raise_pending(self) -> None:
+        """Without kernels errors are raised where they occur."""
+
+
+def reference_model(assembly: Assembly, dtype: type = float) -> Model:
+    """Return the model of an assembly, whose parameters may be complex (`dtype`), on the reference engine."""
+    return Model(assembly, partial(ReferenceEngine, dtype=dtype))
+
+
+def reference_passes(assembly: Assembly) -> Passes:
+    """Return the passes over the blocks of an assembly."""
+    engine = reference_model(assembly).engine
+    assert isinstance(engine, ReferenceEngine)
+    return engine.passes

@@ -1,0 +1,357 @@
+"""The reference resolver: the executable specification of titop's dynamics.
+
+Plain NumPy over block objects, complex-safe, one elimination for every kind of block. The compiled resolver is
+held equal to it by tests.
+
+The blocks form one algebraic loop; it is solved from the leaves inwards and back. With ``B = [Ad(g)^-1  S]`` of the port on
+which a child hangs, the child's subtree enters its parent's law as ``B^T MA B`` and ``B^T (MA gamma + pA)``; then, of the block
+itself, ``MA = M_PP - M_Pf M_ff^-1 M_fP`` and ``pA = h_P + M_Pm a_m + M_Pf M_ff^-1 (tau_f - h_f - M_fm a_m)``.
+
+Symbols: ``V`` twist, ``A`` spatial acceleration less gravity's, ``W`` wrench applied to a block at
+its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree presents at its parent port,
+``W = MA A + pA``; a hat is a block's law with its children's subtrees added. Index sets ``f`` (effort imposed) and
+``m`` (motion imposed) split the own coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import port_terms
+from titop.blocks.interactions.interaction import TargetMotion, motion_among
+from titop.graph.checking.massless import massless_joint
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Connection, Loop
+from titop.solvers.arguments.reading import overflow
+from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.mechanism.conditioning import NO_INERTIA, Part, find_pivots
+from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
+from titop.solvers.mechanism.port_motion import PortMotion
+
+
+@dataclass(frozen=True)
+class Node:
+    """A block in the tree, parents before children.
+
+    `mount` is the pose of the block's parent port in the port of the parent on which it hangs.
+    """
+
+    block: Block
+    parent: int
+    port: str | None
+    mount: tuple[Array, Array]
+    q: slice
+    v: slice
+
+
+@dataclass
+class State:
+    """What the passes know of a block: world pose, twist, transports, law, elimination, results."""
+
+    rotation: Array
+    position: Array
+    V: Array
+    B: Array
+    gamma: Array
+    M: Array
+    h: Array
+    MA: Array = field(default_factory=lambda: np.zeros((6, 6)))
+    pA: Array = field(default_factory=lambda: np.zeros(6))
+    A: Array = field(default_factory=lambda: np.zeros(6))
+
+
+class Passes:
+    """The passes of one elimination over the blocks of a mechanism, whose parameters may be complex (`dtype`)."""
+
+    def __init__(self, mechanism: NamedMechanism, assembly: Assembly, dtype: type = float) -> None:
+        self.mechanism, self.assembly, self.dtype = mechanism, assembly, dtype
+        self.nv = mechanism.nv
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The world, then every joint and body, parents first."""
+        nothing = slice(0, 0)
+        nodes = [Node(self.assembly.world, -1, None, (np.eye(3), np.zeros(3)), nothing, nothing)]
+        index = {"world": 0}
+        for connection in self.assembly.connections:
+            joint, body = connection.joint, connection.child.block
+            placement = (connection.placement.rotation, connection.placement.position)
+            for block, parent, port, mount in (
+                (joint, connection.parent.block.name, connection.parent.name, placement),
+                (body, joint.name, joint.ports[0], _inverse(self._child_pose(connection))),
+            ):
+                q, v = self.assembly.q_slices.get(block.name, nothing), self.assembly.v_slices.get(block.name, nothing)
+                index[block.name] = len(nodes)
+                nodes.append(Node(block, index[parent], port, mount, q, v))
+        return nodes
+
+    @staticmethod
+    def _child_pose(connection: Connection) -> tuple[Array, Array]:
+        block = connection.child.block
+        return block.pose(name, block.neutral()) if (name := connection.child.name) in block.ports else (np.eye(3), np.zeros(3))
+
+    # -- the passes ----------------------------------------------------------------------------------------------------
+
+    def outward_kinematics(self, q: Array, v: Array) -> list[State]:
+        """From the root outwards: poses, twists, transports and each block's law."""
+        states: list[State] = []
+        for node in self.nodes:
+            if node.parent < 0:
+                states.append(
+                    State(np.eye(3), np.zeros(3), np.zeros(6), np.zeros((6, 0)), np.zeros(6), np.zeros((6, 6)), np.zeros(6))
+                )
+                continue
+            parent, up = self.nodes[node.parent], states[node.parent]
+            q_p, v_p = q[parent.q], v[parent.v]
+            rotation, position, subspace, gamma = port_kinematics(parent.block, node.port, q_p, v_p, up.V)
+            onto = twist_transport(*node.mount)
+            to_port = twist_transport(rotation, position)
+            twist = onto @ (to_port @ up.V + subspace @ v_p)
+            states.append(
+                State(
+                    rotation=up.rotation @ rotation @ node.mount[0],
+                    position=up.position + up.rotation @ (position + rotation @ node.mount[1]),
+                    V=twist,
+                    B=onto @ np.hstack([to_port, subspace]),
+                    gamma=onto @ gamma,
+                    M=node.block.mass_matrix(q[node.q]),
+                    h=node.block.gyroscopic(q[node.q], v[node.v], twist),
+                )
+            )
+        return states
+
+    def add_external_wrenches(self, states: list[State], q: Array, pushes: Iterable[Push], loads: bool = True) -> None:
+        """Subtract loads and pushes from the laws of the blocks on which they act."""
+        for load in self.assembly.loads if loads else ():
+            rotation = self.port_pose(states, q, load.target.block.name, load.target.name)[0]
+            self._subtract(states, q, load.target.block.name, load.target.name, load.wrench(rotation))
+        for port, inertial, wrench in port_pushes(pushes):
+            if inertial:
+                back = self.port_pose(states, q, *self.mechanism.ports[port])[0].T
+                wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
+            self._subtract(states, q, *self.mechanism.ports[port], wrench)
+
+    def add_surroundings(self, states: list[State], q: Array, v: Array, all_of_them: bool = True) -> None:
+        """Subtract what acts on the blocks from their laws; unless `all_of_them`, only gravity on weights beside inertia."""
+        for node, state in zip(self.nodes, states, strict=True):
+            if is_acted_on(node.block):
+                at = Place(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                state.h = state.h - efforts_at(node.block, at, self.assembly.gravity, all_of_them)
+
+    def add_interactions(self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array]) -> Array:
+        """Subtract the interactions' wrenches from the laws of the blocks on which they act; return their efforts (nv)."""
+        total = np.zeros(self.nv)
+        for loop in self.mechanism.interactions:
+            wrenches, efforts = loop.closure.act(self.target_motion(states, loop, q, v, inputs.get(loop.closure.name)))
+            for ref, wrench in zip(loop.ports, wrenches, strict=True):
+                self._subtract(states, q, ref.block.name, ref.name, wrench)
+            total = total.astype(np.result_type(total, efforts))
+            for name, effort in zip(loop.coordinates, efforts, strict=True):
+                total[self.assembly.place(name)[1]] += effort
+        return total
+
+    def target_motion(self, states: list[State], loop: Loop, q: Array, v: Array, u: Array | None) -> TargetMotion:
+        poses = [self.port_pose(states, q, ref.block.name, ref.name) for ref in loop.ports]
+        twists = [self.port_twist(states, q, v, ref.block.name, ref.name) for ref in loop.ports]
+        places = [self.assembly.place(name) for name in loop.coordinates]
+        own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
+        return motion_among(poses, twists, own_q, own_v, np.zeros(len(loop.closure.inputs)) if u is None else u)
+
+    def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
+        k = self.index[block]
+        node = self.nodes[k]
+        rotation, position, subspace, _ = port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
+        states[k].h = states[k].h - np.hstack([twist_transport(rotation, position), subspace]).T @ wrench
+
+    def inward_elimination(
+        self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array
+    ) -> list[tuple[Array, Array]]:
+        """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port."""
+        hats = [(state.M.astype(effort.dtype), state.h.astype(effort.dtype)) for state in states]
+        for k in range(len(states) - 1, 0, -1):
+            node, state = self.nodes[k], states[k]
+            M, h = hats[k]
+            f, m = _split(imposed[node.v])
+            state.MA, state.pA = M[:6, :6], h[:6] + M[:6, m] @ a[node.v][m - 6]
+            if f.size:
+                free = effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ a[node.v][m - 6]
+                state.MA = state.MA - M[:6, f] @ self._solve(M, f, M[f, :6])
+                state.pA = state.pA + M[:6, f] @ self._solve(M, f, free)
+            M_parent, h_parent = hats[node.parent]
+            if node.parent:
+                M_parent += state.B.T @ state.MA @ state.B
+                h_parent += state.B.T @ (state.MA @ state.gamma + state.pA)
+        return hats
+
+    def outward_accelerations(
+        self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array, gravity: Array
+    ) -> None:
+        """From the root outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
+        states[0].A = np.concatenate([-gravity, np.zeros(3)])
+        for k in range(1, len(states)):
+            node, state = self.nodes[k], states[k]
+            parent = self.nodes[node.parent]
+            state.A = state.B @ np.concatenate([states[node.parent].A, a[parent.v]]) + state.gamma
+            M, h = hats[k]
+            f, m = _split(imposed[node.v])
+            own = a[node.v]
+            if f.size:
+                own[f - 6] = self._solve(M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A)
+            effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
+
+    @staticmethod
+    def _solve(M: Array, f: Array, right: Array) -> Array:
+        """Return ``M_ff^-1 right``."""
+        return np.linalg.solve(M[np.ix_(f, f)], right)
+
+    def check_pivots(self, states: list[State], imposed: Array) -> None:
+        """Refuse a state at which a free coordinate moves no inertia."""
+        if not all(np.isfinite(state.M).all() and np.isfinite(state.B).all() for state in states):
+            raise ModelError(overflow())
+        if imposed.all():
+            return
+        lost = find_pivots(self.parts(states), imposed).ratios <= NO_INERTIA
+        if lost.any():
+            joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
+            raise ModelError(massless_joint(joint, "no inertia at this configuration"))
+
+    def parts(self, states: list[State]) -> list[Part]:
+        """Return what rounding may do to the blocks at a state."""
+        inertias = [np.real(state.M).astype(float) for state in states]
+        return [
+            Part(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
+            for node, state, M in zip(self.nodes, states, inertias, strict=True)
+        ]
+
+    def resolve(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        tau: Array,
+        imposed: Array,
+        pushes: Sequence[Push],
+        bare: bool = False,
+    ) -> tuple[Array, Array, list[State]]:
+        """Return accelerations, applied efforts and the states of all blocks, for any causality.
+
+        `bare` leaves passive efforts and loads out.
+        """
+        own, inputs = own_efforts(pushes, q, self.nv), acting_inputs(pushes)
+        given = (*(push.wrench for push in port_pushes(pushes)), *inputs.values())
+        dtype = np.result_type(self.dtype, q, v, a, tau, own, *given)
+        passive = np.zeros(self.nv) if bare else self.own_passive_efforts(q, v)
+        states = self.outward_kinematics(q, v)
+        self.add_external_wrenches(states, q, pushes, loads=not bare)
+        self.add_surroundings(states, q, v, all_of_them=not bare)
+        passive = passive + own + (0.0 if bare else self.add_interactions(states, q, v, inputs))
+        a, effort = a.astype(dtype), (tau + passive).astype(dtype)
+        self.check_pivots(states, imposed)
+        self.complete(states, v, a, effort, imposed, self.assembly.gravity)
+        return a, effort - passive, states
+
+    def complete(self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array, gravity: Array) -> None:
+        """Write free accelerations into `a`, and efforts of imposed motions into `effort`."""
+        hats = self.inward_elimination(states, v, a, effort, imposed)
+        self.outward_accelerations(states, hats, a, effort, imposed, gravity)
+        if not (np.isfinite(a).all() and np.isfinite(effort).all()):
+            raise ModelError(overflow())
+
+    def resting_states(self, q: Array, imposed: Array) -> list[State]:
+        """Return the states of all blocks at rest, nothing but inertia acting."""
+        states = self.outward_kinematics(q, np.zeros(self.nv))
+        self.check_pivots(states, imposed)
+        return states
+
+    def own_passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) of the blocks' own springs, dampers, stops and elasticity."""
+        efforts = np.zeros(self.nv, np.result_type(q, v, self.dtype))
+        for node in self.nodes[1:]:
+            if node.block.nv:
+                efforts[node.v] = node.block.passive_efforts(q[node.q], v[node.v])
+        for limits in self.assembly.limits:
+            in_q, in_v = self.assembly.place(limits.joint)
+            efforts[in_v] += limits.effort(q[in_q], v[in_v])
+        return efforts
+
+    # -- blocks and their ports ------------------------------------------------------------------------------------------
+
+    def element_jacobians(self, states: list[State]) -> list[Array]:
+        """Return the Jacobians (6 x nv) of all blocks' twists."""
+        jacobians = [np.zeros((6, self.nv))]
+        for node, state in zip(self.nodes[1:], states[1:], strict=True):
+            own = state.B[:, :6] @ jacobians[node.parent]
+            own[:, self.nodes[node.parent].v] = own[:, self.nodes[node.parent].v] + state.B[:, 6:]
+            jacobians.append(own)
+        return jacobians
+
+    def accelerations(self, states: list[State], a: Array, base: Array) -> list[Array]:
+        """Return the accelerations of all blocks, that of the world given as `base`."""
+        accelerations = [base]
+        for node, state in zip(self.nodes[1:], states[1:], strict=True):
+            of_parent = np.concatenate([accelerations[node.parent], a[self.nodes[node.parent].v]])
+            accelerations.append(state.B @ of_parent + state.gamma)
+        return accelerations
+
+    def port_motion(
+        self, states: list[State], accelerations: list[Array], port: str, q: Array, v: Array, a: Array
+    ) -> PortMotion:
+        block, name = self.mechanism.ports[port]
+        k = self.index[block]
+        node, state = self.nodes[k], states[k]
+        rotation, position, subspace, gamma = port_kinematics(node.block, name, q[node.q], v[node.v], state.V)
+        onto = np.hstack([twist_transport(rotation, position), subspace])
+        return PortMotion(
+            state.rotation @ rotation,
+            state.position + state.rotation @ position,
+            onto @ np.concatenate([state.V, v[node.v]]),
+            onto @ np.concatenate([accelerations[k], a[node.v]]) + gamma,
+        )
+
+    def port_jacobian(self, states: list[State], jacobians: list[Array], q: Array, block: str, port: str | None) -> Array:
+        """Return the Jacobian (6 x nv) of a port's twist from those of all blocks."""
+        node, k = self.nodes[self.index[block]], self.index[block]
+        rotation, position, subspace, _ = port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
+        jacobian = twist_transport(rotation, position) @ jacobians[k]
+        jacobian[:, node.v] = jacobian[:, node.v] + subspace
+        return jacobian
+
+    def port_pose(self, states: list[State], q: Array, block: str, port: str | None) -> tuple[Array, Array]:
+        node, state = self.nodes[self.index[block]], states[self.index[block]]
+        rotation, position, *_ = port_kinematics(node.block, port, q[node.q], np.zeros(node.block.nv), np.zeros(6))
+        return state.rotation @ rotation, state.position + state.rotation @ position
+
+    def port_twist(self, states: list[State], q: Array, v: Array, block: str, port: str | None) -> Array:
+        node, state = self.nodes[self.index[block]], states[self.index[block]]
+        rotation, position, subspace, _ = port_kinematics(node.block, port, q[node.q], v[node.v], state.V)
+        return twist_transport(rotation, position) @ state.V + subspace @ v[node.v]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {node.block.name: k for k, node in enumerate(self.nodes)}
+
+
+def port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
+    """Return rotation, position, motion subspace and acceleration bias of a port in its block's parent port."""
+    if port not in block.ports:
+        return np.eye(3), np.zeros(3), np.zeros((6, block.nv)), np.zeros(6)
+    if not block.nv:
+        return *block.pose(port, q), np.zeros((6, 0)), np.zeros(6)
+    return port_terms(block, port, q, v, twist)
+
+
+def _split(imposed: Array) -> tuple[Array, Array]:
+    return 6 + np.flatnonzero(~imposed), 6 + np.flatnonzero(imposed)
+
+
+def _inverse(pose: tuple[Array, Array]) -> tuple[Array, Array]:
+    rotation, position = pose
+    return rotation.T, -rotation.T @ position

@@ -1,0 +1,205 @@
+"""The motion of rods, from point to point, and the wrenches that it takes, back again: neither M nor S.
+
+Between two points, and from a point to a port, a rod moves by ``exp(Omega)`` of the strains x and y at two places of
+collocation: ``Omega = l/2 (x + y) + sqrt(3)/12 l^2 ad(x) y`` (fourth-order Magnus).
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.interface.records import is_used
+from titop.solvers.kernels.laws.rod_exponential import displacement, expansion, tangent, tangent_back, tangent_rate
+from titop.solvers.kernels.laws.rod_numbers import (
+    COMPONENTS,
+    OMEGA,
+    OMEGA_RATE,
+    OMEGA_SECOND,
+    PRESSURES,
+    RATE,
+    REFERENCE,
+    SHAPES,
+    STRAINS,
+    TWIST,
+    WRENCH,
+    inertia_at,
+    intervals_of,
+    kept_place,
+    kept_step,
+    start_of,
+    step_at,
+)
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_wrench,
+    matrix_of,
+    plus,
+    put_six,
+    rotate,
+    scaled,
+    six,
+    transport,
+    twist_cross,
+    wrench_cross,
+)
+from titop.solvers.kernels.spatial.matrices import product
+from titop.solvers.native.kernel import helper
+
+#: sqrt(3)/12
+MAGNUS = 0.14433756729740643
+
+
+@helper
+def move_outwards(n, ports, used, numbers, q, v, a, twist, acceleration, kept):
+    """Write poses, twists and accelerations of all places, and what the steps do, for the base's motion."""
+    intervals = intervals_of(numbers)
+    _put_pose(kept, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
+    put_six(kept, 0, TWIST, twist)
+    put_six(kept, 0, RATE, acceleration)
+    for k in range(intervals + ports):
+        if k >= intervals and not is_used(used, k - intervals):
+            continue
+        o, here = step_at(n, intervals, k), kept_step(intervals, ports, k)
+        _write_strains(n, numbers, o, q, v, a, kept, here + STRAINS)
+        _write_displacement(numbers[0, o], kept, here)
+        omega, first = six(kept, 0, here + OMEGA), six(kept, 0, here + OMEGA_RATE)
+        terms = expansion(omega)
+        _put_pose(kept, here, *displacement(omega, terms[0], terms[1]))
+        own = tangent(omega, terms[0], terms[1], first)
+        own_rate = plus(
+            tangent(omega, terms[0], terms[1], six(kept, 0, here + OMEGA_SECOND)), tangent_rate(omega, terms, first)
+        )
+        begin, end = kept_place(start_of(n, intervals, numbers, k)), kept_place(k + 1)
+        speed = plus(transport(kept, 0, here, six(kept, 0, begin + TWIST)), own)
+        carried = transport(kept, 0, here, six(kept, 0, begin + RATE))
+        compose(kept, begin, kept, here, kept, end)
+        put_six(kept, 0, end + TWIST, speed)
+        put_six(kept, 0, end + RATE, plus(plus(carried, own_rate), twist_cross(speed, own)))
+
+
+@helper
+def _put_pose(kept, o, rotation, position):
+    for k in range(9):
+        kept[0, o + k] = rotation[k]
+    for k in range(3):
+        kept[0, o + 9 + k] = position[k]
+
+
+@helper
+def compose(a, i, b, k, t, o):
+    """Write the pose at ``a[0, i]`` followed by the one at ``b[0, k]`` to ``t[0, o]``."""
+    x, y, z = rotate(a, 0, i, b[0, k + 9], b[0, k + 10], b[0, k + 11])
+    _put_pose(t, o, product(matrix_of(a, 0, i), matrix_of(b, 0, k)), (a[0, i + 9] + x, a[0, i + 10] + y, a[0, i + 11] + z))
+
+
+@helper
+def _write_strains(n, numbers, o, q, v, a, kept, to):
+    """Write both strains, their rates and second rates, six numbers each."""
+    for k in range(12):
+        kept[0, to + k] = numbers[0, o + REFERENCE + k]
+        kept[0, to + 12 + k] = 0.0
+        kept[0, to + 24 + k] = 0.0
+    first, second = o + SHAPES, o + SHAPES + n
+    for j in range(n):
+        at = to + int(numbers[0, COMPONENTS + j])
+        x, y = numbers[0, first + j], numbers[0, second + j]
+        kept[0, at] += x * q[j]
+        kept[0, at + 6] += y * q[j]
+        kept[0, at + 12] += x * v[j]
+        kept[0, at + 18] += y * v[j]
+        kept[0, at + 24] += x * a[j]
+        kept[0, at + 30] += y * a[j]
+
+
+@helper
+def strain_at(kept, o):
+    """Return the strain [k; s] at ``kept[0, o]`` as a twist [s; k]."""
+    return kept[0, o + 3], kept[0, o + 4], kept[0, o + 5], kept[0, o], kept[0, o + 1], kept[0, o + 2]
+
+
+@helper
+def _write_displacement(length, kept, here):
+    """Write Omega and its rates."""
+    o, bracket = here + STRAINS, MAGNUS * length * length
+    x, y = strain_at(kept, o), strain_at(kept, o + 6)
+    dx, dy = strain_at(kept, o + 12), strain_at(kept, o + 18)
+    ddx, ddy = strain_at(kept, o + 24), strain_at(kept, o + 30)
+    half = 0.5 * length
+    put_six(kept, 0, here + OMEGA, plus(scaled(half, plus(x, y)), scaled(bracket, twist_cross(x, y))))
+    turning = plus(twist_cross(dx, y), twist_cross(x, dy))
+    put_six(kept, 0, here + OMEGA_RATE, plus(scaled(half, plus(dx, dy)), scaled(bracket, turning)))
+    turning = plus(plus(twist_cross(ddx, y), twist_cross(x, ddy)), scaled(2.0, twist_cross(dx, dy)))
+    put_six(kept, 0, here + OMEGA_SECOND, plus(scaled(half, plus(ddx, ddy)), scaled(bracket, turning)))
+
+
+@helper
+def momentum_of(numbers, o, x):
+    """Return the momentum of a point whose inertia stands at ``numbers[0, o]``."""
+    mass = numbers[0, o]
+    return (
+        *(mass * x[0], mass * x[1], mass * x[2]),
+        *(numbers[0, o + 1] * x[3], numbers[0, o + 2] * x[4], numbers[0, o + 3] * x[5]),
+    )
+
+
+@helper
+def own_wrench(n, intervals, numbers, i, kept):
+    """Return the wrench that moves point i alone."""
+    o, speed = inertia_at(n, intervals) + 4 * i, six(kept, 0, kept_place(i) + TWIST)
+    taken = momentum_of(numbers, o, six(kept, 0, kept_place(i) + RATE))
+    return plus(taken, wrench_cross(speed, momentum_of(numbers, o, speed)))
+
+
+@helper
+def start_wrenches(n, ports, numbers, kept):
+    """Write the wrenches that move the points alone, and none of ports."""
+    intervals = intervals_of(numbers)
+    for i in range(intervals + 1):
+        put_six(kept, 0, kept_place(i) + WRENCH, own_wrench(n, intervals, numbers, i, kept))
+    for p in range(ports):
+        put_six(kept, 0, kept_place(intervals + 1 + p) + WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+
+@helper
+def press_inwards(n, ports, used, numbers, kept, efforts, to):
+    """Add the wrenches to those at the places before, and the coordinates' efforts to ``efforts[0]`` from `to`."""
+    intervals = intervals_of(numbers)
+    for k in range(intervals + ports - 1, -1, -1):
+        if k >= intervals and not is_used(used, k - intervals):
+            continue
+        o, here = step_at(n, intervals, k), kept_step(intervals, ports, k)
+        wrench = six(kept, 0, kept_place(k + 1) + WRENCH)
+        omega = six(kept, 0, here + OMEGA)
+        terms = expansion(omega)
+        pressed = tangent_back(omega, terms[0], terms[1], wrench)
+        _write_pressures(numbers[0, o], pressed, kept, here)
+        first, second, pressures = o + SHAPES, o + SHAPES + n, here + PRESSURES
+        for j in range(n):
+            at = pressures + int(numbers[0, COMPONENTS + j])
+            efforts[0, to + j] += numbers[0, first + j] * kept[0, at] + numbers[0, second + j] * kept[0, at + 6]
+        begin = kept_place(start_of(n, intervals, numbers, k))
+        add_six(kept, 0, begin + WRENCH, carry_wrench(kept, 0, here, wrench))
+
+
+@helper
+def _write_pressures(length, pressed, kept, here):
+    """Write what presses on both strains, if `pressed` does on Omega."""
+    o, to = here + STRAINS, here + PRESSURES
+    put_pressure(kept, to, on_first(length, strain_at(kept, o + 6), pressed))
+    put_pressure(kept, to + 6, on_second(length, strain_at(kept, o), pressed))
+
+
+@helper
+def on_first(length, second, w):
+    """Return what presses on the first strain if w does on Omega: ``(d Omega/dx)^T w``."""
+    return plus(scaled(0.5 * length, w), scaled(MAGNUS * length * length, wrench_cross(second, w)))
+
+
+@helper
+def on_second(length, first, w):
+    """Return what presses on the second strain: ``(d Omega/dy)^T w``."""
+    return plus(scaled(0.5 * length, w), scaled(-MAGNUS * length * length, wrench_cross(first, w)))
+
+
+@helper
+def put_pressure(t, o, w):
+    """Write a wrench [f; t] in the order of strains, [t; f]."""
+    put_six(t, 0, o, (w[3], w[4], w[5], w[0], w[1], w[2]))

@@ -1,0 +1,113 @@
+"""The terms of a model's equations of motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.mechanism.conditioning import Conditioning, conditioning
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state
+from titop.solvers.model.resolved import Resolved
+
+
+class EquationTerms(Resolved):
+    """The terms of a model's equations of motion.
+
+    Arguments of the methods: `q` a configuration (nq), `v` a velocity (nv); or stacked ones along a leading axis, for stacked
+    results.
+    """
+
+    @of_state("nv", "nv")
+    def mass_matrix(self, q: Any) -> Array:
+        """Return the mass matrix (nv, nv), of the tree: as if no loop were closed.
+
+        By composite inertias (Featherstone, Rigid Body Dynamics Algorithms, chapter 6).
+        """
+        return self.engine.dynamics.mass_matrix(q)
+
+    @of_state("nv", "nv")
+    def inverse_mass_matrix(self, q: Any) -> Array:
+        """Return the inverse (nv, nv) of the mass matrix of the tree: accelerations a unit of each effort.
+
+        Raises
+        ------
+        ModelError
+            For an unusable configuration, and for a joint that moves no inertia.
+        """
+        return self.engine.dynamics.tree_response(q, np.eye(self.nv), np.zeros(self.nv, dtype=bool))
+
+    @of_state("nv", still=1)
+    def nonlinear_effects(self, q: Any, v: Any) -> Array:
+        """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
+        return self.engine.dynamics.bare_inverse(q, v)
+
+    @of_state("nv", still=2)
+    def gravity_effects(self, q: Any) -> Array:
+        """Return gravity's part (nv) of the nonlinear effects."""
+        return self.engine.dynamics.bare_inverse(q, np.zeros(self.nv))
+
+    @of_state("nv", "nv")
+    def coriolis_matrix(self, q: Any, v: Any) -> Array:
+        """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
+
+        ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` with the inertial terms h. Of trees of rigid bodies in one pass (after
+        Echeandia and Wensing, 2021).
+        """
+        return self.engine.dynamics.coriolis_matrix(q, v)
+
+    @of_state("nv")
+    def passive_efforts(self, q: Any, v: Any) -> Array:
+        """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
+        return self.engine.observations.passive_efforts(q, v)
+
+    @rowwise
+    def dissipated_power(self, q: Any, v: Any) -> float:
+        """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
+
+        With the energy of `energy` the balance closes: its rate is the power of efforts, inputs and wrenches less this power.
+        Negative where something feeds energy.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("slider")
+        >>> s.connect("world", tt.RigidBody("block", mass=2.0), joint=tt.Prismatic("rail", stiffness=5.0, damping=0.5))
+        >>> float(s.resolve().dissipated_power([0.3], [2.0]))
+        2.0
+        """
+        v = self._read_v("v", v)
+        power: float = (self.passive_efforts(q, np.zeros(self.nv)) - self.passive_efforts(q, v)) @ v
+        return power
+
+    @rowwise
+    def actuation_matrix(self, q: Any) -> Array:
+        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+        try:
+            rows = np.empty((self.nu, self.nv))
+            if self._calls.actuation_rows(q, rows) == DONE:
+                return rows.T
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
+        return self.engine.observations.actuation_matrix(self._read_q(q))
+
+    def conditioning(self, q: Any) -> Conditioning:
+        """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.
+
+        Masses that grow outwards along a chain of joints lose digits: each joint moves a small difference of large inertias.
+        The estimate is for accelerations as a whole, their sizes measured by kinetic energy, and holds for
+        ``inverse_dynamics(forward_dynamics(tau)) - tau`` against ``|mass_matrix| |a|``. A system where it is much gives a
+        `ModelWarning` when it is resolved. Costs some 0.2 ms a block.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("pendulum")
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+        >>> s.resolve().conditioning([0.3]).error < 1e-12
+        True
+        """
+        return conditioning(self.engine.dynamics.pivots(self._read_q(q)), self.coordinate_names)

@@ -1,0 +1,95 @@
+"""Derivatives of a model's dynamics by parameters, inputs and wrenches on ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.named_rows import NamedRows
+from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.model.dynamics import Dynamics
+from titop.solvers.model.equation_terms import EquationTerms
+from titop.solvers.model.identification import Identification
+from titop.solvers.model.sensitivities import Sensitivities
+
+
+class ParameterDerivatives(Identification, Dynamics, EquationTerms):
+    """The derivatives of a model's dynamics by everything that is not its state."""
+
+    def inverse_dynamics_sensitivities(
+        self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> Mapping[str, Array]:
+        """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
+        names : iterable of str
+            Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
+        wrenches, u
+            As `forward_dynamics`.
+
+        Returns
+        -------
+        mapping of str to array
+            By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; units
+            of the efforts a unit of each. Where a tree is asked for masses, centres of mass and inertias alone, its attribute
+            `matrix` holds all of them, row by row, and stacked states cost one call of the kernel.
+
+        Raises
+        ------
+        ModelError
+            For unknown names and unusable states.
+        """
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if wrenches is None and u is None and not self.is_constrained:
+            inertial = self._inertial_rows(names)
+            if inertial is not None:
+                places, rows = inertial
+                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, -2))
+        return self._effort_sensitivities(q, v, a, wrenches, u, self._sensitivities(names))
+
+    @rowwise
+    def _effort_sensitivities(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
+    ) -> dict[str, Array]:
+        """Return chosen sensitivities of the efforts of inverse dynamics."""
+        return sensitivities.of_efforts(self._read_q(q), self._read_v("v", v), self._read_v("a", a), wrenches, u)
+
+    def forward_dynamics_sensitivities(
+        self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> Mapping[str, Array]:
+        """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+
+        Parameters
+        ----------
+        q, v, tau : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
+        names, wrenches, u
+            As in `inverse_dynamics_sensitivities`.
+
+        Returns
+        -------
+        mapping of str to array
+            (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
+        """
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if not self.is_constrained:
+            inertial = self._inertial_rows(names)
+            if inertial is not None:
+                places, rows = inertial
+                a = self.forward_dynamics(q, v, tau, wrenches, u=u)
+                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
+        return self._acceleration_sensitivities(q, v, tau, wrenches, u, self._sensitivities(names))
+
+    @rowwise
+    def _acceleration_sensitivities(
+        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
+    ) -> dict[str, Array]:
+        """Return chosen sensitivities of the accelerations of forward dynamics."""
+        return sensitivities.of_accelerations(self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), wrenches, u)
+
+    def _sensitivities(self, names: Iterable[str]) -> Sensitivities:
+        return Sensitivities(self, names)  # type: ignore[arg-type]  # it is a Model

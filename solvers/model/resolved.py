@@ -1,0 +1,106 @@
+"""A model's parts: its coordinates and constraints, the engine that computes, and what acts from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import Assembly
+from titop.solvers.arguments.reading import coordinate_mask, read_wrenches
+from titop.solvers.constraints.closed_loops import ClosedLoops
+from titop.solvers.constraints.mechanism import Engine
+from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
+
+#: What is found from the parameters, which another engine has changed.
+_OF_PARAMETERS = ("_calls", "interactions", "_inertial_slopes")
+#: What is found from the places of ports.
+_OF_GEOMETRY = ("_closed_somewhere", "regular_configuration", "generic_rank")
+
+
+class Resolved(ClosedLoops):
+    """The coordinates and constraints of a system with an engine: what all functions of a model rest on.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    engine : callable
+        ``engine(mechanism, assembly)`` returns the engine of a mechanism.
+    """
+
+    def __init__(self, assembly: Assembly, engine: Callable[[Any, Assembly], Engine]) -> None:
+        super().__init__(assembly)
+        self.engine = engine(self, assembly)
+
+    @cached_property
+    def _calls(self) -> Any:  # type: ignore[override]
+        """The engine's kernels."""
+        return self.engine.calls
+
+    @property
+    def assembly(self) -> Assembly:
+        """The connected blocks, with the parameters' current values."""
+        return self.engine.assembly
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity (3, m/s^2) in inertial components."""
+        return self.engine.gravity
+
+    def of(self, assembly: Assembly) -> Self:
+        """Return the model of another assembly on an engine of this kind."""
+        kind: Any = type(self.engine)
+        return type(self)(assembly, kind)
+
+    def with_engine(self, engine: Callable[[Any], Engine], moved: bool = False) -> Self:
+        """Return a model of the same coordinates and constraints with another engine; `moved` says if ports stand elsewhere."""
+        stale, model = (*_OF_PARAMETERS, *(_OF_GEOMETRY if moved else ())), object.__new__(type(self))
+        model.__dict__ = {name: part for name, part in self.__dict__.items() if name not in stale}
+        if moved:
+            model.regular_before = self.regular_configuration
+        model.engine = engine(model)
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the kernels, which cannot be sent to another process; it loads its own."""
+        return {name: part for name, part in self.__dict__.items() if name != "_calls"}
+
+    # -- what acts from outside ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The inputs of actuators and blocks: names, units, ranges."""
+        return Inputs(self.assembly)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs ``u``."""
+        return self.inputs.names
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.inputs.names)
+
+    def motor_efforts(self, u: Any) -> Any:
+        """Return what the motors' inputs among `u` do to the coordinates (nv)."""
+        return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
+
+    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
+        """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""
+        given = {} if wrenches is None else read_wrenches(wrenches, self.ports)
+        pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in given.items()]
+        return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
+
+    def _prescribed(self, names: Sequence[str]) -> Array:
+        """Return a mask (nv) of the coordinates whose motion is prescribed."""
+        return coordinate_mask(names, self._assembly)
+
+    def _actuated(self, names: Sequence[str] | None) -> Array | None:
+        """Return a mask (nv) of the actuated coordinates; None where every motion is possible without looking."""
+        if names is None:
+            return np.ones(self.nv, dtype=bool) if self.is_constrained else None
+        return self._chosen("actuated", names)
