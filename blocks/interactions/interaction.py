@@ -122,6 +122,8 @@ class Interaction(Closure):
     #: Range of each input.
     lower: float = -math.inf
     upper: float = math.inf
+    #: Whether trims and simulations refuse inputs below `lower`; else `Trajectory.violations` tells of them.
+    one_sided: bool = False
     #: Whether its wrenches come from outside of the system, although the world is not among the ports.
     external: ClassVar[bool] = False
 

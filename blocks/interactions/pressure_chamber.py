@@ -79,6 +79,11 @@ class PressureChamber(RodLine):
         self._update()
 
     @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        """Whether a negative pressure is refused."""
+        return not self.suction
+
+    @property
     def lower(self) -> float:  # type: ignore[override]
         """The least pressure (Pa)."""
         return -self.upper if self.suction else 0.0

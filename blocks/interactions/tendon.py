@@ -63,8 +63,9 @@ class Tendon(RodLine):
     ``stiffness e (1 + dissipation de/dt)``, which never pushes: it is slack up to zero. A function of a state may drive
     `displacement` as a coordinate of a motor, by `arms`; as a number it is a parameter, for trims and families.
 
-    The input's range is for what is asked for: controllers and trims keep to it, `Trajectory.violations` tells what left it.
-    Nothing refuses a negative tension within a solver's trial steps.
+    `trim` and `simulate` refuse a negative tension in what they are given and in the states that they return, unless `push`
+    allows it; within their trial steps, and in functions of a model, it acts as it is. Controllers, and trims that search for
+    tensions, keep to the input's range; `Trajectory.violations` tells what left it.
 
     Examples
     --------
@@ -108,6 +109,11 @@ class Tendon(RodLine):
         self.upper = self.reader.bound("max_tension", max_tension)
         self.push = bool(push)
         self._update()
+
+    @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        """Whether a negative tension is refused."""
+        return not self.push
 
     @property
     def lower(self) -> float:  # type: ignore[override]

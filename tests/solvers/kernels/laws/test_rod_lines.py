@@ -213,3 +213,49 @@ def test_included_lines_run_through_the_copies() -> None:
     both = m.inverse_dynamics(*(np.tile(each, 2) for each in (q, v, x)), u={f"right/{k}": value for k, value in INPUTS.items()})
     np.testing.assert_allclose(both[: m.nv // 2], alone.inverse_dynamics(q, v, x), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(both[m.nv // 2 :], alone.inverse_dynamics(q, v, x, u=INPUTS), rtol=1e-12, atol=1e-14)
+
+
+def one_rod(**fields: Any) -> tt.Model:
+    s = tt.System("one", gravity=[0, 0, 0])
+    rod = tt.Rod("rod", 0.4, tt.Section.circle(0.01), strains={"bending_z": 0}, damping=100.0, **FIELDS)
+    s.connect("world", rod, tt.Weld("clamp"))
+    s.add_interaction(tt.Tendon("pull", rod, y=0.006, **fields))
+    return s.resolve(engine="reference")
+
+
+def test_trims_find_tensions_that_pull_and_refuse_others() -> None:
+    m = one_rod()
+    bent = tt.trim(m, u={"pull.tension": 3.0}).q
+    # bending towards the tendon, by T y L / (E I), from the other side too
+    found = tt.trim(m, ["pull.tension"], q=bent)
+    assert found.u[0] == pytest.approx(3.0, rel=1e-9)
+    with pytest.raises(tt.ConvergenceError):
+        tt.trim(m, ["pull.tension"], q=-bent)
+    with pytest.raises(tt.ModelError, match=r"pull\.tension: got -3 N; expected 0 N or more"):
+        tt.trim(m, u={"pull.tension": -3.0})
+    assert tt.trim(one_rod(push=True), ["pull.tension"], q=-bent).u[0] == pytest.approx(-3.0, rel=1e-9)
+    # a model's functions take it as it is: solvers may try it
+    assert m.forward_dynamics([0.0], [0.0], u=[-3.0]) == pytest.approx(-m.forward_dynamics([0.0], [0.0], u=[3.0]))
+
+
+def test_simulations_refuse_tensions_that_push() -> None:
+    m, t = one_rod(), np.linspace(0, 0.1, 11)
+
+    def swinging(time: float, q: Any, v: Any) -> Any:
+        return [np.cos(50.0 * time)]
+
+    with pytest.raises(tt.ModelError, match=r"pull\.tension: got -1 N at t = 0 s"):
+        tt.simulate(m, t, [0.0], [0.0], u=[-1.0])
+    with pytest.raises(tt.ModelError, match=r"pull\.tension: got -0\.98\d* N at t = 0\.06 s"):
+        tt.simulate(m, t, [0.0], [0.0], u=swinging)
+    assert tt.simulate(one_rod(push=True), t, [0.0], [0.0], u=swinging).u.min() < -0.9
+
+
+def test_elastic_tendons_hold_against_a_motor() -> None:
+    """In series with the rod: ``T = k e``, ``T y = (E I / L) angle``, ``e = displacement - y angle``."""
+    m = one_rod(stiffness=2e3)
+    bending = m.assembly.blocks["rod"].numbers.stiffness[0, 0]
+    for drawn in (0.002, -0.002):
+        angle = tt.trim(m, parameters={"pull.displacement": drawn}).q[0]
+        expected = 2e3 * 0.006 * drawn / (bending + 2e3 * 0.006**2) if drawn > 0 else 0.0
+        assert angle == pytest.approx(expected, rel=1e-9, abs=1e-12)
