@@ -21,12 +21,12 @@ LENGTH, BASE, TIP = 0.5, 0.03, 0.015
 #: Orders of the strain's components: five functions for each angular one, three for each linear one.
 STRAINS = {"torsion": 4, "bending_y": 4, "bending_z": 4, "elongation": 2, "shear_y": 2, "shear_z": 2}
 #: Largest tensions of the tendons (N).
-PULLS = {"tendon1": 12.0, "tendon2": 12.0, "tendon3": 12.0, "tendon4": 20.0, "tendon5": 20.0}
+PULLS = {"tendon1": 30.0, "tendon2": 30.0, "tendon3": 30.0, "tendon4": 60.0, "tendon5": 60.0}
 DURATION = 2.0
 
 
-def build() -> tt.System:
-    """Return the manipulator, hanging from the world, with its tendons and sensors of their lengths."""
+def build(points: int = 5) -> tt.System:
+    """Return the manipulator with so many Gauss points, hanging from the world, its tendons, and sensors of their lengths."""
     rod = tt.Rod(
         "rod",
         LENGTH,
@@ -36,6 +36,7 @@ def build() -> tt.System:
         density=1000.0,
         damping=1e4,
         strains=STRAINS,
+        points=points,
     )
     downwards = tt.Pose(rotation=np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]]))
     s = tt.System("cable-driven manipulator", gravity=[0, 0, -9.81])
@@ -81,11 +82,11 @@ def draw(model: tt.Model, poses: dict[str, Array], trajectory: tt.Trajectory, ou
         moving.plot(*backbone(model, trajectory.q[k]).T, color=plt.get_cmap("viridis")(k / len(trajectory.t)), linewidth=2)
     moving.plot(*np.array([model.pose("rod.tip", q)[1] for q in trajectory.q]).T, color="C3")
     for axes, title in ((still, "one tendon each"), (moving, "in motion, and the tip's way")):
-        axes.set(title=title, xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", box_aspect=(1, 1, 1))
-        axes.set(xlim=(-0.3, 0.3), ylim=(-0.3, 0.3), zlim=(-0.55, 0.05))
-    still.legend(fontsize="small")
+        axes.set(title=title, xlabel="x [m]", ylabel="y [m]", box_aspect=(1, 1, 1.1))
+        axes.set(xlim=(-0.25, 0.25), ylim=(-0.25, 0.25), zlim=(-0.55, 0.0))
     pulls, lengths = (figure.add_subplot(grid[1, k]) for k in range(2))
     pulls.plot(trajectory.t, trajectory.u)
+    pulls.legend(PULLS, fontsize="small")
     pulls.set(xlabel="t [s]", ylabel="tension [N]")
     measured = trajectory.outputs()[:, ::2]
     lengths.plot(trajectory.t, 1e3 * (measured - measured[0]))
@@ -106,17 +107,9 @@ def main(argv: list[str] | None = None) -> tuple[dict[str, Array], tt.Trajectory
         place = ", ".join(f"{1e3 * x:.0f}" for x in model.pose("rod.tip", q)[1])
         print(f"{name} with {PULLS[name]:.0f} N: the tip is at ({place}) mm")
     t = np.linspace(0.0, DURATION, 81)
-    trajectory = tt.simulate(
-        model,
-        t,
-        hanging.q,
-        np.zeros(model.nv),
-        u=lambda time, q, v: tensions(time),
-        method="BDF",
-        rtol=1e-3,
-        atol=1e-5,
-    )
-    print(f"motion: {trajectory.statistics}")
+    solver = {"method": "BDF", "rtol": 1e-3, "atol": 1e-5}
+    trajectory = tt.simulate(model, t, hanging.q, hanging.v, u=lambda time, q, v: tensions(time), **solver)
+    print(f"motion: {trajectory.statistics['steps']} steps, {trajectory.statistics['jacobians']} Jacobians")
     draw(model, poses, trajectory, arguments.output)
     return poses, trajectory
 
