@@ -17,7 +17,6 @@ from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters, read_dimension, with_end
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 from titop.blocks.interactions.line_findings import routing_findings
@@ -170,8 +169,8 @@ class RodLine(Interaction):
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_lines`."""
         rows = [np.array([sign, *elastic, len(self.path.parts), len(arms)]), arms]
         for part in self.path.parts:
-            rows += [np.array(part.shapes.shape), np.bincount(part.components, minlength=len(COMPONENTS))]
-            rows += [np.column_stack([part.weights, part.course, part.reference, part.shapes]).ravel()]
+            onto = part.onto.reshape(len(part.weights), 3 * len(part.components))
+            rows += [np.array(part.shapes.shape), np.column_stack([part.weights, part.straight, onto]).ravel()]
         return np.concatenate(rows)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:

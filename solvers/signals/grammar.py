@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.solvers.signals.forms import Coordinates, Form, Inputs, Parameters, PlainPositions, Ports, Reactions, Sensors
-from titop.solvers.signals.line_readings import Lines
+from titop.solvers.signals.forms import Coordinates, Form, Inputs, Lines, Parameters, PlainPositions, Ports, Reactions, Sensors
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 

@@ -1,8 +1,8 @@
 """The compiled kind of lines in soft rods, tendons and chambers: `titop.blocks.interactions.rod_line` for kernels.
 
 `numbers` are, in order: the sign of the input's tension, stiffness, dissipation, what is drawn in at rest, the numbers of rods
-and of arms, and the arms; for every rod the numbers of points and of coordinates, and how many coordinates move each component
-of the strain ``[k; s]`` (6); for every point a row of weight, y, z, dy/dX, dz/dX, reference strain (6) and shapes; the input.
+and of arms, and the arms; for every rod the numbers of points and of coordinates; for every point a row of its weight, ``x`` at
+rest (3), and the derivatives of x by the coordinates (3 n); the input.
 
 Locals: ``x`` is ``dr/dX`` at a point, ``g`` the derivatives of the length by the coordinates.
 """
@@ -12,44 +12,22 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
-from titop.solvers.kernels.spatial.rotations import dot3
 from titop.solvers.native.kernel import helper
 
-_ARMS, _ROD, _SHAPES = 6, 8, 11
+_ARMS, _ROD, _ONTO = 6, 2, 4
 
 
 @helper
-def _strain(numbers, row, motion, first, component, start, count):
-    """Return a component of the strain at the point at `row`, moved by `count` coordinates from `start` on."""
-    total = motion[0, first] * 0.0 + numbers[0, row + 5 + component]
-    for j in range(start, start + count):
-        total += numbers[0, row + _SHAPES + j] * motion[0, first + j]
-    return total
-
-
-@helper
-def _direction(numbers, rod, row, motion, first):
-    """Return x at the point at `row` of the rod at `rod`, whose coordinates begin at `first`."""
-    n0, n1, n2 = np.int64(numbers[0, rod + 2]), np.int64(numbers[0, rod + 3]), np.int64(numbers[0, rod + 4])
-    n3, n4, n5 = np.int64(numbers[0, rod + 5]), np.int64(numbers[0, rod + 6]), np.int64(numbers[0, rod + 7])
-    torsion = _strain(numbers, row, motion, first, 0, 0, n0)
-    bending_y = _strain(numbers, row, motion, first, 1, n0, n1)
-    bending_z = _strain(numbers, row, motion, first, 2, n0 + n1, n2)
-    at = n0 + n1 + n2
-    stretch = _strain(numbers, row, motion, first, 3, at, n3)
-    shear_y = _strain(numbers, row, motion, first, 4, at + n3, n4)
-    shear_z = _strain(numbers, row, motion, first, 5, at + n3 + n4, n5)
-    y, z = numbers[0, row + 1], numbers[0, row + 2]
-    ahead = stretch + bending_y * z - bending_z * y
-    return ahead, shear_y - torsion * z + numbers[0, row + 3], shear_z + torsion * y + numbers[0, row + 4]
-
-
-@helper
-def _spread(numbers, row, value, start, count, first, g):
-    """Add the effect of a component of the strain to the derivatives by its coordinates; return where the next ones begin."""
-    for j in range(start, start + count):
-        g[0, first + j] += value * numbers[0, row + _SHAPES + j]
-    return start + count
+def _direction(numbers, row, count, motion, first):
+    """Return x at the point at `row` of a rod whose `count` coordinates begin at `first`."""
+    zero, at = motion[0, first] * 0.0, row + _ONTO
+    x0, x1, x2 = zero + numbers[0, row + 1], zero + numbers[0, row + 2], zero + numbers[0, row + 3]
+    for j in range(count):
+        q = motion[0, first + j]
+        x0 += numbers[0, at + j] * q
+        x1 += numbers[0, at + count + j] * q
+        x2 += numbers[0, at + 2 * count + j] * q
+    return x0, x1, x2
 
 
 @helper
@@ -63,19 +41,15 @@ def _follow(coordinates, numbers, motion, g):
         points, count = np.int64(numbers[0, rod]), np.int64(numbers[0, rod + 1])
         row = rod + _ROD
         for _ in range(points):
-            x0, x1, x2 = _direction(numbers, rod, row, motion, first)
-            size = np.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
+            x0, x1, x2 = _direction(numbers, row, count, motion, first)
+            size, at = np.sqrt(x0 * x0 + x1 * x1 + x2 * x2), row + _ONTO
             measure += numbers[0, row] * size
             share = numbers[0, row] / size
             x0, x1, x2 = share * x0, share * x1, share * x2
-            y, z = numbers[0, row + 1], numbers[0, row + 2]
-            at = _spread(numbers, row, y * x2 - z * x1, np.int64(0), np.int64(numbers[0, rod + 2]), first, g)
-            at = _spread(numbers, row, z * x0, at, np.int64(numbers[0, rod + 3]), first, g)
-            at = _spread(numbers, row, -y * x0, at, np.int64(numbers[0, rod + 4]), first, g)
-            at = _spread(numbers, row, x0, at, np.int64(numbers[0, rod + 5]), first, g)
-            at = _spread(numbers, row, x1, at, np.int64(numbers[0, rod + 6]), first, g)
-            _spread(numbers, row, x2, at, np.int64(numbers[0, rod + 7]), first, g)
-            row += _SHAPES + count
+            for j in range(count):
+                along = x1 * numbers[0, at + count + j] + x2 * numbers[0, at + 2 * count + j]
+                g[0, first + j] += x0 * numbers[0, at + j] + along
+            row += _ONTO + 3 * count
         first += count
         rod = row
     for k in range(arms):
@@ -108,9 +82,9 @@ def line_energy(ports, coordinates, inputs, numbers, motion, energy):
         points, count = np.int64(numbers[0, rod]), np.int64(numbers[0, rod + 1])
         row = rod + _ROD
         for _ in range(points):
-            x0, x1, x2 = _direction(numbers, rod, row, motion, first)
+            x0, x1, x2 = _direction(numbers, row, count, motion, first)
             stretch += numbers[0, row] * np.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
-            row += _SHAPES + count
+            row += _ONTO + 3 * count
         first += count
         rod = row
     for k in range(arms):
@@ -119,43 +93,24 @@ def line_energy(ports, coordinates, inputs, numbers, motion, energy):
 
 
 @helper
-def _lever(c, y, z):
-    """Return how x changes with component c of the strain."""
-    if c == 0:
-        return 0.0, -z, y
-    if c == 1:
-        return z, 0.0, 0.0
-    if c == 2:
-        return -y, 0.0, 0.0
-    return 1.0 * (c == 3), 1.0 * (c == 4), 1.0 * (c == 5)
-
-
-@helper
 def _add_curvature(coordinates, numbers, motion, slopes):
-    """Add the second derivatives of the length to the square block of `slopes` (n, 2 n) by coordinates."""
+    """Add the second derivatives of the length to the upper half of the square block of `slopes` (n, 2 n) by coordinates."""
     rod, first = np.int64(_ARMS + np.int64(numbers[0, 5])), np.int64(0)
     for _ in range(np.int64(numbers[0, 4])):
         points, count = np.int64(numbers[0, rod]), np.int64(numbers[0, rod + 1])
         row = rod + _ROD
         for _ in range(points):
-            x = _direction(numbers, rod, row, motion, first)
-            square, i = dot3(x, x), np.int64(0)
-            weight = numbers[0, row] / np.sqrt(square)
-            for c in range(6):
-                a = _lever(c, numbers[0, row + 1], numbers[0, row + 2])
-                along = dot3(a, x) / square
-                across, j = (a[0] - along * x[0], a[1] - along * x[1], a[2] - along * x[2]), np.int64(0)
-                rows = np.int64(numbers[0, rod + 2 + c])
-                for d in range(6):
-                    factor = weight * dot3(across, _lever(d, numbers[0, row + 1], numbers[0, row + 2]))
-                    columns = np.int64(numbers[0, rod + 2 + d])
-                    for k in range(i, i + rows):
-                        one, at = factor * numbers[0, row + _SHAPES + k], (first + k) * 2 * coordinates + first
-                        for m in range(j, j + columns):
-                            slopes[0, at + m] += one * numbers[0, row + _SHAPES + m]
-                    j += columns
-                i += rows
-            row += _SHAPES + count
+            x0, x1, x2 = _direction(numbers, row, count, motion, first)
+            square, one = x0 * x0 + x1 * x1 + x2 * x2, row + _ONTO
+            two, three, weight = one + count, one + 2 * count, numbers[0, row] / np.sqrt(square)
+            for i in range(count):
+                a0, a1, a2 = numbers[0, one + i], numbers[0, two + i], numbers[0, three + i]
+                along, at = (a0 * x0 + a1 * x1 + a2 * x2) / square, (first + i) * 2 * coordinates + first
+                a0, a1, a2 = weight * (a0 - along * x0), weight * (a1 - along * x1), weight * (a2 - along * x2)
+                for j in range(i, count):
+                    across = a1 * numbers[0, two + j] + a2 * numbers[0, three + j]
+                    slopes[0, at + j] += a0 * numbers[0, one + j] + across
+            row += _ONTO + 3 * count
         first += count
         rod = row
 
@@ -171,6 +126,9 @@ def line_slopes(ports, coordinates, inputs, numbers, motion, slopes, g):
     for j in range(2 * n * n):
         slopes[0, j] = 0.0
     _add_curvature(n, numbers, motion, slopes)
+    for i in range(n):
+        for j in range(i):
+            slopes[0, i * 2 * n + j] = slopes[0, j * 2 * n + i]
     tension, stiffness, share = numbers[0, 0] * numbers[0, at], 0.0, 1.0
     for j in range(n):
         share += numbers[0, 2] * g[0, j] * motion[0, n + j]

@@ -82,8 +82,7 @@ def test_derivatives_are_those_of_complex_steps(models: Any, drawn: float) -> No
     by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a, u=INPUTS)
 
     def slope(x: Any, y: Any) -> Any:
-        exact = reference.specification(reference.assembly, complex)
-        return np.imag(exact.inverse_dynamics(q + 1e-30j * x, v + 1e-30j * y, a, u=INPUTS)) / 1e-30
+        return np.imag(reference.inverse_dynamics(q + 1e-30j * x, v + 1e-30j * y, a, u=INPUTS)) / 1e-30
 
     for k in range(m.nv):
         unit = np.eye(m.nv)[k]
