@@ -66,5 +66,10 @@ class Loop:
 
     @property
     def targets(self) -> tuple[PortRef | str, ...]:
-        """Ports, then coordinates."""
-        return (*self.ports, *self.coordinates)
+        """Ports, then blocks of which it needs no telling, then coordinates."""
+        return (*self.ports, *self.named_targets)
+
+    @property
+    def named_targets(self) -> tuple[str, ...]:
+        """Those that are no ports, by name."""
+        return (*(block.name for block in self.closure.own_blocks), *self.named_coordinates)
