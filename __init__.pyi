@@ -33,6 +33,7 @@ from .blocks.devices.sensors import Gyro as Gyro
 from .blocks.devices.sensors import PoseSensor as PoseSensor
 from .blocks.devices.sensors import ReactionSensor as ReactionSensor
 from .blocks.devices.sensors import Tachometer as Tachometer
+from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.compliant_closure import CompliantClosure as CompliantClosure
@@ -40,7 +41,9 @@ from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.interaction import TargetMotion as TargetMotion
+from .blocks.interactions.pressure_chamber import PressureChamber as PressureChamber
 from .blocks.interactions.spring_damper import SpringDamper as SpringDamper
+from .blocks.interactions.tendon import Tendon as Tendon
 from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
 from .blocks.joints.friction import Friction as Friction
 from .blocks.joints.joint import Joint as Joint

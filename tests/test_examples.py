@@ -390,6 +390,51 @@ def test_swing_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert np.abs(problem.slopes(x) @ along - differences).max() < 1e-7 * scale  # truncation and rounding of the differences
 
 
+def test_cable_driven_manipulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("cable_driven_manipulator")
+    poses, trajectory = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert capsys.readouterr().out.count("the tip is at") == len(poses) == 5
+    model, length = trajectory.model, example["LENGTH"]
+    assert model.nv == 24
+    rod, X = example["build"](points=40)["rod"], np.linspace(0, length, 801)
+
+    def line(q: Any, y: Any, z: Any) -> Any:
+        """Return the length of a polyline through the sections."""
+        turns, places = rod.section_poses(q, X)
+        points = places + y[:, None] * turns[:, :, 1] + z[:, None] * turns[:, :, 2]
+        return np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+
+    # Table 2 of key M: on the surface, and at the tip's radius around the axis
+    radius, tip, turn = 0.03 - 0.015 * X / length, 0.015, 4 * np.pi * X / length
+    table = {
+        "tendon1": (0 * X, radius),
+        "tendon2": (-np.sqrt(3) / 2 * radius, -radius / 2),
+        "tendon3": (np.sqrt(3) / 2 * radius, -radius / 2),
+        "tendon4": (tip * np.sin(turn), tip * np.cos(turn)),
+        "tendon5": (tip * np.sin(turn), -tip * np.cos(turn)),
+    }
+    for name, q in poses.items():
+        # the potential, with tension times length, has its least value there: along any direction its slope vanishes
+        direction = np.random.default_rng(0).normal(size=24) * rod.coordinate_scales
+
+        def potential(s: float, q: Any = q, direction: Any = direction) -> Any:
+            return sum(model.energy(q + s * direction, np.zeros(24))[1:])
+
+        def pulled(s: float, name: str = name, q: Any = q, direction: Any = direction) -> Any:
+            return example["PULLS"][name] * line(q + s * direction, *table[name])
+
+        held, given = ((f(1e-4) - f(-1e-4)) / 2e-4 for f in (potential, pulled))
+        # polylines of pieces h err by (curvature h)^2 / 24, some 1e-5 for helices
+        assert abs(held + given) < 1e-4 * abs(given)
+        assert abs(given) > 0.01
+    tips = {name: model.pose("rod.tip", q)[1] for name, q in poses.items()}
+    assert tips["tendon1"][0] > 0.05  # it bends towards the tendon, and the other two are its mirror images
+    np.testing.assert_allclose(tips["tendon2"], tips["tendon3"] * [1, -1, 1], atol=1e-9)
+    np.testing.assert_allclose(tips["tendon4"][0], -tips["tendon5"][0], atol=1e-9)
+    assert trajectory.u.min() >= 0.0
+    assert np.abs(trajectory.q - trajectory.q[0]).max() > 0.3
+
+
 def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = script("fishing_rod")
     shapes = example["main"](["--output", str(tmp_path / "figure.png")])

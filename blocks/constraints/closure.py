@@ -7,6 +7,8 @@ port's frame; ``w = w2 - R^T w1`` the relative angular velocity, in the frame of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log, skew
@@ -17,7 +19,22 @@ DISPLACEMENT = {"x": "m", "y": "m", "z": "m", "rx": "rad", "ry": "rad", "rz": "r
 
 
 class Closure(Block):
-    """Common part of the closures, which `System.close_loop` puts between two ports."""
+    """Common part of the closures, which `System.close_loop` puts between two ports.
+
+    Attributes
+    ----------
+    own_blocks : tuple of Block
+        Blocks on whose data it depends, beside its targets.
+    own_coordinates : tuple of str
+        Coordinates on which it acts without being told, before those that it is told of.
+    """
+
+    own_blocks: tuple[Block, ...] = ()
+    own_coordinates: tuple[str, ...] = ()
+
+    def among(self, blocks: Mapping[str, Block]) -> Closure:
+        """Return the closure, its own blocks replaced by those of the same names among `blocks`."""
+        return self
 
 
 def relative_pose(pose1: tuple[Array, Array], pose2: tuple[Array, Array]) -> tuple[Array, Array]:

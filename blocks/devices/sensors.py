@@ -139,5 +139,22 @@ class WheelMomentum(_JointSensor):
         self.inertia = self.reader.non_negative("inertia", inertia, "negative-inertia")
 
 
+class TendonSensor(Sensor):
+    """Length (m) of a tendon in soft rods, and its rate (m/s): ``length`` and ``rate``.
+
+    Parameters
+    ----------
+    name : str
+    tendon : str or Tendon
+    """
+
+    outputs = ("length", "rate")
+    joint_fields: ClassVar[tuple[str, ...]] = ("tendon",)
+
+    def __init__(self, name: str, tendon: str | Block) -> None:
+        super().__init__(name)
+        self.tendon = tendon.name if isinstance(tendon, Block) else str(tendon)
+
+
 #: The kinds that models can read.
-KINDS = Accelerometer | Gyro | PoseSensor | Encoder | Tachometer | ReactionSensor | WheelMomentum
+KINDS = Accelerometer | Gyro | PoseSensor | Encoder | Tachometer | ReactionSensor | WheelMomentum | TendonSensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -62,6 +63,7 @@ class Interaction(Closure):
     3. ``stored(motion)``: the energy that it stores.
     4. ``inputs``, their names such as ``("tension",)``, and ``input_units``, if it has any. What acts is linear in them, by
        factors that depend on poses and coordinates alone. They join the model's inputs, in the range ``lower`` to ``upper``.
+    5. ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with, as tendons do on their rods.
 
     The motion (`TargetMotion`) is told in the frame of the first port: let that be the world's for a law that knows of up.
     Wrenches add up to nothing, about any point, unless the world is among the ports or the class sets ``external = True``.
@@ -118,8 +120,18 @@ class Interaction(Closure):
     #: Least and largest number of ports and of coordinates.
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
+    #: Range of each input.
+    lower: float = -math.inf
+    upper: float = math.inf
+    #: Whether trims and simulations refuse inputs below `lower`; else `Trajectory.violations` tells of them.
+    one_sided: bool = False
     #: Whether its wrenches come from outside of the system, although the world is not among the ports.
     external: ClassVar[bool] = False
+
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each input."""
+        return ((self.lower, self.upper),) * len(self.inputs)
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.

@@ -13,7 +13,7 @@ from titop.blocks.basics.paths import split_path
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.sensors import ReactionSensor
+from titop.blocks.devices.sensors import ReactionSensor, TendonSensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
@@ -60,7 +60,7 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
     closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
     for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
         name = getattr(block, field)
-        if isinstance(block, ReactionSensor) and name in closures:
+        if isinstance(block, TendonSensor) or (isinstance(block, ReactionSensor) and name in closures):
             continue
         target, coordinate = split_path(name)
         where, of_joint = f"{block.name}.{field}", getattr(block, "of_joints_alone", False)

@@ -11,6 +11,7 @@ from titop.graph.checking.massless import massless_leaves
 from titop.graph.checking.own_blocks import own_block_findings
 from titop.graph.checking.ports import foreign_targets, loose_loops, unknown_ports
 from titop.graph.checking.relations import contradicting_gears, motionless_loops
+from titop.graph.checking.rod_lines import lines_across_joints, wrong_lines
 from titop.graph.checking.tree import no_tree
 from titop.graph.network.network import Network
 
@@ -39,13 +40,14 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    rules = (unknown_ports, foreign_targets, loose_loops, wrong_targets, unknown_joints, no_tree)
+    rules = (unknown_ports, foreign_targets, loose_loops, wrong_targets, unknown_joints, wrong_lines, no_tree)
     errors += itertools.islice(itertools.chain.from_iterable(rule(system) for rule in rules), MAX_FINDINGS)
     if not errors:
         for rigid, finding in motionless_loops(system):
             (errors if rigid else warnings).append(finding)
     if not errors:
         warnings += doubtful_units(system)
+        warnings += lines_across_joints(system)
         errors += massless_leaves(system)
         errors += contradicting_gears(system)
         for wrong, finding in own_block_findings(system):

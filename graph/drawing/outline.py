@@ -155,7 +155,7 @@ def outline(system: Network) -> Outline:
     on_coordinates = [
         (k, by_name[name], own)
         for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
-        for name, own in ((owner_of(coordinate), entry_of(coordinate)) for coordinate in loop.coordinates)
+        for name, own in ((owner_of(coordinate), entry_of(coordinate)) for coordinate in loop.named_targets)
         if name in by_name
     ]
     chords = [Wire(end, k, printable(own)) for k, end, own in sorted([*on_ports, *on_coordinates], key=lambda end: end[0])]
@@ -206,7 +206,7 @@ def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) 
             target: int | None = index[id(block.target.block)]
             port = printable(block.target.name or "")
         else:
-            coordinate = block.driven if isinstance(block, Gear) else block.joint
+            coordinate = getattr(block, block.joint_fields[-1])
             target, port = by_name.get(owner_of(coordinate)), printable(entry_of(coordinate))
         if target is not None:
             yield Signal(

@@ -42,7 +42,8 @@ def diagram(system: Network) -> str:
         for load in system.loads
     ]
     acting: list[Any] = [*system.limits, *system.actuators, *system.sensors]
-    others = [f"{type(block).__name__} {block.name} on {getattr(block, 'target', None) or block.joint}" for block in acting]
+    targets = [getattr(block, "target", None) or getattr(block, block.joint_fields[-1]) for block in acting]
+    others = [f"{type(block).__name__} {block.name} on {target}" for block, target in zip(acting, targets, strict=True)]
     return "\n".join(map(escaped, lines + closures + gears + loads + others))
 
 

@@ -33,7 +33,9 @@ from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.pressure_chamber import PressureChamber
 from titop.blocks.interactions.spring_damper import SpringDamper
+from titop.blocks.interactions.tendon import Tendon
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
@@ -42,6 +44,7 @@ from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.files.fields import (
     BLOCK_NAME,
     COORDINATE_LIST,
+    FLAG,
     NUMBER,
     NUMBERS,
     PORT,
@@ -54,14 +57,14 @@ from titop.graph.files.fields import (
     Kind,
 )
 from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
-from titop.graph.files.rod_fields import BASIS, ROD_PORTS, SECTION, STRAIN, STRAINS
+from titop.graph.files.rod_fields import BASIS, ROD_PORTS, RODS, SECTION, STRAIN, STRAINS, DimensionKind
 
 #: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
 #: the block.
 ENDS: dict[str, dict[str, Field]] = {
     "joints": {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())},
     "closures": {"first": Field(PORT), "second": Field(PORT)},
-    "interactions": {"ports": Field(PORT_LIST, ()), "coordinates": Field(COORDINATE_LIST, ())},
+    "interactions": {"ports": Field(PORT_LIST, ()), "coordinates": Field(COORDINATE_LIST, (), attribute="named_coordinates")},
 }
 
 #: The type of a block that does not say it.
@@ -288,6 +291,36 @@ register_block(
         "max_tension": Field(UNLIMITED, float("inf"), attribute="upper"),
     },
 )
+_ROUTING: dict[str, Field | Kind] = {
+    "rods": RODS,
+    "y": Field(DimensionKind("y"), (0.0,)),
+    "z": Field(DimensionKind("z"), (0.0,)),
+    "relative": Field(FLAG, False),
+    "start": Field(NUMBER, 0.0),
+    "end": Field(NUMBER, None, attribute="given_end"),
+    "points": Field(NUMBER, 8),
+}
+register_block(
+    Tendon,
+    "tendon",
+    {
+        **_ROUTING,
+        **dict.fromkeys(("stiffness", "displacement", "dissipation"), Field(NUMBER, 0.0)),
+        "arms": Field(NUMBERS, ()),
+        "max_tension": Field(UNLIMITED, float("inf"), attribute="upper"),
+        "push": Field(FLAG, False),
+    },
+)
+register_block(
+    PressureChamber,
+    "chamber",
+    {
+        **_ROUTING,
+        "area": DimensionKind("area"),
+        "max_pressure": Field(UNLIMITED, float("inf"), attribute="upper"),
+        "suction": Field(FLAG, False),
+    },
+)
 register_block(
     RigidClosure,
     "rigid",
@@ -330,4 +363,5 @@ register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": Field(TE
 register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME})
 register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME})
 register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME})
+register_block(sensors.TendonSensor, "tendon", {"tendon": BLOCK_NAME})
 register_block(sensors.WheelMomentum, "wheel-momentum", {"joint": BLOCK_NAME, "inertia": NUMBER})

@@ -135,6 +135,20 @@ class Text(Kind):
         return str(value)
 
 
+class Flag(Kind):
+    """Yes or no."""
+
+    def read(self, value: Any, where: str, reading: Reading) -> Any:
+        """Return a bool."""
+        if not isinstance(value, bool):
+            reading.report("wrong-type", where, value, "true or false", "write it without quotes")
+        return value
+
+    def write(self, value: Any) -> bool:
+        """Return a bool."""
+        return bool(value)
+
+
 class Texts(Kind):
     """A list of texts."""
 
@@ -190,5 +204,5 @@ class Listed(Kind):
 
 
 NUMBER, UNLIMITED, NUMBERS, SYMMETRIC = Number(), Number(infinite=True), Numbers(), Symmetric()
-TEXT, TEXTS, PORT, BLOCK_NAME = Text(), Texts(), Port(), BlockName()
+TEXT, TEXTS, FLAG, PORT, BLOCK_NAME = Text(), Texts(), Flag(), Port(), BlockName()
 PORT_LIST, COORDINATE_LIST = Listed(PORT), Listed(BLOCK_NAME)

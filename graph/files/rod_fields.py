@@ -1,8 +1,9 @@
-"""Fields of rods in model files: cross-sections, strains, ports along the rod."""
+"""Fields of rods in model files, and of lines in them: cross-sections, strains, ports along the rod, routings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -10,7 +11,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.bodies.rods.rod_ports import RodPort
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.graph.files.fields import NUMBER, NUMBERS, Field, Kind, read_fields
+from titop.graph.files.fields import NUMBER, NUMBERS, TEXTS, Field, Kind, read_fields
 from titop.graph.files.reading import Reading, join
 from titop.graph.files.records import POSE, moved
 
@@ -29,6 +30,35 @@ class SectionKind(Kind):
         """Return a table."""
         shape = {} if value.shape == "own" else {"shape": value.shape}
         return shape | {name: NUMBERS.write(_number(f"section.{name}", entry)) for name, entry in value.dimensions.items()}
+
+
+@dataclass(frozen=True)
+class DimensionKind(Kind):
+    """A number, or two at the ends of a line."""
+
+    field: str
+
+    def read(self, value: Any, where: str, reading: Reading) -> Any:
+        """Return a number or a list."""
+        return NUMBERS.read(value, where, reading)
+
+    def write(self, value: Any) -> Any:
+        """Return a number or a list."""
+        return NUMBERS.write(_number(self.field, value))
+
+
+class RodsKind(Kind):
+    """Rods by name."""
+
+    def read(self, value: Any, where: str, reading: Reading) -> Any:
+        """Return the blocks."""
+        names = TEXTS.read(value, where, reading) or []
+        known = [name for name in names if name is not None and reading.knows_block(name, where)]
+        return [reading.blocks.get(name) for name in known]
+
+    def write(self, value: Any) -> list[str]:
+        """Return their names."""
+        return [rod.name for rod in value]
 
 
 class StrainsKind(Kind):
@@ -132,7 +162,8 @@ def _number(field: str, value: Any) -> Any:
 
 
 def _unwritten(field: str, value: Any) -> Finding:
-    return Finding("not-a-number", field, value, "numbers, which files can hold", "build this rod in Python")
+    return Finding("not-a-number", field, value, "numbers, which files can hold", "build this block in Python")
 
 
 SECTION, STRAINS, BASIS, STRAIN, ROD_PORTS = SectionKind(), StrainsKind(), BasisKind(), StrainKind(), RodPortsKind()
+RODS = RodsKind()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -69,4 +70,7 @@ def _block_entries(section: str, block: Block, between: Connection | Loop | None
     entries: dict[str, Any] = {} if DEFAULT_TYPES.get(section) == known.name else {"type": known.name}
     if between is not None:
         entries |= write_fields(ENDS[section], between)
-    return entries | write_fields(known.fields, block)
+    try:
+        return entries | write_fields(known.fields, block)
+    except ModelError as error:
+        raise ModelError([replace(finding, where=f"{block.name}.{finding.where}") for finding in error.findings]) from None

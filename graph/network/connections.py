@@ -60,6 +60,16 @@ class Loop:
         return len(self.ports) == 2 and not self.coordinates
 
     @property
+    def named_coordinates(self) -> tuple[str, ...]:
+        """The coordinates that the closure does not have without being told."""
+        return self.coordinates[len(self.closure.own_coordinates) :]
+
+    @property
     def targets(self) -> tuple[PortRef | str, ...]:
-        """Ports, then coordinates."""
-        return (*self.ports, *self.coordinates)
+        """Ports, then blocks of which it needs no telling, then coordinates."""
+        return (*self.ports, *self.named_targets)
+
+    @property
+    def named_targets(self) -> tuple[str, ...]:
+        """Those that are no ports, by name."""
+        return (*(block.name for block in self.closure.own_blocks), *self.named_coordinates)

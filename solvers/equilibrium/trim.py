@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along
@@ -227,7 +228,9 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
     q = model.neutral() if q is None else model.configuration(q) if isinstance(q, Mapping) else q
     v = model.velocity(v) if isinstance(v, Mapping) else v
     tau = model.velocity(tau) if isinstance(tau, Mapping) else tau
-    return OperatingPoint(model, q, v, tau, u, wrenches, changes)
+    point = OperatingPoint(model, q, v, tau, u, wrenches, changes)
+    refuse_pushing(model, point.u)
+    return point
 
 
 def _read_tolerance(tolerance: Any) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.line_readings import line_derivatives
 from titop.solvers.signals.port_derivatives import (
     acceleration_derivative,
     angles_derivative,
@@ -55,5 +56,7 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.SPECIFIC_FORCE: lambda at, change, of, inputs: specific_force_derivative(at, change, of.owner),
     Kind.POSE: lambda at, change, of, inputs: pose_derivative(at, change, of.owner, of.sequence),
     Kind.MOMENTUM: lambda at, change, of, inputs: of.factor * change.v,
+    Kind.LENGTH: lambda at, change, of, inputs: line_derivatives(at, change, of),
+    Kind.VOLUME: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),
 }

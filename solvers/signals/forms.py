@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.sensors import sensed
+
+#: What lines in rods measure, by its ending, and the ending of its rate.
+_MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
 
 
 class Form(Protocol):
@@ -156,6 +160,23 @@ class Reactions:
 
     def _owners(self, model: NamedModel) -> tuple[str, ...]:
         return (*model.joint_names, *(loop.closure.name for loop in model.assembly.loops if len(loop.ports) > 1))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines in rods: what they measure, and its rate."""
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        owner, _, ending = name.rpartition(".")
+        line = lines_of(model).get(owner)
+        if line is None or ending not in (line.measured, _RATE):
+            return None
+        return Quantity(_MEASURES[line.measured], owner, (int(ending == _RATE),), (name,))
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        """Yield all names."""
+        return (f"{name}.{ending}" for name, line in lines_of(model).items() for ending in (line.measured, _RATE))
 
 
 @dataclass(frozen=True)

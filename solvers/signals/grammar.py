@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.solvers.signals.forms import Coordinates, Form, Inputs, Parameters, PlainPositions, Ports, Reactions, Sensors
+from titop.solvers.signals.forms import Coordinates, Form, Inputs, Lines, Parameters, PlainPositions, Ports, Reactions, Sensors
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 
@@ -61,12 +61,13 @@ _STATES = {".q": (Kind.POSITION, ".q"), ".v": (Kind.RATE, ".v")}
 #: What can be read of a system.
 OUTPUT = Role(
     "output",
-    "a coordinate's, port's, joint's or sensor's output",
+    "a coordinate's, port's, joint's, tendon's or sensor's output",
     (
         Sensors(),
         Ports(_MOTION_OF_PORTS),
         Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
         Reactions(),
+        Lines(),
     ),
 )
 #: What can drive a system.
@@ -97,7 +98,7 @@ STATE = Role("coordinate", "a coordinate to omit", (Coordinates({"": (Kind.STATE
 MEASURED = Role(
     "signal",
     "an output of the model",
-    (Sensors(), PlainPositions(), Ports(_MOTION_OF_PORTS, world=True), Coordinates(_STATES, full=True)),
+    (Sensors(), PlainPositions(), Ports(_MOTION_OF_PORTS, world=True), Coordinates(_STATES, full=True), Lines()),
 )
 #: What a controller can command.
 COMMANDED = Role(

@@ -35,6 +35,9 @@ class Kind(StrEnum):
     POSE = "pose"
     #: Rates (nv) times an inertia.
     MOMENTUM = "momentum"
+    #: Of a tendon or a chamber: length or volume, and its rate (2).
+    LENGTH = "length"
+    VOLUME = "volume"
     #: What a joint or closure transmits (6).
     REACTION = "reaction"
 

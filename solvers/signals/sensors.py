@@ -13,6 +13,7 @@ from titop.blocks.devices.sensors import (
     ReactionSensor,
     Sensor,
     Tachometer,
+    TendonSensor,
     WheelMomentum,
 )
 from titop.graph.network.assembly import Assembly
@@ -40,5 +41,6 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     Encoder: lambda assembly, s: _of_joint(s, Kind.CONFIGURATION, assembly.place(s.joint)[:1]),
     Tachometer: lambda assembly, s: _of_joint(s, Kind.RATE, assembly.place(s.joint)[1:]),
     WheelMomentum: lambda assembly, s: _of_joint(s, Kind.MOMENTUM, assembly.place(s.joint)[1:], s.inertia),
+    TendonSensor: lambda _, s: Quantity(Kind.LENGTH, s.tendon, (0, 1), s.output_names),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
 }

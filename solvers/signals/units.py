@@ -39,5 +39,7 @@ UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.SPECIFIC_FORCE: lambda _: ACCELERATION_UNITS[:3],
     Kind.POSE: lambda _: DISPLACEMENT_UNITS,
     Kind.MOMENTUM: lambda model: [f"{effort_unit(unit)} s" for unit in model.assembly.coordinate_units],
+    Kind.LENGTH: lambda _: ("m", "m/s"),
+    Kind.VOLUME: lambda _: ("m^3", "m^3/s"),
     Kind.REACTION: lambda _: WRENCH_UNITS,
 }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.line_readings import line_values
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot
 
@@ -70,5 +71,7 @@ SOURCES: dict[Kind, Source] = {
     Kind.SPECIFIC_FORCE: Source(_specific_force),
     Kind.POSE: Source(_pose),
     Kind.MOMENTUM: Source(lambda at, of: of.factor * at.v),
+    Kind.LENGTH: Source(line_values),
+    Kind.VOLUME: Source(line_values),
     Kind.REACTION: Source(_reaction),
 }

@@ -13,6 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
@@ -166,6 +167,7 @@ def simulate(
         q, v = closed_start(model, q, v, motion.names)
         plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
     watched = read_events(plant, events)
+    refuse_pushing(model, plant.inputs(times[0], q, v), times[:1])
     y0 = np.concatenate([q, v, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
@@ -180,6 +182,7 @@ def simulate(
         warn(plant.half_turns.findings())
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
+        refuse_pushing(model, trajectory.u, trajectory.t)
         return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):

@@ -21,12 +21,13 @@ from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.rod_line import RodLine
 from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.solvers.engines.compiled.law_kinds import law_of_kind
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds
+from titop.solvers.kernels.laws import interaction_kinds, rod_lines
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -40,6 +41,7 @@ INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
     SpringDamper: interaction_kinds.SPRING,
     Contact: interaction_kinds.CONTACT,
     Cable: interaction_kinds.CABLE,
+    RodLine: rod_lines.LINE,
 }
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.

@@ -1,6 +1,6 @@
 """Interactions as compiled stages (see `stages`), made of the function that writes what they do.
 
-Derivatives are complex steps through that function, exact to rounding.
+Derivatives are complex steps through that function, exact to rounding, unless the kind has a function of its own for them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ class CompiledInteraction:
         last two may be complex.
     write_energy : helper, optional
         Likewise, the stored energy in place of the loads; never complex. Without it there is no stage for it.
+    write_slopes : helper, optional
+        Likewise, the derivatives of the loads in place of these, row by row, and a row of the loads' size to work in; never
+        complex.
     """
 
-    def __init__(self, name: str, write: Any, write_energy: Any = None) -> None:
+    def __init__(self, name: str, write: Any, write_energy: Any = None, write_slopes: Any = None) -> None:
         def act(ports, coordinates, inputs, count, numbers, motion, loads):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
             write(ports, coordinates, inputs, row_at(numbers, count), told, row_at(loads, 6 * ports + coordinates))
@@ -61,12 +64,20 @@ class CompiledInteraction:
                 column += 1
             return OK
 
+        def own_slopes(ports, coordinates, inputs, count, numbers, motion, slopes):
+            told, rows = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
+            result = row_at(slopes, rows * (6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates))
+            work = np.empty((1, rows), np.float64)
+            write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
+            return OK
+
         def stored(ports, coordinates, inputs, count, numbers, motion, energy):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
             write_energy(ports, coordinates, inputs, row_at(numbers, count), told, row_at(energy, 1))
             return OK
 
-        self.act, self.slopes = Stage(f"{name}_act", act, 7), Stage(f"{name}_act_slopes", slopes, 7)
+        self.act = Stage(f"{name}_act", act, 7)
+        self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, 7)
         self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, 7)
 
 

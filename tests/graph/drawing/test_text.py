@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import titop as tt
 from tests.graph.cranes import body, crane
+from titop.graph.drawing.outline import outline
 
 
 class TestText:
@@ -61,3 +62,20 @@ def test_the_diagram_is_printable() -> None:
     assert all(line.isprintable() and len(line) < 1100 for line in lines)
     assert lines[0].startswith(r"\x1b[31mrig")
     assert len(lines) == 4
+
+
+def test_tendons_are_told_with_their_rods_and_what_takes_them_in() -> None:
+    s = tt.System("finger")
+    rod = tt.Rod("rod", 0.3, tt.Section.circle(0.01), young=1e6, density=1000.0)
+    s.connect("world", rod, tt.Weld("clamp"))
+    s.connect("world", tt.RigidBody("drum", mass=1.0, inertia=0.1), tt.Revolute("axle"))
+    s.add_interaction(tt.Tendon("flexor", rod, y=0.005, stiffness=10.0, arms=[0.01]), "axle")
+    s.add_sensor(tt.TendonSensor("gauge", "flexor"))
+    lines = str(s).splitlines()
+    assert "closure flexor: rod === axle (Tendon)" in lines
+    assert "TendonSensor gauge on flexor" in lines
+    picture = outline(s)
+    flexor = next(k for k, box in enumerate(picture.boxes) if box.name == "flexor")
+    ends = [picture.boxes[wire.parent].name for wire in picture.chords if wire.child == flexor]
+    assert ends == ["rod", "axle"]
+    assert [signal.name for signal in picture.signals if signal.target == flexor] == ["gauge", "flexor.tension"]

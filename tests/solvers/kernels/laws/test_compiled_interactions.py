@@ -352,3 +352,23 @@ def test_reactions_of_interactions_without_two_ports_are_refused() -> None:
     m = wheels(tt.Cable("belt", stiffness=3.0, length=-1.0, arms=[0.1, -0.1])).resolve(engine="reference")
     with pytest.raises(tt.ModelError, match="unknown-joint"):
         m.reaction("belt", [0, 0], [0, 0], [0, 0])
+
+
+def test_a_cable_with_one_arm_comes_back_from_a_file(tmp_path: Any) -> None:
+    s = tt.System("winch")
+    s.connect("world", tt.RigidBody("drum", mass=1.0, inertia=0.1), tt.Revolute("axle"))
+    s.add_interaction(tt.Cable("rope", stiffness=10.0, arms=[0.1], max_tension=5.0), "axle")
+    s.save(tmp_path / "winch.toml")
+    m, again = s.resolve(engine="reference"), tt.load(tmp_path / "winch.toml").resolve(engine="reference")
+    assert np.array_equal(m.passive_efforts([1.0], [0.0]), again.passive_efforts([1.0], [0.0]))
+
+
+def test_inputs_have_the_ranges_that_interactions_say() -> None:
+    s = tt.System("lift")
+    s.connect("world", tt.RigidBody("load", mass=1.0), tt.Prismatic("up"))
+    for name, most in (("rope", 5.0), ("spare", np.inf)):
+        s.world.add_port(name, [0, 0, 3])
+        s.add_interaction(tt.Cable(name, max_tension=most), s.world.port(name), s["load"])
+    inputs = s.resolve(engine="reference").inputs
+    assert inputs.lower.tolist() == [0.0, 0.0]
+    assert inputs.upper.tolist() == [5.0, np.inf]

@@ -1,0 +1,197 @@
+"""Where a line runs in the sections of rods in series, and its length, which depends on the rods' strains alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.dimensions import Dimension, along
+from titop.blocks.bodies.rods.quadrature import breaks_of, gauss_points
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.sampling import sampled
+from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
+
+#: Offsets in steps of differences of sixth order, and their weights; the step in parts of a rod's length.
+_STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 3e-4
+
+
+class Routing(NamedTuple):
+    """How a line runs through rods in series.
+
+    Attributes
+    ----------
+    y, z : Dimension
+        In the sections: m, or parts of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
+    relative : bool
+    start, end : float, m
+        Abscissas, counted through all rods at their given lengths.
+    points : int
+        Gauss points of every smooth stretch of a rod.
+    """
+
+    y: Dimension
+    z: Dimension
+    relative: bool
+    start: float
+    end: float
+    points: int
+
+    def dimension(self, name: str, dimension: Dimension, abscissas: Array) -> Array:
+        """Return a number, taper or function of X at abscissas (k, m)."""
+        if callable(dimension):
+            return sampled(name, dimension, abscissas, 1.0, ())
+        return along(name, dimension, (abscissas - self.start) / (self.end - self.start), 1.0)
+
+    def places(self, rod: Rod, first: float, fractions: Array) -> Array:
+        """Return y and z (2, k; m) at places of a rod, in parts of its length, whose base is at the abscissa `first` (m)."""
+        abscissas = first + rod.given_length * fractions
+        offsets = np.array([self.dimension("y", self.y, abscissas), self.dimension("z", self.z, abscissas)])
+        return offsets * rod.section.reach(fractions, rod.given_length) if self.relative else offsets
+
+    def slopes(self, rod: Rod, first: float, fractions: Array) -> Array:
+        """Return the derivatives (2, k; m) of `places` by `fractions`, by differences that stay on the rod."""
+        step = np.minimum(_STEP, np.minimum(fractions, 1.0 - fractions) / 3.0)
+        ahead, behind = ([self.places(rod, first, fractions + side * k * step) for k, _ in _STENCIL] for side in (1, -1))
+        total = sum(weight * (one - two) for (_, weight), one, two in zip(_STENCIL, ahead, behind, strict=True))
+        return np.asarray(total / step)
+
+
+class RodPart(NamedTuple):
+    """A line's points on one rod, at which ``dr/dX = straight + onto q`` in the section's frame.
+
+    Attributes
+    ----------
+    weights : (k,) array, m
+        Of the quadrature, times what the line counts a unit of length.
+    course : (k, 4) array
+        y and z (m), and their derivatives by X.
+    reference : (k, 6) array
+        The rod's reference strain ``[k; s]`` (rad/m and no unit).
+    shapes : (k, n) array, 1/m
+        What a unit of each coordinate adds to its component of the strain.
+    components : (n,) array of int
+    """
+
+    weights: Array
+    course: Array
+    reference: Array
+    shapes: Array
+    components: Array
+
+    @property
+    def carried(self) -> Array:
+        """How the direction changes with the strain (k, 3, 6): ``s + k x d``."""
+        y, z = self.course[:, 0], self.course[:, 1]
+        matrix = np.zeros((len(y), 3, 6), self.course.dtype)
+        matrix[:, 0, 1], matrix[:, 0, 2], matrix[:, 1, 0], matrix[:, 2, 0] = z, -y, -z, y
+        matrix[:, [0, 1, 2], [3, 4, 5]] = 1.0
+        return matrix
+
+    @property
+    def onto(self) -> Array:
+        """How the direction changes with the coordinates (k, 3, n)."""
+        return self.carried[:, :, self.components] * self.shapes[:, None, :]
+
+    @property
+    def straight(self) -> Array:
+        """The direction (k, 3) where all coordinates are zero."""
+        straight = (self.carried @ self.reference[:, :, None])[..., 0]
+        straight[:, 1:] += self.course[:, 2:]
+        return straight
+
+
+def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list[RodPart]:
+    """Return a line's points on every rod; none on those that it does not reach.
+
+    Parameters
+    ----------
+    rods : sequence of Rod
+    routing : Routing
+    content : Dimension
+        What the line counts a unit of length: 1, or the area of a chamber (m^2).
+
+    Raises
+    ------
+    ModelError
+        If a function of X fails.
+    """
+    parts, first = [], 0.0
+    for rod in rods:
+        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (routing.start, routing.end))
+        fractions, weights = np.zeros(0), np.zeros(0)
+        if stop > start:
+            inner = [place for place in breaks_of(rod.strains.values()) if start < place < stop]
+            fractions, weights = gauss_points([start, *inner, stop], routing.points)
+        slopes = routing.slopes(rod, first, fractions) / rod.length
+        shapes = [basis.values(fractions, rod.given_length) for basis in rod.strains.values()]
+        counts = routing.dimension("area", content, first + rod.given_length * fractions)
+        parts.append(
+            RodPart(
+                weights * rod.length * counts,
+                np.vstack([routing.places(rod, first, fractions), slopes]).T,
+                reference_along(rod.reference_strain, fractions, rod.given_length),
+                np.hstack(shapes) / rod.length,
+                np.repeat(
+                    [COMPONENTS.index(name) for name in rod.strains], [basis.count for basis in rod.strains.values()]
+                ).astype(int),
+            )
+        )
+        first += rod.given_length
+    return parts
+
+
+class Path:
+    """A line through rods as its length, or volume, with derivatives by the rods' coordinates, one rod after the other.
+
+    Coordinates may be stacked (..., n), and complex.
+
+    Parameters
+    ----------
+    parts : list of RodPart
+    """
+
+    def __init__(self, parts: list[RodPart]) -> None:
+        #: Points by rod.
+        self.parts = parts
+        self._affine = [(part.straight, part.onto) for part in parts]
+        stops = np.cumsum([0, *(len(part.components) for part in parts)])
+        self._slices = [slice(start, stop) for start, stop in pairwise(stops)]
+        #: Number of coordinates.
+        self.size = int(stops[-1])
+
+    def measure(self, q: Array) -> Any:
+        """Return the length (m) or volume (m^3)."""
+        total: Any = 0.0
+        for (_, sizes), part in zip(self._directions(q), self.parts, strict=True):
+            total = total + sizes @ part.weights
+        return total
+
+    def gradient(self, q: Array) -> Array:
+        """Return the derivatives (..., n) of the measure by the coordinates."""
+        rows = []
+        for (units, _), part, (_, onto) in zip(self._directions(q), self.parts, self._affine, strict=True):
+            rows.append(np.einsum("p,...pi,pin->...n", part.weights, units, onto))
+        return np.concatenate(rows, axis=-1)
+
+    def hessian(self, q: Array) -> Array:
+        """Return the second derivatives (n, n) of the measure at a configuration."""
+        result = np.zeros((self.size, self.size), q.dtype)
+        for (units, sizes), part, (_, onto), own in zip(
+            self._directions(q), self.parts, self._affine, self._slices, strict=True
+        ):
+            across = onto - units[:, :, None] * np.einsum("pi,pin->pn", units, onto)[:, None, :]
+            result[own, own] = np.einsum("p,pin,pim->nm", part.weights / sizes, across, onto)
+        return result
+
+    def _directions(self, q: Array) -> list[tuple[Array, Array]]:
+        """Return for every rod the unit directions (..., k, 3) at the points, and ``|dr/dX|`` (..., k)."""
+        found = []
+        for (straight, onto), own in zip(self._affine, self._slices, strict=True):
+            course = straight + (onto @ q[..., None, own, None])[..., 0]
+            sizes = np.sqrt((course * course).sum(-1))
+            found.append((course / sizes[..., None], sizes))
+        return found

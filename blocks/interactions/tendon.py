@@ -1,0 +1,181 @@
+"""Tendons in soft rods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import ratio_unit
+from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.interactions.rod_line import RodLine
+
+
+class Tendon(RodLine):
+    """A tendon through a soft rod, or through several in series, along any line in their sections. Input: ``tension``, N.
+
+    `System.add_interaction` lets it act on its rods, and on coordinates that take in or let out tendon, if it has `arms`.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system; the input is ``name.tension``, what can be read ``name.length`` and ``name.rate``.
+    rods : Rod or sequence of Rod
+        Several carry each other, from tip to base, by welds or through rigid bodies.
+    y, z : float, pair of float or callable, m
+        Where it runs in the sections: numbers, pairs of numbers at its start and end, between which it is straight, or
+        functions of X (m).
+    relative : bool
+        Whether `y` and `z` are parts of the sections' half widths: a tendon on the surface of a tapered rod is at ``y=1``.
+    start, end : float, m
+        Abscissas X where it is fixed: from the base of the first rod to the tip of the last one by default.
+    stiffness : float, N/m
+        Of the whole tendon. Without it, the tendon has the input's tension alone.
+    displacement : float, m
+        How much of it a motor has drawn in, from where it is straight and without tension in the rods at rest.
+    dissipation : float, s/m
+        Of the stretching tendon, as a contact's.
+    arms : array_like (m,), m or 1
+        How much tendon a unit of each further coordinate takes in, for motors that are part of the system: a drum's radius.
+    max_tension : float, N
+        The input is between zero and this.
+    push : bool
+        Whether the input may be negative, down to minus `max_tension`: rods in sheaths push, tendons do not.
+    points : int
+        Gauss points of every smooth stretch of a rod. A helix wants more, `check` says when.
+
+    Notes
+    -----
+    With ``d = (0, y, z)`` and the rods' strain ``[k; s]`` at X the length and what a tension T does are (key M, appendix D,
+    with the sign that pulls)::
+
+        l = int |s + k x d + dd/dX| dX      efforts = -T dl/dq
+
+    exactly, for the points at which this is evaluated: the power of the tension is ``-T dl/dt``. Rods' bases feel it through
+    the rods. Abscissas count through all rods; pieces between rods are rigid, and not part of the length. A joint that moves
+    between rods belongs into two tendons with a `Cable` between their ends.
+
+    The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
+    ``stiffness e (1 + dissipation de/dt)``, which never pushes: it is slack up to zero. A function of a state may drive
+    `displacement` as a coordinate of a motor, by `arms`; as a number it is a parameter, for trims and families.
+
+    `trim` and `simulate` refuse a negative tension in what they are given and in the states that they return, unless `push`
+    allows it; within their trial steps, and in functions of a model, it acts as it is. Controllers, and trims that search for
+    tensions, keep to the input's range; `Trajectory.violations` tells what left it.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e8, density=1000.0, strains={"bending_z": 0})
+    >>> s = tt.System("finger", gravity=[0, 0, 0])
+    >>> s.connect("world", rod, tt.Weld("clamp"))
+    >>> s.add_interaction(tt.Tendon("flexor", rod, y=0.008))
+    >>> m = s.resolve(engine="reference")
+    >>> bent = tt.trim(m, u={"flexor.tension": 10.0})  # the curvature is T y / (E I)
+    >>> bent.q.round(9).tolist(), round(10.0 * 0.008 / (1e8 * np.pi * 0.01**4 / 4), 9)
+    ([0.101859164], 0.101859164)
+    """
+
+    inputs = ("tension",)
+    input_units = ("N",)
+    parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "displacement": "m", "dissipation": "s/m"}
+
+    def __init__(
+        self,
+        name: str,
+        rods: Any,
+        y: Any = 0.0,
+        z: Any = 0.0,
+        relative: bool = False,
+        start: float = 0.0,
+        end: float | None = None,
+        stiffness: float = 0.0,
+        displacement: float = 0.0,
+        dissipation: float = 0.0,
+        arms: Any = (),
+        max_tension: float = math.inf,
+        push: bool = False,
+        points: int = 8,
+    ) -> None:
+        super().__init__(name, rods, y, z, relative, start, end, points)
+        self.stiffness = self.reader.scalar("stiffness", stiffness)
+        self.displacement = self.reader.scalar("displacement", displacement)
+        self.dissipation = self.reader.scalar("dissipation", dissipation)
+        self.arms = self.reader.numbers("arms", arms, np.size(arms))
+        self.upper = self.reader.bound("max_tension", max_tension)
+        self.push = bool(push)
+        self._update()
+
+    @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        """Whether a negative tension is refused."""
+        return not self.push
+
+    @property
+    def lower(self) -> float:  # type: ignore[override]
+        """The least tension (N)."""
+        return -self.upper if self.push else 0.0
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All coordinates of the rods, and as many others as there are arms."""
+        count = sum(rod.nv for rod in self.rods) + self.arms.size
+        return count, count
+
+    def tension(self, motion: TargetMotion) -> Any:
+        """Return the tension (N)."""
+        return motion.u[0] + self._elastic_tension(motion)
+
+    def stretch(self, q: Array) -> Any:
+        """Return by how much (m) the tendon is longer than without tension; the motors' coordinates come last."""
+        rest = self.path.measure(np.zeros(self.path.size))
+        return self.measure(q) - rest + self.displacement + self.arms @ q[self.path.size :]
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return the stored energy (J)."""
+        stretch = self.stretch(motion.q)
+        return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
+
+    def _elastic_tension(self, motion: TargetMotion) -> Any:
+        stretch, share = self.stretch(motion.q), 1.0 + self.dissipation * (self._slopes(motion.q) @ motion.v)
+        return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
+
+    def _slopes(self, q: Array) -> Array:
+        return np.concatenate([self.path.gradient(q[: self.path.size]), self.arms])
+
+    def law_numbers(self) -> Array:
+        """Return stiffness, dissipation, what is drawn in without the motors less the length at rest, arms, and the path."""
+        drawn = self.displacement - self.path.measure(np.zeros(self.path.size))
+        return self._line_numbers(1.0, (self.stiffness, self.dissipation, drawn), self.arms)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the tendon and what is suspicious."""
+        errors, warnings = super().check()
+        for field in ("stiffness", "dissipation"):
+            value = getattr(self, field)
+            if value < 0:
+                expected, advice = "a number >= 0", "check the sign: the tendon would be unstable"
+                errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
+        if not self.stiffness and (self.displacement or self.arms.any()):
+            expected, advice = "a stiffness > 0 with a displacement or arms", "give stiffness, in N/m, of the whole tendon"
+            warnings.append(Finding("idle-displacement", f"{self.name}.stiffness", self.stiffness, expected, advice))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the numbers of the routing, stiffness, displacement, dissipation and arms."""
+        return self.parameters_along(("1",) * len(self.arms))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`: an arm in metres a unit of its coordinate."""
+        along = units[len(units) - len(self.arms) :]
+        arms = {
+            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, along, strict=True))
+        }
+        return super().parameters() | arms
+
+    def _change(self, field: str, entry: str | None, value: Any) -> None:
+        setattr(self, field, replaced(self.arms, int(entry), value) if entry else value)

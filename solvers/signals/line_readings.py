@@ -1,0 +1,38 @@
+"""Length and rate of tendons, volume and rate of chambers, and their derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.interactions.rod_line import RodLine
+from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+
+
+def line_values(at: Snapshot, of: Quantity) -> Array:
+    """Return measure and rate (..., 2) of a line at a state."""
+    line, in_q, in_v = _placed(at.model, of.owner)
+    q, v = at.q[..., in_q], at.v[..., in_v]
+    return np.stack([line.measure(q), line.rate(q, v)], axis=-1)
+
+
+def line_derivatives(at: Snapshot, change: SnapshotSlopes, of: Quantity) -> Array:
+    """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
+    line, in_q, in_v = _placed(at.model, of.owner)
+    q, v = at.q[in_q], at.v[in_v]
+    gradient, turning = line.path.gradient(q), line.path.hessian(q) @ v
+    return np.array([gradient @ change.q[in_v], turning @ change.q[in_v] + gradient @ change.v[in_v]])
+
+
+def lines_of(model: NamedModel) -> dict[str, RodLine]:
+    """Return the lines in rods by name."""
+    return {loop.closure.name: loop.closure for loop in model.assembly.loops if isinstance(loop.closure, RodLine)}
+
+
+def _placed(model: NamedModel, name: str) -> tuple[RodLine, list[int], list[int]]:
+    """Return a line, and where the coordinates of its rods stand in q and in v."""
+    line = lines_of(model)[name]
+    places = [model.assembly.place(coordinate) for coordinate in line.own_coordinates]
+    return line, [at for at, _ in places], [at for _, at in places]
