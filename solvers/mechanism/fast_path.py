@@ -223,7 +223,7 @@ def real_only(array: Array, name: str) -> Array:
     ModelError
         If it is complex.
     """
-    if np.iscomplexobj(array):
+    if array.dtype.kind == "c":
         advice = "use resolve(engine='reference') for complex arguments"
         raise ModelError(Finding("wrong-type", name, "complex numbers", "real numbers", advice))
     return array

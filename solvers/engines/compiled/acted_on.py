@@ -55,7 +55,11 @@ class Acting:
         loaded = system.loaded_at(loads) if loads else system
         self._tables, self._inputs = loaded.arrays, inputs
         self._count, self._driven, self._loads = len(ports), len(places), len(loads)
-        self._acting = [(system.acting_inputs[name], own) for name, own in inputs.acting] if driven else []
+        acting = [(system.acting_inputs[name], own) for name, own in inputs.acting] if driven else []
+        #: Where the inputs of interactions stand among the numbers and among the inputs, and what rests there.
+        self._places = np.array([k for place, _ in acting for k in range(place.start, place.stop)], dtype=int)
+        self._columns = np.array([k for _, own in acting for k in range(own.start, own.stop)], dtype=int)
+        self._resting = self._tables[2][0, self._places] if acting else np.zeros(0)
         self._rooms: list[_Room] = []
 
     def run(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True) -> int:
@@ -89,8 +93,8 @@ class Acting:
         if u is not None:
             if self._driven:
                 driven[:] = self._inputs.wrenches(u)
-            for where, own in self._acting:
-                tables[2][0, where] = self._tables[2][0, where] + u[own]
+            if len(self._places):
+                tables[2][0, self._places] = self._resting + u[self._columns]
         call = calls.get(bound)
         if call is None:
             call = partial(bound.func, *bound.args[: -len(tables)], *tables)
@@ -106,7 +110,7 @@ class Acting:
         ints, floats, *laws = self._tables
         if self._loads:
             floats = floats.copy()
-        if self._acting:
+        if len(self._places):
             laws[0] = laws[0].copy()
         first = len(floats) - self._loads
         driven = floats[first + self._count : first + self._count + self._driven, _FORCES]
