@@ -7,11 +7,13 @@ that made it, and rows and columns are brought to one size before ranks are coun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.root_search import is_regular
 from titop.solvers.equilibrium.unknowns import Unknowns
 
 #: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
@@ -39,6 +41,8 @@ def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Opera
     model, nv = point.model, point.model.nv
     efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * slopes[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
+    if not model.is_constrained and len(slopes) == nv and is_regular(_equilibrated(efforts), _RANK):
+        return replace(point, unknowns=unknowns.names, rank=len(unknowns.names), free=(), overdetermined=())
     motions, closed = _motions(point, independent), _closed_directions(point, slopes)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
     left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))

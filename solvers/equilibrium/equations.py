@@ -64,14 +64,14 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     model, nv, scales = point.model, point.model.nv, unknowns.scales
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
     by_x = difference_slopes(unknowns, x, moving) * ones
-    _, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
+    by_q, by_v, by_tau = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
     closed, turning = _closure_slopes(point)
     first = len(by_x) - 2 * len(closed)
     positions, _ = unknowns.select(Kind.POSITION)
     if positions:
-        by_x[:nv, positions] = by_q @ unknowns.chart(x)
-        by_x[first:, positions] = np.vstack([closed, turning]) @ unknowns.chart(x)
+        chart = unknowns.chart(x)
+        by_x[:nv, positions] = by_q @ chart
+        by_x[first:, positions] = np.vstack([closed, turning]) @ chart
     for kind, matrix in ((Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
         positions, indices = unknowns.select(kind)
         by_x[:nv, positions] = matrix[:, indices] * scales[positions]
@@ -89,8 +89,7 @@ def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     They stand for those by parameters and those along the motion (second derivatives of the dynamics); an error here slows the
     search down, and changes no equilibrium.
     """
-    first = equations(unknowns.at(x), moving, unknowns.sizes)
-    result = np.zeros((len(first.values), len(x)))
+    result = np.zeros((len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes)), len(x)))
     for k, entry in enumerate(unknowns.entries):
         if entry.kind == Kind.PARAMETER or moving:
             step = _STEP * np.eye(len(x))[k]

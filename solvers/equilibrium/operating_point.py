@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -83,6 +83,13 @@ class OperatingPoint:
             object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def moved(self, q: Array, v: Array, tau: Array, u: Array | None) -> OperatingPoint:
+        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
+        point = object.__new__(OperatingPoint)
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u})
+        return point
 
     @cached_property
     def residual(self) -> Array:

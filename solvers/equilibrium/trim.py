@@ -148,11 +148,15 @@ def search(
     reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
     if len(x):
         x = newton(residual, slopes, x, bounds, reach, max_iterations)
-        if (excess(x, slopes(x)) > 1).any():
-            wider = trust_region(residual, slopes, x, bounds, max_iterations)
-            x = newton(residual, slopes, wider, bounds, reach, max_iterations)
-    point, by_x = unknowns.at(x), slopes(x)
-    _refuse_residual(point, equations(point, moving, unknowns.sizes), excess(x, by_x), unknowns, x, bounds)
+    by_x = slopes(x)
+    left = excess(x, by_x)
+    if (left > 1).any():
+        wider = trust_region(residual, slopes, x, bounds, max_iterations)
+        x = newton(residual, slopes, wider, bounds, reach, max_iterations)
+        by_x = slopes(x)
+        left = excess(x, by_x)
+    point = unknowns.at(x)
+    _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance, unknowns)
     return described(point, by_x, unknowns)
 
