@@ -67,6 +67,14 @@ def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Opera
     )
 
 
+def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
+    """Return the efforts (n, n), along independent motions, that stand for accelerations by coordinates (nv, nv)."""
+    model = point.model
+    motions = _motions(point, [*(model.independent_coordinates(point.q) if model.is_constrained else model.coordinate_names)])
+    efforts: Array = motions.T @ model.mass_matrix(point.q) @ accelerations @ motions
+    return efforts
+
+
 def _efforts(mass: Array, slopes: Array) -> Array:
     """Return the efforts M A that stand for accelerations A, without what is rounding beside others of the same unknown.
 
@@ -89,12 +97,13 @@ def _equilibrated(matrix: Array) -> Array:
 def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
     """Return the motions (nv, n) of all coordinates with independent ones: one for each of them."""
     model = point.model
+    if not model.is_constrained:
+        return np.eye(model.nv)
     own = [model.coordinate_names.index(name) for name in names]
     motions = np.eye(model.nv)[:, own]
-    if model.is_constrained:
-        others = np.setdiff1d(np.arange(model.nv), own)
-        weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
-        motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, own], rcond=None)[0]
+    others = np.setdiff1d(np.arange(model.nv), own)
+    weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+    motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, own], rcond=None)[0]
     return motions
 
 

@@ -83,6 +83,46 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     return by_x / ones
 
 
+def is_balance(unknowns: Unknowns, moving: bool) -> bool:
+    """Tell whether a search is one for a tree's balance of efforts, by what has exact slopes there; see `Balance`."""
+    return not (moving or unknowns.guess.model.is_constrained or unknowns.select(Kind.PARAMETER)[0])
+
+
+class Balance:
+    """The equations of a tree at rest, ``f(q) = 0``, as efforts that are left, with their derivatives.
+
+    Where they vanish the accelerations ``a = M^-1 f`` do. On the way there efforts change far less with the configuration than
+    accelerations, whose derivatives hold those of the mass matrix times what is left: of a rod under a large load Newton's
+    method needs a third of the steps, and does not stray to other equilibria.
+    """
+
+    def __init__(self, unknowns: Unknowns) -> None:
+        self.unknowns = unknowns
+        self._rest, self._sizes = np.zeros(unknowns.guess.model.nv), unknowns.sizes.efforts
+
+    def residual(self, x: Array) -> Array:
+        """Return the efforts left (nv), over what counts as one."""
+        point = self.unknowns.at(x)
+        needed = point.model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
+        left: Array = (point.tau - needed) / self._sizes
+        return left
+
+    def slopes(self, x: Array) -> Array:
+        """Return their derivatives (nv, n) by x."""
+        unknowns, point = self.unknowns, self.unknowns.at(x)
+        model, by_x = point.model, np.zeros((len(self._rest), len(x)))
+        positions, _ = unknowns.select(Kind.POSITION)
+        if positions:
+            by_q = model.inverse_dynamics_derivatives(point.q, point.v, self._rest, point.wrenches or None, u=point.u)[0]
+            by_x[:, positions] = -by_q @ unknowns.chart(x)
+        positions, indices = unknowns.select(Kind.EFFORT)
+        by_x[indices, positions] = unknowns.scales[positions]
+        positions, indices = unknowns.select(Kind.INPUT)
+        if positions:
+            by_x[:, positions] = model.actuation_matrix(point.q)[:, indices] * unknowns.scales[positions]
+        return by_x / self._sizes[:, None]
+
+
 def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x from central differences of exact functions.
 

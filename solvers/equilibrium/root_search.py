@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +21,22 @@ _HALVINGS = 6
 Function = Callable[[Array], Array]
 
 
-def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, Array], reach: Array, iterations: int) -> Array:
+@dataclass
+class Course:
+    """How a search went: it has `strayed` if a step was cut, or not shorter than the one before."""
+
+    strayed: bool = False
+
+
+def newton(
+    residual: Function,
+    slopes: Function,
+    x: Array,
+    bounds: tuple[Array, Array],
+    reach: Array,
+    iterations: int,
+    course: Course | None = None,
+) -> Array:
     """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
 
     Parameters
@@ -35,11 +51,15 @@ def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, 
     reach : (n,) array
         Longest change of each unknown in one step.
     iterations : int
+    course : Course, optional
+        Where it is written down whether the search strayed.
     """
+    course = course or Course()
     values, moved = residual(x), np.inf
     for _ in range(iterations):
         step = least_step(slopes(x), values, x, bounds)
-        step = step / max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
+        cut = max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
+        step = step / cut
         for halving in range(_HALVINGS):
             trial = np.clip(x + step / 2**halving, *bounds)
             found = residual(trial)
@@ -48,6 +68,7 @@ def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, 
         else:
             return x
         moved, last = float(np.abs(trial - x).max()), moved
+        course.strayed |= cut > 1.0 or (halving > 0 and moved > _SETTLED) or _SETTLED < last <= moved
         x, values = trial, found
         if not values.any() or (moved < _SETTLED and moved < _CONTRACTED * last):
             return x

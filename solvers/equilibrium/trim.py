@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along
+from titop.solvers.equilibrium.equations import (
+    Balance,
+    Equations,
+    equation_sizes,
+    equation_slopes,
+    equations,
+    is_balance,
+    later_along,
+)
+from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.root_search import newton, trust_region
+from titop.solvers.equilibrium.root_search import Course, newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind
@@ -25,6 +34,9 @@ _REACH = 0.5
 
 #: An unknown as close to its bound as this, in what counts as one of it, is said to be at it.
 _AT_BOUND = 1e-6
+
+#: Newton steps under the full load before it is raised in steps.
+_DIRECT = 25
 
 #: How much less exactly than at the point the equations hold a few radians, or lengths of the system, later.
 _LATER = 1e3
@@ -108,7 +120,42 @@ def trim(
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     tolerance, max_iterations = _read_tolerance(tolerance), _read_iterations(max_iterations)
     searched = Unknowns(guess, list(model.coordinate_names) if unknowns is None else unknowns)
-    return search(searched, searched.bounds(bounds), tolerance, max_iterations)
+    limits = searched.bounds(bounds)
+    if not can_be_stepped(searched):
+        return search(searched, limits, tolerance, max_iterations)
+
+    def near(unknowns: Unknowns, course: Course) -> OperatingPoint:
+        return search(unknowns, unknowns.bounds(bounds), tolerance, min(_DIRECT, max_iterations), course=course)
+
+    return _found_near(searched, near) or _found_in_steps(
+        searched, near, lambda: search(searched, limits, tolerance, max_iterations)
+    )
+
+
+def _found_near(unknowns: Unknowns, near: Search) -> OperatingPoint | None:
+    """Return what Newton's method finds under the full load; None if nothing, or what it strayed to and does not stand."""
+    course = Course()
+    try:
+        point = near(unknowns, course)
+    except ConvergenceError:
+        return None
+    return None if course.strayed and not stands(point) else point
+
+
+def _found_in_steps(unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint]) -> OperatingPoint:
+    """Return what raising the loads leads to; where that ends, or no shape is kept without them, what is found `anywhere`."""
+    try:
+        point = stepped(unknowns, near)
+    except ConvergenceError as ended:
+        try:
+            other = anywhere()
+        except ConvergenceError as error:
+            raise ConvergenceError(f"{error}; {ended}") from None
+        advice = "start from a guess next to the equilibrium that is meant"
+        value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
+        warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
+        return other
+    return anywhere() if point is None else point
 
 
 def search(
@@ -117,10 +164,12 @@ def search(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
     start: Array | None = None,
+    course: Course | None = None,
 ) -> OperatingPoint:
     """Return the equilibrium found from a start (that of the guess by default).
 
-    Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over.
+    Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over, unless their
+    course is asked for.
 
     Raises
     ------
@@ -147,10 +196,12 @@ def search(
 
     reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
     if len(x):
-        x = newton(residual, slopes, x, bounds, reach, max_iterations)
+        balance = Balance(unknowns) if is_balance(unknowns, moving) else None
+        sought = (residual, slopes) if balance is None else (balance.residual, balance.slopes)
+        x = newton(*sought, x, bounds, reach, max_iterations, course)
     by_x = slopes(x)
     left = excess(x, by_x)
-    if (left > 1).any():
+    if (left > 1).any() and course is None:
         wider = trust_region(residual, slopes, x, bounds, max_iterations)
         x = newton(residual, slopes, wider, bounds, reach, max_iterations)
         by_x = slopes(x)
