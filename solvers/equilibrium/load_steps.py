@@ -20,7 +20,10 @@ from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.signals.quantities import Kind
 
 #: First step, in parts of the load; what a step grows by after success; where equilibria are said to end.
-_FIRST, _GROWTH, _LEAST = 0.25, 1.6, 2.0**-12
+_FIRST, _GROWTH, _LEAST = 0.25, 1.6, 2.0**-20
+
+#: What eigenvalues of a stiffness with a diagonal of ones are, beyond rounding, that are not zero.
+_POSITIVE = 1e-12
 
 #: From an equilibrium to one: the search of `trim`, its course written down.
 Search = Callable[[Unknowns, Course], OperatingPoint]
@@ -35,18 +38,14 @@ def can_be_stepped(unknowns: Unknowns) -> bool:
 
 
 def stands(point: OperatingPoint) -> bool:
-    """Tell whether every small displacement of a point at rest is driven back: the stiffness is positive."""
+    """Tell whether the stiffness of a point at rest is positive: that of loads that turn with a body has no symmetry."""
     model = point.model
     by_q = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)[0]
     stiffness = -efforts_of_motions(point, by_q)
     scale = np.sqrt(np.abs(np.diag(stiffness)))
     if not scale.all():
         return False
-    try:
-        np.linalg.cholesky((stiffness + stiffness.T) / (2.0 * np.outer(scale, scale)) - 1e-12 * np.eye(len(scale)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    return bool(np.linalg.eigvals(stiffness / np.outer(scale, scale)).real.min(initial=1.0) > _POSITIVE)
 
 
 def loaded(point: OperatingPoint, fraction: float) -> OperatingPoint:
@@ -93,7 +92,7 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
             point = search(Unknowns(replace(loaded(full, part), q=q), names), course)
             fault = "another branch is near" if course.strayed else "" if stands(point) else "what follows does not stand"
         except ConvergenceError as error:
-            fault = str(error)
+            fault = str(error).partition(";")[0]
         if not fault:
             before, last, came_from, reached, step = last, point, reached, part, _GROWTH * step
             continue

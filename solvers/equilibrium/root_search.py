@@ -23,9 +23,18 @@ Function = Callable[[Array], Array]
 
 @dataclass
 class Course:
-    """How a search went: it has `strayed` if a step was cut, or not shorter than the one before."""
+    """How a search went.
+
+    Attributes
+    ----------
+    strayed : bool
+        Whether a step was cut, or not shorter than the one before.
+    moved : bool
+        Whether it went anywhere.
+    """
 
     strayed: bool = False
+    moved: bool = False
 
 
 def newton(
@@ -68,6 +77,7 @@ def newton(
         else:
             return x
         moved, last = float(np.abs(trial - x).max()), moved
+        course.moved |= moved > _SETTLED
         course.strayed |= cut > 1.0 or (halving > 0 and moved > _SETTLED) or _SETTLED < last <= moved
         x, values = trial, found
         if not values.any() or (moved < _SETTLED and moved < _CONTRACTED * last):

@@ -57,6 +57,11 @@ def trim(
 ) -> OperatingPoint:
     """Find an equilibrium: a state that lasts, at rest or moving at constant rates.
 
+    Where a shape is kept without loads (rods, springs), they are raised from nothing in steps if Newton's method under the
+    whole load finds nothing, or strays to (without a guess `q`: moves to) an equilibrium that does not stand. A warning tells
+    where those of the steps end before the whole load, by snapping through or buckling, and another one is returned.
+    `trim_along` follows them further along a coordinate, the load among the unknowns.
+
     At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
     constant), and remain so while the configuration moves: steady spin, uniform motion, steady turns. What does not influence
     the dynamics may drift.
@@ -127,19 +132,20 @@ def trim(
     def near(unknowns: Unknowns, course: Course) -> OperatingPoint:
         return search(unknowns, unknowns.bounds(bounds), tolerance, min(_DIRECT, max_iterations), course=course)
 
-    return _found_near(searched, near) or _found_in_steps(
+    return _found_near(searched, near, q is not None) or _found_in_steps(
         searched, near, lambda: search(searched, limits, tolerance, max_iterations)
     )
 
 
-def _found_near(unknowns: Unknowns, near: Search) -> OperatingPoint | None:
-    """Return what Newton's method finds under the full load; None if nothing, or what it strayed to and does not stand."""
+def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoint | None:
+    """Return what Newton's method finds under the full load; None if nothing, or what does not stand and nobody guessed."""
     course = Course()
     try:
         point = near(unknowns, course)
     except ConvergenceError:
         return None
-    return None if course.strayed and not stands(point) else point
+    went_off = course.strayed if guessed else course.moved
+    return None if went_off and not stands(point) else point
 
 
 def _found_in_steps(unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint]) -> OperatingPoint:
