@@ -99,17 +99,24 @@ class Balance:
     def __init__(self, unknowns: Unknowns) -> None:
         self.unknowns = unknowns
         self._rest, self._sizes = np.zeros(unknowns.guess.model.nv), unknowns.sizes.efforts
+        self._last: tuple[Array, OperatingPoint] | None = None
+
+    def _at(self, x: Array) -> OperatingPoint:
+        """Return the point that x stands for; residual and slopes are asked for at the same."""
+        if self._last is None or self._last[0] is not x:
+            self._last = x, self.unknowns.at(x)
+        return self._last[1]
 
     def residual(self, x: Array) -> Array:
         """Return the efforts left (nv), over what counts as one."""
-        point = self.unknowns.at(x)
+        point = self._at(x)
         needed = point.model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
         left: Array = (point.tau - needed) / self._sizes
         return left
 
     def slopes(self, x: Array) -> Array:
         """Return their derivatives (nv, n) by x."""
-        unknowns, point = self.unknowns, self.unknowns.at(x)
+        unknowns, point = self.unknowns, self._at(x)
         model, by_x = point.model, np.zeros((len(self._rest), len(x)))
         positions, _ = unknowns.select(Kind.POSITION)
         if positions:

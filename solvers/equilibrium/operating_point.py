@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -87,7 +87,7 @@ class OperatingPoint:
     def moved(self, q: Array, v: Array, tau: Array, u: Array | None) -> OperatingPoint:
         """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
         point = object.__new__(OperatingPoint)
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
         point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u})
         return point
 

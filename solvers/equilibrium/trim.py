@@ -124,7 +124,7 @@ def trim(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     tolerance, max_iterations = _read_tolerance(tolerance), _read_iterations(max_iterations)
-    searched = Unknowns(guess, list(model.coordinate_names) if unknowns is None else unknowns)
+    searched = Unknowns(guess, unknowns)
     limits = searched.bounds(bounds)
     if not can_be_stepped(searched):
         return search(searched, limits, tolerance, max_iterations)

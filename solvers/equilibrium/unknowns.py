@@ -44,9 +44,10 @@ class Unknowns:
     Parameters
     ----------
     guess : OperatingPoint
-    names : sequence of str
-        ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its own), ``"hinge.v"`` its rate,
-        ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a parameter.
+    names : sequence of str, optional
+        All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
+        own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
+        parameter.
 
     Attributes
     ----------
@@ -64,9 +65,13 @@ class Unknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any) -> None:
+    def __init__(self, guess: OperatingPoint, names: Any = None) -> None:
         self.guess = guess
+        self.entries: tuple[Unknown, ...]
         model = guess.model
+        if names is None:
+            self.entries = tuple(Unknown(Kind.POSITION, name, k) for k, name in enumerate(model.coordinate_names))
+            return
         self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name))
         for k, entry in enumerate(self.entries):
             if entry in self.entries[:k]:
