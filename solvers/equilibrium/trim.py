@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from titop.solvers.equilibrium.equations import (
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, newton, trust_region
-from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind
 
@@ -182,6 +182,7 @@ def search(
     ConvergenceError
         When there is none.
     """
+    bodies = unknowns.guess.model.own_coordinates
     moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
     size = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
@@ -200,7 +201,7 @@ def search(
         result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x))))
         return result
 
-    reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
+    reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     if len(x):
         balance = Balance(unknowns) if is_balance(unknowns, moving) else None
         sought = (residual, slopes) if balance is None else (balance.residual, balance.slopes)
@@ -216,6 +217,11 @@ def search(
     _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance, unknowns)
     return described(point, by_x, unknowns)
+
+
+def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
+    """Tell whether steps of an unknown are: not those of deformations, whose stiffness bounds them."""
+    return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
 
 
 def _refuse_residual(

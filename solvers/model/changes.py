@@ -11,7 +11,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, own_numbers
-from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
 from titop.solvers.model.identification import Identification
@@ -88,9 +87,8 @@ class Changes(Identification):
             advice = "start elsewhere; forward dynamics fails there"
             value = "no inertia at the neutral configuration"
             findings.append(Finding("singular-neutral", error.where, value, "inertia to move", advice))
-        bodies = [block for block in self.assembly.blocks_with_coordinates if not isinstance(block, Joint)]
-        own = [name for block in bodies for name in self.coordinate_names[self.assembly.v_slices[block.name]]]
-        return findings + conditioning_findings([conditioning(pivots, self.coordinate_names) for pivots in doubtful], own)
+        found = [conditioning(pivots, self.coordinate_names) for pivots in doubtful]
+        return findings + conditioning_findings(found, self.own_coordinates)
 
     def _accelerations_at_rest(self, q: Array) -> Array:
         """Return the accelerations (nv) of the tree at rest."""
