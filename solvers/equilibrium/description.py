@@ -7,11 +7,13 @@ that made it, and rows and columns are brought to one size before ranks are coun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.root_search import is_regular
 from titop.solvers.equilibrium.unknowns import Unknowns
 
 #: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
@@ -39,6 +41,8 @@ def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Opera
     model, nv = point.model, point.model.nv
     efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * slopes[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
+    if not model.is_constrained and len(slopes) == nv and is_regular(_equilibrated(efforts), _RANK):
+        return replace(point, unknowns=unknowns.names, rank=len(unknowns.names), free=(), overdetermined=())
     motions, closed = _motions(point, independent), _closed_directions(point, slopes)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
     left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))
@@ -63,6 +67,14 @@ def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Opera
     )
 
 
+def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
+    """Return the efforts (n, n), along independent motions, that stand for accelerations by coordinates (nv, nv)."""
+    model = point.model
+    motions = _motions(point, [*(model.independent_coordinates(point.q) if model.is_constrained else model.coordinate_names)])
+    efforts: Array = motions.T @ model.mass_matrix(point.q) @ accelerations @ motions
+    return efforts
+
+
 def _efforts(mass: Array, slopes: Array) -> Array:
     """Return the efforts M A that stand for accelerations A, without what is rounding beside others of the same unknown.
 
@@ -85,12 +97,13 @@ def _equilibrated(matrix: Array) -> Array:
 def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
     """Return the motions (nv, n) of all coordinates with independent ones: one for each of them."""
     model = point.model
+    if not model.is_constrained:
+        return np.eye(model.nv)
     own = [model.coordinate_names.index(name) for name in names]
     motions = np.eye(model.nv)[:, own]
-    if model.is_constrained:
-        others = np.setdiff1d(np.arange(model.nv), own)
-        weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
-        motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, own], rcond=None)[0]
+    others = np.setdiff1d(np.arange(model.nv), own)
+    weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+    motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, own], rcond=None)[0]
     return motions
 
 

@@ -64,14 +64,14 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     model, nv, scales = point.model, point.model.nv, unknowns.scales
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
     by_x = difference_slopes(unknowns, x, moving) * ones
-    _, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    by_q, by_v, by_tau = A[nv:, :nv], A[nv:, nv:], B[nv:]
+    by_q, by_v, by_tau = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
     closed, turning = _closure_slopes(point)
     first = len(by_x) - 2 * len(closed)
     positions, _ = unknowns.select(Kind.POSITION)
     if positions:
-        by_x[:nv, positions] = by_q @ unknowns.chart(x)
-        by_x[first:, positions] = np.vstack([closed, turning]) @ unknowns.chart(x)
+        chart = unknowns.chart(x)
+        by_x[:nv, positions] = by_q @ chart
+        by_x[first:, positions] = np.vstack([closed, turning]) @ chart
     for kind, matrix in ((Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
         positions, indices = unknowns.select(kind)
         by_x[:nv, positions] = matrix[:, indices] * scales[positions]
@@ -83,14 +83,60 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     return by_x / ones
 
 
+def is_balance(unknowns: Unknowns, moving: bool) -> bool:
+    """Tell whether a search is one for a tree's balance of efforts, by what has exact slopes there; see `Balance`."""
+    return not (moving or unknowns.guess.model.is_constrained or unknowns.select(Kind.PARAMETER)[0])
+
+
+class Balance:
+    """The equations of a tree at rest, ``f(q) = 0``, as efforts that are left, with their derivatives.
+
+    Where they vanish the accelerations ``a = M^-1 f`` do. On the way there efforts change far less with the configuration than
+    accelerations, whose derivatives hold those of the mass matrix times what is left: of a rod under a large load Newton's
+    method needs a third of the steps, and does not stray to other equilibria.
+    """
+
+    def __init__(self, unknowns: Unknowns) -> None:
+        self.unknowns = unknowns
+        self._rest, self._sizes = np.zeros(unknowns.guess.model.nv), unknowns.sizes.efforts
+        self._last: tuple[Array, OperatingPoint] | None = None
+
+    def _at(self, x: Array) -> OperatingPoint:
+        """Return the point that x stands for; residual and slopes are asked for at the same."""
+        if self._last is None or self._last[0] is not x:
+            self._last = x, self.unknowns.at(x)
+        return self._last[1]
+
+    def residual(self, x: Array) -> Array:
+        """Return the efforts left (nv), over what counts as one."""
+        point = self._at(x)
+        needed = point.model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
+        left: Array = (point.tau - needed) / self._sizes
+        return left
+
+    def slopes(self, x: Array) -> Array:
+        """Return their derivatives (nv, n) by x."""
+        unknowns, point = self.unknowns, self._at(x)
+        model, by_x = point.model, np.zeros((len(self._rest), len(x)))
+        positions, _ = unknowns.select(Kind.POSITION)
+        if positions:
+            by_q = model.inverse_dynamics_derivatives(point.q, point.v, self._rest, point.wrenches or None, u=point.u)[0]
+            by_x[:, positions] = -by_q @ unknowns.chart(x)
+        positions, indices = unknowns.select(Kind.EFFORT)
+        by_x[indices, positions] = unknowns.scales[positions]
+        positions, indices = unknowns.select(Kind.INPUT)
+        if positions:
+            by_x[:, positions] = model.actuation_matrix(point.q)[:, indices] * unknowns.scales[positions]
+        return by_x / self._sizes[:, None]
+
+
 def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x from central differences of exact functions.
 
     They stand for those by parameters and those along the motion (second derivatives of the dynamics); an error here slows the
     search down, and changes no equilibrium.
     """
-    first = equations(unknowns.at(x), moving, unknowns.sizes)
-    result = np.zeros((len(first.values), len(x)))
+    result = np.zeros((len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes)), len(x)))
     for k, entry in enumerate(unknowns.entries):
         if entry.kind == Kind.PARAMETER or moving:
             step = _STEP * np.eye(len(x))[k]

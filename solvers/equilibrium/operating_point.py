@@ -84,6 +84,13 @@ class OperatingPoint:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def moved(self, q: Array, v: Array, tau: Array, u: Array | None) -> OperatingPoint:
+        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
+        point = object.__new__(OperatingPoint)
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u})
+        return point
+
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""

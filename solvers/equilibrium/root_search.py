@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,13 +12,40 @@ from titop.blocks.basics.spatial import Array
 #: Singular values below this part of the largest one count as zero: their directions stay as they are.
 _RANK = 1e-10
 
+#: A Newton step shorter than this, and than that part of the one before, squares its error: the next would be rounding.
+_SETTLED, _CONTRACTED = 1e-7, 1e-2
+
 #: A step that does not reduce the residual is halved so often before it is given up.
 _HALVINGS = 6
 
 Function = Callable[[Array], Array]
 
 
-def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, Array], reach: Array, iterations: int) -> Array:
+@dataclass
+class Course:
+    """How a search went.
+
+    Attributes
+    ----------
+    strayed : bool
+        Whether a step was cut, or not shorter than the one before.
+    moved : bool
+        Whether it went anywhere.
+    """
+
+    strayed: bool = False
+    moved: bool = False
+
+
+def newton(
+    residual: Function,
+    slopes: Function,
+    x: Array,
+    bounds: tuple[Array, Array],
+    reach: Array,
+    iterations: int,
+    course: Course | None = None,
+) -> Array:
     """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
 
     Parameters
@@ -32,11 +60,15 @@ def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, 
     reach : (n,) array
         Longest change of each unknown in one step.
     iterations : int
+    course : Course, optional
+        Where it is written down whether the search strayed.
     """
-    values = residual(x)
+    course = course or Course()
+    values, moved = residual(x), np.inf
     for _ in range(iterations):
         step = least_step(slopes(x), values, x, bounds)
-        step = step / max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
+        cut = max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
+        step = step / cut
         for halving in range(_HALVINGS):
             trial = np.clip(x + step / 2**halving, *bounds)
             found = residual(trial)
@@ -44,8 +76,11 @@ def newton(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, 
                 break
         else:
             return x
+        moved, last = float(np.abs(trial - x).max()), moved
+        course.moved |= moved > _SETTLED
+        course.strayed |= cut > 1.0 or (halving > 0 and moved > _SETTLED) or _SETTLED < last <= moved
         x, values = trial, found
-        if not values.any():
+        if not values.any() or (moved < _SETTLED and moved < _CONTRACTED * last):
             return x
     return x
 
@@ -56,13 +91,35 @@ def least_step(slopes: Array, values: Array, x: Array, bounds: tuple[Array, Arra
     step, fixed = np.zeros(len(x)), np.zeros(len(x), dtype=bool)
     while not fixed.all():
         left = values + slopes[:, fixed] @ step[fixed]
-        step[~fixed] = -np.linalg.lstsq(slopes[:, ~fixed], left, rcond=_RANK)[0]
+        step[~fixed] = -_least_solution(slopes[:, ~fixed], left)
         beyond = ~fixed & ((x + step < lower) | (x + step > upper))
         if not beyond.any():
             break
         step[beyond] = (np.clip(x + step, lower, upper) - x)[beyond]
         fixed |= beyond
     return step
+
+
+def _least_solution(matrix: Array, values: Array) -> Array:
+    """Return the shortest x of least squares; of square matrices far from singular by their inverse, ten times as fast."""
+    if is_regular(matrix, _RANK):
+        solution: Array = np.linalg.solve(matrix, values)
+        return solution
+    least: Array = np.linalg.lstsq(matrix, values, rcond=_RANK)[0]
+    return least
+
+
+def is_regular(matrix: Array, part: float) -> bool:
+    """Tell whether a matrix is square, and all its singular values surely above this part of the largest; False in doubt."""
+    n, columns = matrix.shape
+    if n != columns or not np.isfinite(matrix).all():
+        return False
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    condition = np.abs(matrix).sum(axis=0).max(initial=0.0) * np.abs(inverse).sum(axis=0).max(initial=0.0)
+    return bool(condition * n * part < 1.0)
 
 
 def trust_region(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, Array], evaluations: int) -> Array:

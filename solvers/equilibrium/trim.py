@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,20 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.equations import Equations, equation_sizes, equation_slopes, equations, later_along
+from titop.solvers.equilibrium.equations import (
+    Balance,
+    Equations,
+    equation_sizes,
+    equation_slopes,
+    equations,
+    is_balance,
+    later_along,
+)
+from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.root_search import newton, trust_region
+from titop.solvers.equilibrium.root_search import Course, newton, trust_region
 from titop.solvers.equilibrium.spinning import spin_findings
-from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind
 
@@ -27,6 +36,9 @@ _REACH = 0.5
 
 #: An unknown as close to its bound as this, in what counts as one of it, is said to be at it.
 _AT_BOUND = 1e-6
+
+#: Newton steps under the full load before it is raised in steps.
+_DIRECT = 25
 
 #: How much less exactly than at the point the equations hold a few radians, or lengths of the system, later.
 _LATER = 1e3
@@ -46,6 +58,11 @@ def trim(
     max_iterations: int = 200,
 ) -> OperatingPoint:
     """Find an equilibrium: a state that lasts, at rest or moving at constant rates.
+
+    Where a shape is kept without loads (rods, springs), they are raised from nothing in steps if Newton's method under the
+    whole load finds nothing, or strays to (without a guess `q`: moves to) an equilibrium that does not stand. A warning tells
+    where those of the steps end before the whole load, by snapping through or buckling, and another one is returned.
+    `trim_along` follows them further along a coordinate, the load among the unknowns.
 
     At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
     constant), and remain so while the configuration moves: steady spin, uniform motion, steady turns. What does not influence
@@ -114,10 +131,48 @@ def trim(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     tolerance, max_iterations = _read_tolerance(tolerance), _read_iterations(max_iterations)
-    searched = Unknowns(guess, list(model.coordinate_names) if unknowns is None else unknowns)
-    point = search(searched, searched.bounds(bounds), tolerance, max_iterations)
+    searched = Unknowns(guess, unknowns)
+    limits = searched.bounds(bounds)
+
+    def anywhere() -> OperatingPoint:
+        return search(searched, limits, tolerance, max_iterations)
+
+    def near(unknowns: Unknowns, course: Course) -> OperatingPoint:
+        return search(unknowns, unknowns.bounds(bounds), tolerance, min(_DIRECT, max_iterations), course=course)
+
+    if can_be_stepped(searched):
+        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere)
+    else:
+        point = anywhere()
     warn(spin_findings(point.model, point.q, point.v))
     return point
+
+
+def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoint | None:
+    """Return what Newton's method finds under the full load; None if nothing, or what does not stand and nobody guessed."""
+    course = Course()
+    try:
+        point = near(unknowns, course)
+    except ConvergenceError:
+        return None
+    went_off = course.strayed if guessed else course.moved
+    return None if went_off and not stands(point) else point
+
+
+def _found_in_steps(unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint]) -> OperatingPoint:
+    """Return what raising the loads leads to; where that ends, or no shape is kept without them, what is found `anywhere`."""
+    try:
+        point = stepped(unknowns, near)
+    except ConvergenceError as ended:
+        try:
+            other = anywhere()
+        except ConvergenceError as error:
+            raise ConvergenceError(f"{error}; {ended}") from None
+        advice = "start from a guess next to the equilibrium that is meant"
+        value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
+        warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
+        return other
+    return anywhere() if point is None else point
 
 
 def search(
@@ -126,16 +181,19 @@ def search(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
     start: Array | None = None,
+    course: Course | None = None,
 ) -> OperatingPoint:
     """Return the equilibrium found from a start (that of the guess by default).
 
-    Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over.
+    Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over, unless their
+    course is asked for.
 
     Raises
     ------
     ConvergenceError
         When there is none.
     """
+    bodies = unknowns.guess.model.own_coordinates
     moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
     size = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
@@ -154,16 +212,27 @@ def search(
         result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x))))
         return result
 
-    reach = np.array([_REACH if entry.kind in ("coordinate", "parameter") else np.inf for entry in unknowns.entries])
+    reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     if len(x):
-        x = newton(residual, slopes, x, bounds, reach, max_iterations)
-        if (excess(x, slopes(x)) > 1).any():
-            wider = trust_region(residual, slopes, x, bounds, max_iterations)
-            x = newton(residual, slopes, wider, bounds, reach, max_iterations)
-    point, by_x = unknowns.at(x), slopes(x)
-    _refuse_residual(point, equations(point, moving, unknowns.sizes), excess(x, by_x), unknowns, x, bounds)
+        balance = Balance(unknowns) if is_balance(unknowns, moving) else None
+        sought = (residual, slopes) if balance is None else (balance.residual, balance.slopes)
+        x = newton(*sought, x, bounds, reach, max_iterations, course)
+    by_x = slopes(x)
+    left = excess(x, by_x)
+    if (left > 1).any() and course is None:
+        wider = trust_region(residual, slopes, x, bounds, max_iterations)
+        x = newton(residual, slopes, wider, bounds, reach, max_iterations)
+        by_x = slopes(x)
+        left = excess(x, by_x)
+    point = unknowns.at(x)
+    _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance, unknowns)
     return described(point, by_x, unknowns)
+
+
+def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
+    """Tell whether steps of an unknown are: not those of deformations, whose stiffness bounds them."""
+    return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
 
 
 def _refuse_residual(

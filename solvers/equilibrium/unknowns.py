@@ -44,9 +44,10 @@ class Unknowns:
     Parameters
     ----------
     guess : OperatingPoint
-    names : sequence of str
-        ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its own), ``"hinge.v"`` its rate,
-        ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a parameter.
+    names : sequence of str, optional
+        All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
+        own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
+        parameter.
 
     Attributes
     ----------
@@ -64,9 +65,13 @@ class Unknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any) -> None:
+    def __init__(self, guess: OperatingPoint, names: Any = None) -> None:
         self.guess = guess
+        self.entries: tuple[Unknown, ...]
         model = guess.model
+        if names is None:
+            self.entries = tuple(Unknown(Kind.POSITION, name, k) for k, name in enumerate(model.coordinate_names))
+            return
         self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name))
         for k, entry in enumerate(self.entries):
             if entry in self.entries[:k]:
@@ -118,8 +123,16 @@ class Unknowns:
 
     def select(self, kind: Kind) -> tuple[list[int], list[int]]:
         """Return positions in x, and indices in v, tau or u, of the unknowns of a kind."""
-        found = [(k, entry.number) for k, entry in enumerate(self.entries) if entry.kind == kind]
-        return [k for k, _ in found], [index for _, index in found]
+        return self._selected.get(kind, ([], []))
+
+    @cached_property
+    def _selected(self) -> dict[Kind, tuple[list[int], list[int]]]:
+        selected: dict[Kind, tuple[list[int], list[int]]] = {}
+        for k, entry in enumerate(self.entries):
+            positions, indices = selected.setdefault(entry.kind, ([], []))
+            positions.append(k)
+            indices.append(entry.number)
+        return selected
 
     def at(self, x: Array) -> OperatingPoint:
         """Return the operating point that x stands for.
@@ -139,22 +152,32 @@ class Unknowns:
             u = np.zeros(model.nu) if u is None else u.copy()
             u[indices] += self.scales[positions] * x[positions]
         changes = {
-            entry.name: self._numbers[entry.name][0] + float(x[k] * self.scales[k])
-            for k, entry in enumerate(self.entries)
-            if entry.kind == Kind.PARAMETER
+            self.entries[k].name: self._numbers[self.entries[k].name][0] + float(x[k] * self.scales[k])
+            for k in self.select(Kind.PARAMETER)[0]
         }
         if changes:
             model = model.changed(changes)[0]
-        return OperatingPoint(model, model.integrate(guess.q, dq), v, tau, u, guess.wrenches, {**guess.parameters, **changes})
+            return OperatingPoint(
+                model, model.integrate(guess.q, dq), v, tau, u, guess.wrenches, {**guess.parameters, **changes}
+            )
+        return guess.moved(model.integrate(guess.q, dq), v, tau, u)
 
     def chart(self, x: Array) -> Array:
         """Return the derivative (nv, coordinates among x) of the configuration's tangent by x."""
         model = self.guess.model
+        if model.has_plain_configuration:
+            return self._plain_chart
         positions, indices = self.select(Kind.POSITION)
         dq = np.zeros(model.nv)
         dq[indices] = self.scales[positions] * x[positions]
         slopes: Array = np.linalg.inv(model.difference_slopes(dq))[:, indices] * self.scales[positions]
         return slopes
+
+    @cached_property
+    def _plain_chart(self) -> Array:
+        """The derivative of coordinates that are numbers in q."""
+        positions, indices = self.select(Kind.POSITION)
+        return np.eye(self.guess.model.nv)[:, indices] * self.scales[positions]
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Return lower and upper bounds of x; inputs stay in their actuators' ranges when nothing else is said.
@@ -165,8 +188,10 @@ class Unknowns:
             For bounds of what is no unknown or has no plain number, and for bounds that are no pair with room between.
         """
         inputs = self.guess.model.inputs
+        lower, upper = np.full((2, len(self.entries)), [[-np.inf], [np.inf]])
+        if not bounds and not self.select(Kind.INPUT)[0]:
+            return lower, upper
         values = self.values()
-        lower, upper = np.full((2, len(values)), [[-np.inf], [np.inf]])
         for k, entry in enumerate(self.entries):
             if entry.kind == Kind.INPUT:
                 lower[k], upper[k] = inputs.lower[entry.number], inputs.upper[entry.number]

@@ -8,12 +8,13 @@ The ratio of a pivot to the same coordinate's entry of N has no unit, and is at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 
 #: A pivot below this part of what it is computed from is rounding: the coordinate moves no inertia.
@@ -94,16 +95,29 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
     return Conditioning(pivots.ratios, error, names[worst])
 
 
-def conditioning_findings(found: Sequence[Conditioning]) -> list[Finding]:
-    """Return a warning if elimination loses much at one of some configurations where every coordinate moves inertia."""
+def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = ()) -> list[Finding]:
+    """Return a warning if elimination loses much at one of some configurations where every coordinate moves inertia.
+
+    Parameters
+    ----------
+    found : sequence of Conditioning
+    own : collection of str
+        Coordinates that are bodies' own.
+    """
     usable = [each for each in found if np.isfinite(each.error)]
     worst = min(usable, key=lambda each: each.ratios.min(initial=1.0), default=None)
     error = 0.0 if worst is None else _ROUNDING / worst.ratios.min(initial=1.0)
     if worst is None or not error > _MUCH:
         return []
     value = f"an inertia whose relative error may be {error:.1g}"
-    expected = f"less than {_MUCH:g}: masses and inertias of like size along a chain of joints"
-    advice = "compare the masses and inertias that it carries, and their units; m.conditioning(q) tells it anywhere"
+    if worst.coordinate in own:
+        body = owner_of(worst.coordinate)
+        expected = f"less than {_MUCH:g}: coordinates of {body!r} that move it in ways of their own, each"
+        advice = f"take a lower order of its basis, or fewer modes; compare {body}'s mass with what it carries"
+    else:
+        expected = f"less than {_MUCH:g}: masses and inertias of like size along a chain of joints"
+        advice = "compare the masses and inertias that it carries, and their units"
+    advice += "; m.conditioning(q) tells it anywhere"
     return [Finding("ill-conditioned", worst.coordinate, value, expected, advice)]
 
 

@@ -315,6 +315,12 @@ class Configurations:
         """Where coordinates are plain numbers in q (nq) and in v (nv), their places without unit; and the others."""
         return plain_coordinates(self._assembly)
 
+    @cached_property
+    def own_coordinates(self) -> frozenset[str]:
+        """The names of the coordinates that are bodies' own: deformations."""
+        bodies = [block for block in self._assembly.blocks_with_coordinates if not isinstance(block, Joint)]
+        return frozenset(name for block in bodies for name in self.coordinate_names[self._v(block)])
+
     def _q(self, block: Block) -> slice:
         return self._assembly.q_slices[block.name]
 

@@ -87,7 +87,8 @@ class Changes(Identification):
             advice = "start elsewhere; forward dynamics fails there"
             value = "no inertia at the neutral configuration"
             findings.append(Finding("singular-neutral", error.where, value, "inertia to move", advice))
-        return findings + conditioning_findings([conditioning(pivots, self.coordinate_names) for pivots in doubtful])
+        found = [conditioning(pivots, self.coordinate_names) for pivots in doubtful]
+        return findings + conditioning_findings(found, self.own_coordinates)
 
     def _accelerations_at_rest(self, q: Array) -> Array:
         """Return the accelerations (nv) of the tree at rest."""

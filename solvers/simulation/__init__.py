@@ -5,6 +5,7 @@
   functions of time;
 - `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose steps compiled code makes where it can;
   `scipy_steps`: the implicit ones;
+- `stiffness_watch`: tells when explicit steps are bounded by stiffness;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
 - `rate_jacobian`, `feedback_slopes`: what implicit integrators need;

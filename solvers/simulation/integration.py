@@ -19,6 +19,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
+from titop.solvers.simulation.stiffness_watch import StiffnessWatch
 
 #: A simulation that takes longer than this (s) shows a progress bar.
 _SHOW_PROGRESS_AFTER = 1.0
@@ -98,12 +99,14 @@ class _EveryStep:
 
     terminal, direction = False, 0
 
-    def __init__(self, t: float, y: Array, advance: Callable[[float, Array], None]) -> None:
-        self.last, self._advance = (t, y), advance
+    def __init__(self, t: float, y: Array, advance: Callable[[float, Array], None], watch: StiffnessWatch) -> None:
+        self.last, self._advance, self._steps, self._watch = (t, y), advance, 0, watch
 
     def __call__(self, t: float, y: Array, *_: Any) -> float:
         self.last = t, y.copy()
         self._advance(*self.last)
+        self._watch.look(*self.last, self._steps)
+        self._steps += 1
         return 1.0
 
 
@@ -119,7 +122,8 @@ def _explicit(
     from CyRK import PySolver, pysolve_ivp
 
     derivative, arguments = plant.derivative()
-    span, every_step, solver = (float(times[0]), float(times[-1])), _EveryStep(float(times[0]), y0, advance), PySolver()
+    span, solver = (float(times[0]), float(times[-1])), PySolver()
+    every_step = _EveryStep(span[0], y0, advance, StiffnessWatch(plant, method, span[0]))
     try:
         pysolve_ivp(
             derivative,

@@ -27,6 +27,7 @@ from titop.solvers.simulation.rate_jacobian import RateJacobian
 from titop.solvers.simulation.reached import Reached
 from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.scipy_steps import ScipySteps
+from titop.solvers.simulation.stiffness_watch import StiffnessWatch
 from titop.solvers.simulation.tableaus import tableau
 
 #: Explicit integrators.
@@ -46,7 +47,15 @@ def integrate_stepwise(
 ) -> Any:
     """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
     begin, end = float(times[0]), float(times[-1])
-    reached, solver = Reached(begin, y0, len(events)), None
+    reached = Reached(begin, y0, len(events))
+    solver: Stepper | None = None
+    watch = StiffnessWatch(plant, str(method), begin)
+
+    def told(t: float, y: Array) -> None:
+        advance(t, y)
+        if watch.is_due and solver is not None and method in EXPLICIT:
+            watch.look(t, y, int(solver.statistics()["steps"]))
+
     try:
         while True:
             t, y = reached.last
@@ -56,7 +65,7 @@ def integrate_stepwise(
             if solver is None or not solver.go_to(until):
                 _count(plant, solver)
                 solver = _solver(plant, method, (t, until), y, tolerances)
-            integrate_steps(plant, times, events, solver, advance, reached, plant.half_turns.any)
+            integrate_steps(plant, times, events, solver, told, reached, plant.half_turns.any)
             if reached.ended:
                 break
     except KeyboardInterrupt:

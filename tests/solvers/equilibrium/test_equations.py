@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.actuated_systems import satellite
 from tests.systems import random_state, random_tree
-from titop.solvers.equilibrium.equations import difference_slopes, equation_slopes
+from titop.solvers.equilibrium.equations import Balance, difference_slopes, equation_slopes
 from titop.solvers.equilibrium.unknowns import Unknowns
 
 
@@ -28,3 +28,21 @@ def test_slopes_against_differences(seed: int) -> None:
         expected = difference_slopes(searched, x, True)[: len(found)]
         size = max(1.0, np.abs(expected).max())
         assert np.abs(found - expected).max() < 1e-6 * size  # central differences with a step of 1e-5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_balance_of_efforts(seed: int) -> None:
+    """The mass matrix times the accelerations; its slopes against differences, with the same step as above."""
+    rng = np.random.default_rng(seed)
+    model = satellite().resolve() if seed == 0 else random_tree(rng, 4, passive=True, loads=True).resolve()
+    q, _, _, tau = random_state(model, rng)
+    names = [*model.coordinate_names, *(f"{n}.tau" for n in model.coordinate_names), *model.input_names]
+    guess = tt.OperatingPoint(model, q, tau=tau, u=np.ones(model.nu) if model.nu else None)
+    searched = Unknowns(guess, names)
+    balance, x = Balance(searched), 0.1 * rng.normal(size=len(searched.entries))
+    point = searched.at(x)
+    left = model.mass_matrix(point.q) @ point.residual / searched.sizes.efforts
+    np.testing.assert_allclose(balance.residual(x), left, atol=1e-10 * np.abs(left).max())
+    ahead, behind = ([balance.residual(x + sign * step) for step in 1e-5 * np.eye(len(x))] for sign in (1, -1))
+    expected = (np.array(ahead) - np.array(behind)).T / 2e-5
+    assert np.abs(balance.slopes(x) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())

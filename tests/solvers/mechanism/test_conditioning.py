@@ -256,3 +256,24 @@ def test_what_moves_nothing_is_refused_in_all_units(engine: str, length: float, 
     s.connect("world", bead.port("at"), tt.Revolute("loose", axis=axis))
     with pytest.raises(tt.ModelError, match=r"loose: .*massless-joint"):
         s.resolve(engine)
+
+
+class TestOwnCoordinates:
+    """Of rods: high orders of a basis nearly add up to each other where a section vanishes at the tip."""
+
+    def rod(self, order: int) -> tt.System:
+        s = tt.System("fine", gravity=[0, 0, 0])
+        rod = tt.Rod("whip", 1.0, tt.Section.circle((0.01, 0.001)), 1e6, 1000.0, strains={"bending_z": order}, points=order + 2)
+        s.connect("world", rod, tt.Weld("clamp"))
+        return s
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_the_coordinate_and_a_lower_order_are_named(self, engine: str) -> None:
+        (warning,) = resolved(self.rod(14), engine)[1]
+        assert warning.startswith("whip.bending_z")
+        assert "coordinates of 'whip'" in warning
+        assert "a lower order of its basis" in warning
+        assert "chain of joints" not in warning
+
+    def test_what_it_advises_helps(self) -> None:
+        assert resolved(self.rod(3), "reference")[1] == []

@@ -1,0 +1,77 @@
+"""Telling that explicit steps are bounded by stiffness, not by what moves."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.solvers.simulation.driven_model import DrivenModel
+
+#: A simulation that takes longer than this (s) is looked at.
+_LOOK_AFTER = 1.0
+
+#: Steps times the largest eigenvalue, where stability bounds them: 2.5 to 6 on the axes, by the method. Tolerances that let
+#: errors of the fastest motion bound the steps keep them below one.
+_BOUNDED = 1.5
+
+
+class StiffnessWatch:
+    """Looks once, after a second, whether the steps so far were as long as stability lets them.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    method : str
+    start : float, s
+    """
+
+    def __init__(self, plant: DrivenModel, method: str, start: float) -> None:
+        self._plant, self._method, self._start = plant, method, start
+        self._look_at: float = time.perf_counter() + _LOOK_AFTER
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to look."""
+        return time.perf_counter() >= self._look_at
+
+    def look(self, t: float, y: Array, steps: int) -> None:
+        """Look at the time `t` (s) and state `y` that so many steps have reached.
+
+        Warns
+        -----
+        ModelWarning
+            Naming the coordinate that bounds the steps, and the methods to take.
+        """
+        if not (self.is_due and steps):
+            return
+        self._look_at = np.inf
+        rate, name = fastest(self._plant, t, y)
+        step = (t - self._start) / steps
+        if step * rate < _BOUNDED:
+            return
+        others = '"generalized-alpha" or "Radau"' if self._plant.model.is_constrained else '"generalized-alpha" or "BDF"'
+        value = f"{self._method} with steps of {step:.1e} s, bounded by its stability for {name} ({rate:.1e} 1/s)"
+        warn([Finding("stiff", "method", value, "an implicit method for a stiff system", f"take {others}")])
+
+
+def fastest(plant: DrivenModel, t: float, y: Array) -> tuple[float, str]:
+    """Return the size of the largest eigenvalue (1/s) of what is integrated, and the coordinate that has most of it.
+
+    Zero where there is no Jacobian.
+    """
+    from titop.solvers.simulation.rate_jacobian import RateJacobian  # imports scipy
+
+    model = plant.model
+    try:
+        jacobian = RateJacobian(plant)(t, y)
+    except (ModelError, ConvergenceError):
+        return 0.0, ""
+    values, right = np.linalg.eig(jacobian)
+    k = int(np.abs(values).argmax())
+    left = np.linalg.lstsq(right, np.eye(len(y)), rcond=None)[0][k]
+    shares = np.abs(left * right[:, k])[model.nq :]
+    at = int(shares.argmax())
+    return float(np.abs(values[k])), model.coordinate_names[at] if at < model.nv else "the controller's states"

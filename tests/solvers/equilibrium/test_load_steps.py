@@ -1,0 +1,159 @@
+"""Statics under large loads: bends, columns and trusses against closed forms, and what is said where equilibria end."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import ellipe, ellipk
+
+import titop as tt
+from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
+from titop.solvers.equilibrium import trim as trimming
+from titop.solvers.equilibrium.load_steps import loaded, stands
+
+#: Of a clamped column with E I = length = 1.
+BUCKLING = np.pi**2 / 4
+
+
+def bend(order: int) -> tuple[tt.Model, tt.Rod]:
+    """Return the bend of Bathe and Bolourchi under its whole load; see `test_rod_statics`."""
+    radius = 100.0
+    rod = tt.Rod(
+        "bend",
+        radius * np.pi / 4,
+        tt.Section.rectangle(1.0, 1.0),
+        1e7,
+        1000.0,
+        poisson=0.0,
+        strains="timoshenko",
+        basis=order,
+        points=order + 3,
+        reference_strain=[0.0, 0.0, 1 / radius, 1.0, 0.0, 0.0],
+    )
+    return clamped(rod, force=[0.0, 0.0, 600.0], frame="world", engine="compiled"), rod
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_a_large_load_at_once(order: int) -> None:
+    """To 0.1 % of the modern values, as with load steps; accelerations in the place of efforts lead elsewhere."""
+    model, rod = bend(order)
+    reached = np.array([46.90, 15.56, 53.60])
+    np.testing.assert_allclose(rod.pose("tip", tt.trim(model).q)[1], reached, atol=1e-3 * np.linalg.norm(reached))
+
+
+def column(force: float, side: float) -> tuple[tt.Model, tt.Rod]:
+    """Return a column under a force in parts of its buckling load, and a small one across."""
+    rod = tt.Rod("column", 1.0, SECTION, YOUNG, 1000.0, strains={"bending_z": 6}, points=12)
+    return clamped(rod, force=[-force * BUCKLING, side, 0.0], frame="world", engine="compiled"), rod
+
+
+def buckled(force: float) -> tuple[float, float]:
+    """Return the tip of a buckled column: the elastica, Timoshenko and Gere, Theory of Elastic Stability, 2.7."""
+    n = np.sqrt(force * BUCKLING)
+    k = brentq(lambda k: ellipk(k * k) - n, 1e-6, 1 - 1e-9)
+    return 2 * ellipe(k * k) / n - 1, 2 * k / n
+
+
+class TestColumn:
+    @pytest.mark.parametrize("force", [1.5, 3.0])
+    def test_loads_raised_in_steps_buckle_it(self, force: float) -> None:
+        """The side load, 1e-3, moves the tip by no more than 1e-3 of it there, E I and length being one."""
+        model, rod = column(force, 1e-3)
+        point = tt.trim(model)
+        assert stands(point)
+        np.testing.assert_allclose(rod.pose("tip", point.q)[1][:2], buckled(force), atol=1e-3)
+
+    def test_a_guess_is_kept_to(self) -> None:
+        """Next to the straight column, which does not stand, when that is asked for."""
+        model, rod = column(1.5, 1e-3)
+        point = tt.trim(model, q=model.neutral())
+        assert point.stability == "unstable"
+        assert np.abs(rod.pose("tip", point.q)[1][1]) < 2e-3
+
+    def test_below_its_load_it_bends_by_the_amplified_side_load(self) -> None:
+        """By ``(tan u / u - 1) side / force`` with ``u^2 = force``, to second order in the side load."""
+        model, rod = column(0.9, 1e-4)
+        u, side = np.sqrt(0.9 * BUCKLING), 1e-4
+        expected = side / (0.9 * BUCKLING) * (np.tan(u) / u - 1)
+        assert rod.pose("tip", tt.trim(model).q)[1][1] == pytest.approx(expected, rel=1e-4)
+
+    @pytest.mark.parametrize("force", [0.99, 1.01])
+    def test_the_straight_one_stands_below_its_load_only(self, force: float) -> None:
+        model, _ = column(force, 0.0)
+        assert stands(tt.trim(model)) == (force < 1.0)
+
+
+RISE, STIFFNESS = 0.2, 1000.0
+LENGTH = float(np.hypot(1.0, RISE))
+
+
+def push_of(height: float) -> float:
+    """Return the push that holds the apex of a shallow truss at a height."""
+    return STIFFNESS * (LENGTH / np.hypot(1.0, height) - 1.0) * height
+
+
+#: At ``1 + height^2 = length^(2/3)`` the push is largest.
+LARGEST = push_of(np.sqrt(LENGTH ** (2 / 3) - 1.0))
+
+
+def truss(push: float) -> tt.Model:
+    """Return half of a shallow truss: an apex on a rail, a bar from it to a foot 1 m away."""
+    s, apex, foot = tt.System("truss", gravity=[0, 0, 0]), tt.RigidBody("apex", 1.0), tt.RigidBody("foot", 1.0)
+    s.connect("world", apex, tt.Prismatic("drop", axis=[0, 0, -1]), tt.Pose([0, 0, RISE]))
+    s.connect("world", foot, tt.Weld("ground"), tt.Pose([1, 0, 0]))
+    s.close_loop(apex, foot, tt.SpringDamper("bar", stiffness=STIFFNESS, length=LENGTH))
+    s.add_load(tt.Load("push", apex, force=[0, 0, -push], frame="world"))
+    return s.resolve()
+
+
+class TestSnapThrough:
+    def test_up_to_the_limit(self) -> None:
+        point = tt.trim(truss(0.99 * LARGEST))
+        assert push_of(RISE - point.q[0]) == pytest.approx(0.99 * LARGEST, rel=1e-8)  # trim's tolerance
+        assert stands(point)
+
+    @pytest.mark.parametrize("push", [1.01, 1.5])
+    def test_beyond_the_last_part_of_the_load_is_told(self, push: float) -> None:
+        with pytest.raises(tt.ConvergenceError, match=f"end near {1 / push:.4g} of the whole load.*trim_along") as raised:
+            tt.trim(truss(push * LARGEST))
+        assert "an acceleration of drop, " in str(raised.value)  # what is left
+
+    def test_what_is_found_elsewhere_comes_with_a_warning(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = truss(1.01 * LARGEST)
+        snapped = tt.trim(model, q=[0.45])
+        monkeypatch.setattr(trimming, "_found_near", lambda *_: None)
+        search = trimming.search
+        monkeypatch.setattr(trimming, "search", lambda *a, **kw: search(*a, **kw) if "course" in kw else snapped)
+        with pytest.warns(tt.ModelWarning, match=r"end near 0\.9901 of the whole load.*other-branch"):
+            assert tt.trim(model) is snapped
+
+    def test_past_limit_points_along_a_coordinate(self) -> None:
+        points = tt.trim_along(truss(0.1), "drop", [0.0, 2 * RISE], ["push.force.z"], steps=8)
+        heights = [RISE - point.q[0] for point in points]
+        pushes = [-point.parameters["push.force.z"] for point in points]
+        assert pushes == pytest.approx([push_of(height) for height in heights], abs=1e-8)
+        assert [stands(point) for point in points] == [height**2 > LENGTH ** (2 / 3) - 1.0 for height in heights]
+
+
+def test_rigid_mechanisms_have_no_load_steps() -> None:
+    """A pendulum keeps no shape without its weight; the guess decides, and nobody is warned."""
+    s = tt.System("swing", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    model = s.resolve()
+    assert not stands(loaded(tt.trim(model), 0.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tt.trim(model, q=[3.0]).stability == "unstable"
+
+
+def test_a_part_of_all_loads() -> None:
+    """Efforts, inputs, wrenches, weight and loads alike."""
+    rod = tt.Rod("rod", 1.0, SECTION, YOUNG, 1000.0, basis=1, points=3)
+    model = clamped(rod, gravity=[0.0, 0.0, -9.81], force=[0.0, 1.0, 0.5], engine="compiled")
+    whole = tt.OperatingPoint(model, model.neutral(), tau=np.ones(model.nv), wrenches={"rod.tip": np.arange(6.0)})
+    part = loaded(whole, 0.25)
+    np.testing.assert_allclose(part.residual, 0.25 * whole.residual, rtol=1e-12)  # at rest without strain nothing else acts
+    assert loaded(whole, 1.0) is whole

@@ -1,0 +1,78 @@
+"""Explicit steps that stiffness bounds: told by the coordinate, and no others."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from titop.solvers.simulation import stiffness_watch
+
+
+def cart(damping: float) -> tt.Model:
+    """Return a pendulum on a cart that a strong damper holds: 2e4 1/s beside some 1/s."""
+    s = tt.System("cart", gravity=[0, 0, -9.81])
+    base = tt.RigidBody("base", 1.0)
+    s.connect("world", base, tt.Prismatic("rail", axis=[1, 0, 0], stiffness=1.0, damping=damping))
+    s.connect(base, tt.RigidBody("bob", 1e-3, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    return s.resolve()
+
+
+def run(model: tt.Model, method: str, **others: Any) -> list[str]:
+    """Return what is said of stiffness, looked for at once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        times = np.linspace(0, 0.05, 3)
+        tt.simulate(model, times, [0.0, 1.0], [0.0, 0.0], method=method, rtol=1e-3, atol=1e-6, **others)
+    return [str(each.message) for each in caught if "stiff" in str(each.message)]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stiffness_watch, "_LOOK_AFTER", 0.0)
+
+
+class LateWatch(stiffness_watch.StiffnessWatch):
+    """Looks after fifty steps: the first are shorter than stability asks for."""
+
+    def look(self, t: float, y: Any, steps: int) -> None:
+        if steps >= 50:
+            super().look(t, y, steps)
+
+
+@pytest.fixture(autouse=True)
+def after_some_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("integration", "stepping"):
+        monkeypatch.setattr(f"titop.solvers.simulation.{module}.StiffnessWatch", LateWatch)
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853"])
+@pytest.mark.parametrize("act", [None, lambda t, q, v: np.zeros(2)], ids=["plain", "driven"])
+def test_it_names_the_coordinate_once(method: str, act: Any) -> None:
+    (said,) = run(cart(2e4), method, tau=act)
+    assert "for rail (" in said
+    assert '"generalized-alpha" or "BDF"' in said
+
+
+def test_its_rate() -> None:
+    """``damping / mass`` to the bob's part of the mass, a thousandth, and the spring's."""
+    model = cart(2e4)
+    plant = stiffness_watch.DrivenModel(model, np.array([0.0, 1.0]), None, {}, tt_motion(model), None, None)
+    rate, name = stiffness_watch.fastest(plant, 0.0, np.array([0.0, 0.0, 0.0, 0.0]))
+    assert name == "rail"
+    assert rate == pytest.approx(2e4, rel=2e-3)
+
+
+def tt_motion(model: tt.Model) -> Any:
+    """Return no prescribed motion."""
+    from titop.solvers.simulation.prescribed import PrescribedMotion
+
+    return PrescribedMotion(model, {}, (0.0, 1.0))
+
+
+def test_soft_and_implicit_ones_are_left_alone() -> None:
+    assert run(cart(1.0), "RK45", max_step=5e-4) == []
+    assert run(cart(2e4), "BDF") == []
