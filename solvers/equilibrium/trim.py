@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
@@ -17,6 +17,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import newton, trust_region
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
+from titop.solvers.model.overlaps import overlaps
 from titop.solvers.signals.quantities import Kind
 
 #: Longest step of a coordinate (rad, or m for a system of size one), or of a parameter in parts of its guess: longer ones lead
@@ -154,6 +155,7 @@ def search(
     point, by_x = unknowns.at(x), slopes(x)
     _refuse_residual(point, equations(point, moving, unknowns.sizes), excess(x, by_x), unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance, unknowns)
+    warn(overlaps(point.model, point.q[None]), stacklevel=4)
     return described(point, by_x, unknowns)
 
 

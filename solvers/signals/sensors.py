@@ -12,6 +12,7 @@ from titop.blocks.devices.sensors import (
     PoseSensor,
     ReactionSensor,
     Sensor,
+    StrainGauge,
     Tachometer,
     WheelMomentum,
 )
@@ -40,5 +41,6 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     Encoder: lambda assembly, s: _of_joint(s, Kind.CONFIGURATION, assembly.place(s.joint)[:1]),
     Tachometer: lambda assembly, s: _of_joint(s, Kind.RATE, assembly.place(s.joint)[1:]),
     WheelMomentum: lambda assembly, s: _of_joint(s, Kind.MOMENTUM, assembly.place(s.joint)[1:], s.inertia),
+    StrainGauge: lambda _, s: _at_port(s, Kind.STRAIN, range(6)),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
 }

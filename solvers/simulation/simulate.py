@@ -17,6 +17,7 @@ from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.model.model import Model
+from titop.solvers.model.overlaps import overlaps
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -176,7 +177,9 @@ def simulate(
             solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, progress)
         plant.count({"seconds": time.perf_counter() - begin})
         warn(plant.half_turns.findings())
-        return _collect(plant, solution, watched)
+        trajectory = _collect(plant, solution, watched)
+        warn(overlaps(model, trajectory.q, trajectory.t))
+        return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):
             stop = interrupt

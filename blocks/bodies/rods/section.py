@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import split_path
+from titop.blocks.basics.paths import parts_of, split_path
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.dimensions import Dimension, along, dimension_parameters, read_dimension, with_end
@@ -245,5 +245,5 @@ class Section:
 
 
 def _sign_finding(where: str, value: float) -> Finding:
-    code = f"bad-{where.rpartition('.')[2].replace('_', '-')}"
+    code = f"bad-{parts_of(where)[-1].replace('_', '-')}"
     return Finding(code, where, value, "values > 0 (one end may be 0)", "check the sign and the unit")
