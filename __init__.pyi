@@ -32,6 +32,7 @@ from .blocks.devices.sensors import Encoder as Encoder
 from .blocks.devices.sensors import Gyro as Gyro
 from .blocks.devices.sensors import PoseSensor as PoseSensor
 from .blocks.devices.sensors import ReactionSensor as ReactionSensor
+from .blocks.devices.sensors import StrainGauge as StrainGauge
 from .blocks.devices.sensors import Tachometer as Tachometer
 from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum
@@ -65,6 +66,8 @@ from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controller import Controller as Controller
 from .solvers.control.scheduled_controller import ScheduledController as ScheduledController
 from .solvers.equilibrium.continuation import trim_along as trim_along
+from .solvers.equilibrium.fit_shape import FittedShape as FittedShape
+from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint
 from .solvers.equilibrium.trim import trim as trim
 from .solvers.linear.block_system import block_system as block_system

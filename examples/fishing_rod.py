@@ -19,15 +19,15 @@ from titop.blocks.basics.spatial import Array
 LENGTH, RADII, YOUNG, DENSITY = 1.0, (0.012, 0.008), 3e7, 1000.0
 #: Masses of the weight (kg).
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
-#: Abscissas (m) of the ports at which the rod's shape is looked at.
-PLACES = {f"at{k}": LENGTH * k / 20 for k in range(20)}
+#: Abscissas (m) of the sections that are looked at.
+PLACES = np.linspace(0.0, LENGTH, 21)
 
 
 def build() -> tt.System:
     """Return the rod, which leans upwards by 45 degrees, clamped to a post."""
     post = tt.RigidBody("post", mass=1.0, ports={"top": [0, 0, 1]})
     section = tt.Section.circle(radius=RADII)
-    rod = tt.Rod("rod", LENGTH, section, young=YOUNG, density=DENSITY, strains={"bending_y": 5}, points=8, ports=PLACES)
+    rod = tt.Rod("rod", LENGTH, section, young=YOUNG, density=DENSITY, strains={"bending_y": 5}, points=8)
     upwards = tt.Pose(rotation=np.array([[1, 0, -1], [0, np.sqrt(2), 0], [1, 0, 1]]) / np.sqrt(2))
     s = tt.System("fishing rod")
     s.connect("world", post, joint=tt.Weld("foot"))
@@ -36,9 +36,10 @@ def build() -> tt.System:
     return s
 
 
-def shape(model: tt.Model, q: Array) -> Array:
-    """Return the rod's axis at a configuration: positions (21, 3; m)."""
-    return np.array([model.pose(f"rod.{port}", q)[1] for port in (*PLACES, "tip")])
+def moments(model: tt.Model, q: Array) -> Array:
+    """Return the moments (21, N m) that sections of the resting rod transmit about y."""
+    rest = np.zeros(model.nv)
+    return model.section_wrenches("rod", PLACES, q, rest, rest)[:, 4]
 
 
 def main(argv: list[str] | None = None) -> dict[float, Array]:
@@ -47,20 +48,23 @@ def main(argv: list[str] | None = None) -> dict[float, Array]:
     parser.add_argument("--output", default="fishing_rod.png")
     arguments = parser.parse_args(argv)
     model = build().resolve()
-    q, shapes = model.neutral(), {}
+    q, shapes, bending = model.neutral(), {}, {}
     for mass in WEIGHTS:
-        q = tt.trim(model, q=q, parameters={"weight.mass": mass}).q
-        shapes[mass] = shape(model, q)
+        point = tt.trim(model, q=q, parameters={"weight.mass": mass})
+        q, loaded = point.q, point.model
+        shapes[mass], bending[mass] = loaded.section_poses("rod", PLACES, q)[1], moments(loaded, q)
         print(f"{1e3 * mass:4.0f} g: the tip is at x = {shapes[mass][-1, 0]:.3f} m, z = {shapes[mass][-1, 2]:.3f} m")
 
-    figure, axes = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
+    figure, (axes, beside) = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained", width_ratios=[5, 4])
     axes.plot([0, 0], [0, 1], color="0.6", linewidth=6)
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(WEIGHTS)))
     for (mass, line), colour in zip(shapes.items(), colours, strict=True):
         axes.plot(line[:, 0], line[:, 2], color=colour, label=f"{1e3 * mass:.0f} g")
         axes.plot(*line[-1, [0, 2]], "o", color=colour, markersize=3 + 12 * np.cbrt(mass))
+        beside.plot(PLACES, bending[mass], color=colour)
     axes.set(xlabel="x [m]", ylabel="z [m]", aspect="equal")
-    axes.legend(title="weight")
+    axes.legend(title="weight", fontsize=8)
+    beside.set(xlabel="along the rod [m]", ylabel="moment about y on all beyond [N m]")
     figure.savefig(arguments.output, dpi=100)
     plt.close(figure)
     return shapes

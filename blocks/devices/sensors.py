@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from titop.blocks.basics.user_input import sequence_findings
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.devices.loads import read_target
 
@@ -73,6 +75,28 @@ class PoseSensor(_PortSensor):
         super().__init__(name, target)
         self.sequence = sequence
         self.reader.findings += sequence_findings(f"{name}.sequence", sequence)
+
+
+class StrainGauge(_PortSensor):
+    """Strain of a rod's section where a port stands, beyond the reference strain: zero where nothing is stressed.
+
+    Twist and the two bendings (rad/m), elongation and the two shears (no unit). A gauge on a fibre at (y, z) of the section
+    reads ``elongation + z bending_y - y bending_z``.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Rod
+        A port of a rod; the rod itself for its base.
+    """
+
+    outputs = COMPONENTS
+
+    def __init__(self, name: str, target: PortRef | Block) -> None:
+        super().__init__(name, target)
+        if not isinstance(self.target.block, Rod) and self.target.block is not self:
+            advice = "write rod.port('tip'), or give the rod a port there: tt.Rod(..., ports={'gauge': 0.2})"
+            self.reader.report("not-on-a-rod", "target", str(self.target), "a port of a tt.Rod", advice)
 
 
 class _JointSensor(Sensor):
@@ -157,4 +181,4 @@ class TendonSensor(Sensor):
 
 
 #: The kinds that models can read.
-KINDS = Accelerometer | Gyro | PoseSensor | Encoder | Tachometer | ReactionSensor | WheelMomentum | TendonSensor
+KINDS = Accelerometer | Gyro | PoseSensor | StrainGauge | Encoder | Tachometer | ReactionSensor | WheelMomentum | TendonSensor

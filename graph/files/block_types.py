@@ -360,6 +360,7 @@ for _cls in (actuators.Force, actuators.Torque):
 for _sensor in (sensors.Accelerometer, sensors.Gyro):
     register_block(_sensor, _sensor.__name__.lower(), {"target": PORT})
 register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": Field(TEXT, "XYZ")})
+register_block(sensors.StrainGauge, "strain-gauge", {"target": PORT})
 register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME})
 register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME})
 register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME})

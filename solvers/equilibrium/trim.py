@@ -28,6 +28,7 @@ from titop.solvers.equilibrium.root_search import Course, newton, trust_region
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model
+from titop.solvers.model.overlaps import overlaps
 from titop.solvers.signals.quantities import Kind
 
 #: Longest step of a coordinate (rad, or m for a system of size one), or of a parameter in parts of its guess: longer ones lead
@@ -227,6 +228,7 @@ def search(
     point = unknowns.at(x)
     _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance, unknowns)
+    warn(overlaps(point.model, point.q[None]), stacklevel=4)
     return described(point, by_x, unknowns)
 
 

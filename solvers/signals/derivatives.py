@@ -18,6 +18,7 @@ from titop.solvers.signals.port_derivatives import (
 )
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.reaction_derivatives import reaction_derivative
+from titop.solvers.signals.section_derivatives import section_wrench_derivative, strain_derivative
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
 from titop.solvers.signals.system_inputs import SystemInputs
 
@@ -59,4 +60,6 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.LENGTH: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.VOLUME: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),
+    Kind.STRAIN: lambda at, change, of, inputs: strain_derivative(at, change, of.owner),
+    Kind.SECTION_WRENCH: lambda at, change, of, inputs: section_wrench_derivative(at, change, of, inputs),
 }

@@ -17,7 +17,9 @@ from titop.solvers.signals.units import units_of
 
 #: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
 _ENDS = re.compile(r"[.\[]")
-_EXPORTED_ENDS = re.compile(r"_(?:dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate)(?:\[\d+\])?$|\[\d+\]$")
+_EXPORTED_ENDS = re.compile(
+    r"_(?:dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate|strain|section)(?:\[\d+\])?$|\[\d+\]$"
+)
 
 
 class Signal(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Protocol
 from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.section_opening import is_on_rod
 from titop.solvers.signals.sensors import sensed
 
 #: What lines in rods measure, by its ending, and the ending of its rate.
@@ -102,6 +103,14 @@ class Ports:
         ports = [port for port in model.port_names if self._has(model, port)]
         yield from ports if self.whole else ()
         yield from (f"{port}.{ending}" for port in ports for ending in self.endings)
+
+
+@dataclass(frozen=True)
+class Sections(Ports):
+    """Ports of rods, which stand for the sections that carry them."""
+
+    def _has(self, model: NamedModel, port: str) -> bool:
+        return super()._has(model, port) and is_on_rod(model.assembly, port)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.solvers.signals.forms import Coordinates, Form, Inputs, Lines, Parameters, PlainPositions, Ports, Reactions, Sensors
+from titop.solvers.signals.forms import (
+    Coordinates,
+    Form,
+    Inputs,
+    Lines,
+    Parameters,
+    PlainPositions,
+    Ports,
+    Reactions,
+    Sections,
+    Sensors,
+)
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 
@@ -54,6 +65,7 @@ _MOTION_OF_PORTS = {
     "r": (Kind.PLACE, range(3)),
     "theta": (Kind.ANGLES, range(3)),
 }
+_OF_SECTIONS = {"strain": (Kind.STRAIN, range(6)), "section": (Kind.SECTION_WRENCH, range(6))}
 _WRENCHES = {"F": (Kind.WRENCH, range(3)), "T": (Kind.WRENCH, range(3, 6))}
 _POSITIONS = {"": (Kind.POSITION, ""), ".q": (Kind.POSITION, "")}
 _STATES = {".q": (Kind.POSITION, ".q"), ".v": (Kind.RATE, ".v")}
@@ -65,6 +77,7 @@ OUTPUT = Role(
     (
         Sensors(),
         Ports(_MOTION_OF_PORTS),
+        Sections(_OF_SECTIONS),
         Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
         Reactions(),
         Lines(),

@@ -59,6 +59,18 @@ class NamedModel(ClosedMechanism, Protocol):
         u: Any = None,
         tau: Any = None,
     ) -> Array: ...
+    def section_strains(self, rod: str, abscissas: Any, q: Any) -> Array: ...
+    def section_wrenches(
+        self,
+        rod: str,
+        abscissas: Any,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        tau: Any = None,
+    ) -> Array: ...
     def actuation_matrix(self, q: Any) -> Array: ...
     def inverse_dynamics_derivatives(
         self, q: Any, v: Any, a: Any, wrenches: Any = None, out: Array | None = None, u: Any = None

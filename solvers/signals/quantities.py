@@ -40,13 +40,18 @@ class Kind(StrEnum):
     VOLUME = "volume"
     #: What a joint or closure transmits (6).
     REACTION = "reaction"
+    #: Of the section of a rod at a port: strain beyond the reference (6), and what it transmits to all beyond (6).
+    STRAIN = "strain"
+    SECTION_WRENCH = "wrench of a section"
 
 
 #: What the dynamics' state is made of, stacked where it is.
 OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT})
 
 #: What depends on accelerations and so, at once, on what acts.
-DYNAMIC = frozenset({Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION})
+DYNAMIC = frozenset(
+    {Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION, Kind.SECTION_WRENCH}
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,10 @@ class Quantity:
     paths: tuple[str, ...]
     factor: float = 1.0
     sequence: str = "XYZ"
+
+    def all_of(self, count: int) -> Quantity:
+        """Return what stands for all of the vector's entries, however many were named."""
+        return replace(self, entries=tuple(range(count)), paths=("",) * count)
 
     def only(self, *chosen: int) -> Quantity:
         """Return some of the entries alone."""

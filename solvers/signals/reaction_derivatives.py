@@ -1,6 +1,8 @@
-"""How reactions change with the state and the inputs."""
+"""How reactions, and other wrenches that are transmitted, change with the state and the inputs."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,12 +15,23 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 def reaction_derivative(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure; wrenches and actuators among the inputs enter it."""
-    return _of_tree(at, change, name, inputs) if at.model.is_tree else _of_loops(at, change, name, inputs)
+
+    def reaction(state: Snapshot) -> Array:
+        return state.model.reaction(name, state.q, state.v, state.a, state.wrenches, state.u, state.tau)
+
+    return transmitted_derivative(at, change, name, inputs, reaction)
 
 
-def _of_tree(at: Snapshot, change: SnapshotSlopes, joint: str, inputs: SystemInputs) -> Array:
-    """Return the change as that of the efforts that hold the joint's child."""
-    opened, own_inputs = inputs.opened(at.model, joint)
+def transmitted_derivative(
+    at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs, read: Callable[[Snapshot], Array]
+) -> Array:
+    """Return the change (6, z) of a wrench that `read` finds at a state, transmitted by a joint, or by a rod at a port."""
+    return _of_tree(at, change, name, inputs) if at.model.is_tree else _of_loops(at, change, inputs, read)
+
+
+def _of_tree(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
+    """Return the change as that of the efforts that hold what was opened."""
+    opened, own_inputs = inputs.opened(at.model, name)
     own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
     added = np.setdiff1d(range(opened.nv), own)
     q = opened.neutral()
@@ -31,17 +44,17 @@ def _of_tree(at: Snapshot, change: SnapshotSlopes, joint: str, inputs: SystemInp
     return by_q[rows] @ change.q + by_v[rows] @ change.v + by_a[rows] @ change.a + by_input @ change.inputs
 
 
-def _of_loops(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
+def _of_loops(at: Snapshot, change: SnapshotSlopes, inputs: SystemInputs, read: Callable[[Snapshot], Array]) -> Array:
     """Return the change by complex steps through the reference resolver, exact to rounding."""
     reference = at.model.engine.specification(at.model.assembly, float)
 
-    def reaction(z: Array) -> Array:
+    def transmitted(z: Array) -> Array:
         u, wrenches = _acting(at, inputs, change.inputs @ z)
         q = reference.integrate(at.q, change.q @ z)
         v, a, tau = at.v + change.v @ z, at.a + change.a @ z, at.tau + change.tau @ z
-        return reference.reaction(name, q, v, a, wrenches, u, tau)
+        return read(Snapshot(reference, q, v, a, tau, u, wrenches))
 
-    return complex_step(reaction, np.zeros(change.q.shape[-1]))
+    return complex_step(transmitted, np.zeros(change.q.shape[-1]))
 
 
 def _acting(at: Snapshot, inputs: SystemInputs, steps: Array) -> tuple[Array | None, dict[str, Array]]:

@@ -12,6 +12,7 @@ from titop.blocks.devices.sensors import (
     PoseSensor,
     ReactionSensor,
     Sensor,
+    StrainGauge,
     Tachometer,
     TendonSensor,
     WheelMomentum,
@@ -42,5 +43,6 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     Tachometer: lambda assembly, s: _of_joint(s, Kind.RATE, assembly.place(s.joint)[1:]),
     WheelMomentum: lambda assembly, s: _of_joint(s, Kind.MOMENTUM, assembly.place(s.joint)[1:], s.inertia),
     TendonSensor: lambda _, s: Quantity(Kind.LENGTH, s.tendon, (0, 1), s.output_names),
+    StrainGauge: lambda _, s: _at_port(s, Kind.STRAIN, range(6)),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
 }

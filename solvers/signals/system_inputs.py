@@ -13,6 +13,7 @@ from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_n
 from titop.solvers.signals.joint_opening import opened
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.section_opening import cut, section_of
 
 
 class SystemInput(NamedTuple):
@@ -115,12 +116,12 @@ class SystemInputs:
                 result[channel.entry, column] = 1.0
         return result
 
-    def opened(self, model: NamedModel, joint: str) -> tuple[NamedModel, SystemInputs]:
-        """Return a tree with one of its joints opened, and these inputs there; kept until another model asks."""
-        kept = self._opened.get(joint)
+    def opened(self, model: NamedModel, name: str) -> tuple[NamedModel, SystemInputs]:
+        """Return a tree with a joint opened, or a rod cut at a port, and these inputs there; kept until another model asks."""
+        kept = self._opened.get(name)
         if kept is None or kept[0] is not model:
-            wider = opened(model, joint)
-            kept = self._opened[joint] = model, wider, SystemInputs(wider, [signal.path for signal in self.signals])
+            wider = opened(model, name) if name in model.joint_names else cut(model, *section_of(model.assembly, name))
+            kept = self._opened[name] = model, wider, SystemInputs(wider, [_own_name(model, c) for c in self.channels])
         return kept[1:]
 
     def _refuse_conflicts(self, model: NamedModel) -> None:
@@ -134,6 +135,13 @@ class SystemInputs:
             raise ModelError(
                 Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)
             )
+
+
+def _own_name(model: NamedModel, channel: SystemInput) -> str:
+    """Return the name of an input that stands for it alone, whatever else its block has."""
+    if channel.kind in (Kind.EFFORT, Kind.ACCELERATION):
+        return model.coordinate_names[channel.entry] + (".tau" if channel.kind == Kind.EFFORT else ".a")
+    return channel.signal.path
 
 
 def _read(model: NamedModel, name: Any) -> list[SystemInput]:

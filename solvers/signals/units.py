@@ -13,6 +13,8 @@ WRENCH_UNITS = ("N",) * 3 + ("N m",) * 3
 DISPLACEMENT_UNITS = ("m",) * 3 + ("rad",) * 3
 TWIST_UNITS = tuple(map(rate_unit, DISPLACEMENT_UNITS))
 ACCELERATION_UNITS = tuple(map(acceleration_unit, DISPLACEMENT_UNITS))
+#: Of strains, twist and bendings first.
+STRAIN_UNITS = ("rad/m",) * 3 + ("1",) * 3
 
 
 def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
@@ -42,4 +44,6 @@ UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.LENGTH: lambda _: ("m", "m/s"),
     Kind.VOLUME: lambda _: ("m^3", "m^3/s"),
     Kind.REACTION: lambda _: WRENCH_UNITS,
+    Kind.STRAIN: lambda _: STRAIN_UNITS,
+    Kind.SECTION_WRENCH: lambda _: WRENCH_UNITS,
 }

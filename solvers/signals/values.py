@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.line_readings import line_values
 from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot
 
 
@@ -58,6 +59,16 @@ def _reaction(at: Snapshot, of: Quantity) -> Array:
     return at.model.reaction(of.owner, at.q, at.v, at.a, at.wrenches, at.u, at.tau)
 
 
+def _strain(at: Snapshot, of: Quantity) -> Array:
+    rod, fraction = section_of(at.model.assembly, of.owner)
+    return at.model.section_strains(rod.name, [fraction * rod.length], at.q)[..., 0, :]
+
+
+def _section_wrench(at: Snapshot, of: Quantity) -> Array:
+    rod, fraction = section_of(at.model.assembly, of.owner)
+    return at.model.section_wrenches(rod.name, [fraction * rod.length], at.q, at.v, at.a, at.wrenches, at.u, at.tau)[..., 0, :]
+
+
 SOURCES: dict[Kind, Source] = {
     Kind.POSITION: Source(_displacements, owned=False),
     Kind.RATE: Source(lambda at, _: at.v, owned=False),
@@ -74,4 +85,6 @@ SOURCES: dict[Kind, Source] = {
     Kind.LENGTH: Source(line_values),
     Kind.VOLUME: Source(line_values),
     Kind.REACTION: Source(_reaction),
+    Kind.STRAIN: Source(_strain),
+    Kind.SECTION_WRENCH: Source(_section_wrench),
 }

@@ -11,5 +11,6 @@
 - `rate_jacobian`, `feedback_slopes`: what implicit integrators need;
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
 - `reached`: solutions in the making;
-- `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `animation` (with `scene`): pictures of them.
+- `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
+  `visuals`): pictures of them, with `swept_rods`.
 """

@@ -7,7 +7,8 @@ The page's content security policy forbids it every access to a network.
 
 What is drawn: for a rigid body the ellipsoid of uniform density that has its mass and inertia (a small ball for a point mass),
 or the shapes given for it, and rods from the port by which it hangs to its centre of mass and to its other connected ports;
-for a block of a user a line from its parent port to each child port; the axes of the joints; the connected ports.
+for a rod its surface, through its sections as they stand; for a block of a user a line from its parent port to each child
+port; the axes of the joints; the connected ports.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
-from titop.solvers.simulation.recorded_motion import RecordedMotion
-from titop.solvers.simulation.scene import Scene, read_visuals
+from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
+from titop.solvers.simulation.scene import Scene
+from titop.solvers.simulation.visuals import read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
 SIZE_LIMIT = 1_000_000
@@ -87,18 +89,6 @@ def write_animation(
 # -- frames in time ----------------------------------------------------------------------------------------------------
 
 
-def configurations(trajectory: RecordedMotion, times: Array) -> Array:
-    """Return the configurations (n, nq) at `times` (n, s), along the shortest way between the trajectory's own."""
-    t, q, model = trajectory.t, trajectory.q, trajectory.model
-    before = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
-    result = np.empty((len(times), model.nq))
-    for row, (k, time) in enumerate(zip(before, times, strict=True)):
-        after = min(k + 1, len(t) - 1)
-        part = (time - t[k]) / (t[after] - t[k]) if after > k else 0.0
-        result[row] = model.integrate(q[k], part * model.difference(q[k], q[after]))
-    return result
-
-
 def _frame_times(trajectory: RecordedMotion, frames_per_second: float, room: float) -> Array:
     """Return equally spaced times (n,), no more than there is room for."""
     rate = real_array(frames_per_second)
@@ -121,8 +111,7 @@ def _motion(scene: Scene, times: Array) -> dict[str, Any]:
     """Return the poses of all frames in time, and from where to look at them."""
     from scipy.spatial.transform import Rotation
 
-    model, frames = scene.trajectory.model, scene.frames
-    poses = [[model.pose(name, q) for name in frames] for q in configurations(scene.trajectory, times)]
+    poses = [scene.poses(q) for q in configurations(scene.trajectory, times)]
     rotations = np.array([[rotation for rotation, _ in row] for row in poses])
     positions = np.array([[position for _, position in row] for row in poses])
     quaternions = Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat().reshape(*positions.shape[:2], 4)

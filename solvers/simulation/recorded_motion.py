@@ -34,3 +34,15 @@ class RecordedMotion:
     def _acting(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
         """Return wrenches, inputs and efforts over time, as functions of stacked states take them."""
         return self.wrenches or None, self.u if self.model.nu else None, self.tau
+
+
+def configurations(trajectory: RecordedMotion, times: Array) -> Array:
+    """Return the configurations (n, nq) at `times` (n, s), along the shortest way between the trajectory's own."""
+    t, q, model = trajectory.t, trajectory.q, trajectory.model
+    before = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+    result = np.empty((len(times), model.nq))
+    for row, (k, time) in enumerate(zip(before, times, strict=True)):
+        after = min(k + 1, len(t) - 1)
+        part = (time - t[k]) / (t[after] - t[k]) if after > k else 0.0
+        result[row] = model.integrate(q[k], part * model.difference(q[k], q[after]))
+    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -10,23 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
-from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
+from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.recorded_motion import RecordedMotion
+from titop.solvers.simulation.swept_rods import SweptRod, swept_rods
+from titop.solvers.simulation.visuals import Visual
 
 #: Radii of rods, port dots and point masses, lengths of joint axes and of the world's: parts of the bodies' size.
 _ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.
 _THINNEST = 0.03
-#: Numbers that describe each kind of given shape.
-_DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
 _WORLD = "world"
 #: Where a unit sphere and a cube of half edge 1 end.
 _TIPS = np.concatenate([np.eye(3), -np.eye(3)])
@@ -64,17 +63,6 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class Visual:
-    """A given shape: `size` in x, y, z, placed in a block's reference frame; `color` None for the block's own."""
-
-    kind: str
-    size: Array
-    position: Array
-    rotation: Array
-    color: str | None
-
-
-@dataclass(frozen=True)
 class Scene:
     """The shapes of a model's blocks, and the frames of the model that carry them.
 
@@ -103,7 +91,33 @@ class Scene:
         """Names of the moving frames, in the order of the poses: reference frames, and child ports of users' blocks."""
         bodies = [connection.child.block for connection in self._connections]
         own = [f"{body.name}.{port}" for body in bodies if not isinstance(body, PortedBlock) for port in body.ports]
-        return [*self.model.body_names, *own]
+        return [*self.model.body_names, *own, *(swept.frame(k) for swept in self._rods for k in range(len(swept.reach)))]
+
+    @cached_property
+    def _rods(self) -> list[SweptRod]:
+        return swept_rods(self.model)
+
+    def poses(self, q: Array) -> list[tuple[Array, Array]]:
+        """Return rotations and positions (m) of all frames at a configuration, in inertial axes."""
+        fixed = len(self.frames) - sum(len(swept.reach) for swept in self._rods)
+        found = [self.model.pose(name, q) for name in self.frames[:fixed]]
+        for swept in self._rods:
+            found += zip(*self.model.section_poses(swept.rod.name, swept.abscissas, q), strict=True)
+        return found
+
+    @cached_property
+    def sweeps(self) -> list[dict[str, Any]]:
+        """The rods: the first frame of their sections, and the sections' shape and reach along y and z."""
+        return [
+            {
+                "name": swept.rod.name,
+                "color": self._frame_index[swept.rod.name],
+                "first": self._frame_index[swept.frame(0)],
+                "shape": swept.shape,
+                "reach": swept.reach.ravel(),
+            }
+            for swept in self._rods
+        ]
 
     @cached_property
     def _frame_index(self) -> dict[str, int]:
@@ -118,7 +132,7 @@ class Scene:
             if isinstance(body, RigidBody):
                 if body.name not in self.visuals:
                     parts.append(self._solid(body, k))
-                parts.append(self._rods(connection, k))
+                parts.append(self._bars(connection, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
         parts.append(self._dots())
@@ -133,7 +147,7 @@ class Scene:
             if not isinstance(joint, Joint):
                 ends = self._joint_anchor(connection), _anchor(body, connection.child.name)
                 links.append(self._link(joint, joint.ports[0], *ends, k))
-            if not isinstance(body, PortedBlock):
+            if not isinstance(body, PortedBlock | Rod):
                 links += [self._link(body, port, _anchor(body, None), _anchor(body, port), k) for port in body.ports]
         return links
 
@@ -151,11 +165,15 @@ class Scene:
             "frames": self.frames,
             "shapes": self.shapes,
             "links": self.links,
+            "sweeps": self.sweeps,
             "labels": self.labels,
         }
 
     def extents(self) -> Iterator[tuple[int, Array]]:
         """Yield frames and positions of what should be seen: the ends of the shapes, without the world's axes."""
+        for swept in self._rods:
+            outlines = enumerate(swept.outlines(), start=self._frame_index[swept.frame(0)])
+            yield from ((frame, point) for frame, outline in outlines for point in outline)
         for shape in self.shapes:
             if shape["role"] != "triad":
                 radii = np.array(shape["size"]) * (1.0 if shape["kind"] == "sphere" else 0.5)
@@ -253,7 +271,7 @@ class Scene:
         semi_axes = np.maximum(semi_axes, _DOT * self.detail)
         yield self._shape("ellipsoid", body.name, "sphere", semi_axes, Anchor(body.name, axes, body.com), k)
 
-    def _rods(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
+    def _bars(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
         body = connection.child.block
         assert isinstance(body, RigidBody)
         start = _anchor(body, connection.child.name)
@@ -339,58 +357,3 @@ def _turn_z_to(direction: Array) -> Array:
         return np.diag([1.0, -1.0, -1.0])
     quaternion = np.array([-direction[1], direction[0], 0.0, 1 + direction[2]])
     return quaternion_matrix(quaternion / np.sqrt(quaternion @ quaternion))
-
-
-def read_visuals(model: Model, visuals: Mapping[str, Any]) -> dict[str, list[Visual]]:
-    """Read given shapes.
-
-    Raises
-    ------
-    ModelError
-        With everything that is wrong.
-    """
-    reader = FieldReader("visuals")
-    result: dict[str, list[Visual]] = {}
-    if not isinstance(visuals, Mapping):
-        reader.report("wrong-type", "visuals", visuals, "a mapping of block names to shapes", 'write {"hub": {"sphere": 0.1}}')
-        raise ModelError(reader.findings)
-    known = (_WORLD, *model.body_names)
-    for name, value in visuals.items():
-        if name not in known:
-            reader.report("unknown-block", str(name), name, "a body or the world", did_you_mean(name, known))
-            continue
-        shapes = list(value) if isinstance(value, list | tuple) else [value]
-        result[name] = [visual for shape in shapes if (visual := _read_visual(reader, name, shape))]
-    if reader.findings:
-        raise ModelError(reader.findings)
-    return result
-
-
-def _read_visual(reader: FieldReader, name: str, shape: Any) -> Visual | None:
-    kinds = [kind for kind in _DIMENSIONS if kind in shape] if isinstance(shape, Mapping) else []
-    if len(kinds) != 1:
-        advice = 'write {"box": [dx, dy, dz]}, {"cylinder": [radius, height]} or {"sphere": radius}'
-        reader.report("unknown-visual", name, shape, "exactly one of box, cylinder and sphere", advice)
-        return None
-    kind, options = kinds[0], ("color", "position", "rotation")
-    for key in set(shape) - {kind, *options}:
-        reader.report("unknown-visual", f"{name}.{key}", shape[key], f"the keys {kind}, {', '.join(options)}", "remove it")
-    numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
-    if (numbers <= 0).any():
-        reader.report("bad-size", f"{name}.{kind}", shape[kind], "lengths > 0", "check the sign and the unit")
-    size = {"box": numbers, "cylinder": numbers[[0, 0, -1]], "sphere": numbers[[0, 0, 0]] if kind == "sphere" else numbers}[
-        kind
-    ]
-    position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
-    rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
-    return Visual(kind, size, position, rotation, _read_color(reader, f"{name}.color", shape.get("color")))
-
-
-def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
-    from matplotlib.colors import to_hex
-
-    try:
-        return None if value is None else to_hex(value)
-    except (ValueError, TypeError):
-        reader.report("unknown-color", where, value, "a colour of Matplotlib", 'write "tab:blue", "#1f77b4" or (0.1, 0.5, 0.7)')
-        return None

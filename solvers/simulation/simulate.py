@@ -19,6 +19,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.model.model import Model
+from titop.solvers.model.overlaps import overlaps
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -184,6 +185,7 @@ def simulate(
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model, trajectory.u, trajectory.t)
+        warn(overlaps(model, trajectory.q, trajectory.t))
         return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):

@@ -11,10 +11,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.dataset import trajectory_variables
-from titop.solvers.simulation.recorded_motion import RecordedMotion
+from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
 from titop.solvers.simulation.violations import violations
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
@@ -126,6 +127,36 @@ class Trajectory(RecordedMotion):
             else:
                 signals[f"{name} [{units.get(name, '')}]"] = self.coordinate(name)
         return plot_over_time(self.t, signals)
+
+    def plot_shape(self, times: Any = None) -> Figure:
+        """Draw the system in space at some instants: rods by backbones and sections, rigid bodies by lines.
+
+        Parameters
+        ----------
+        times : array_like (k,), s, optional
+            Between the first and the last; five of them, equally spaced, by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            For times outside the trajectory.
+        """
+        from titop.solvers.simulation.shape_plot import plot_shapes
+
+        instants = self._instants(np.linspace(self.t[0], self.t[-1], 5) if times is None and len(self.t) else times)
+        return plot_shapes(self.model, configurations(self, instants), [f"t = {t:.4g} s" for t in instants])
+
+    def _instants(self, times: Any) -> Array:
+        given = real_array(times)
+        inside = given is not None and given.ndim < 2 and given.size and len(self.t)
+        if given is None or not inside or not ((given >= self.t[0]) & (given <= self.t[-1])).all():
+            expected = f"times from {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "a trajectory with states"
+            raise ModelError(Finding("bad-times", "times", times, expected, "write plot_shape([0.0, 0.5])"))
+        return np.atleast_1d(given)
 
     def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
         """Write a self-contained HTML file that plays the motion in a browser.

@@ -72,12 +72,16 @@ class RodNumbers(NamedTuple):
 
 
 class RodLayout(NamedTuple):
-    """Where the points and ports of a rod are, in parts of its length; nothing here depends on its parameters."""
+    """Where the points and ports of a rod are, in parts of its length; nothing here depends on its parameters.
+
+    At `cuts` stretches end that are smooth otherwise.
+    """
 
     bases: Mapping[str, StrainBasis]
     points: int
     ports: Sequence[float]
     given_length: float
+    cuts: Sequence[float] = ()
 
 
 def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any) -> RodNumbers:
@@ -92,7 +96,7 @@ def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodM
     reference : (6,) array or callable
         The reference strain ``[k; s]``, or a function of X.
     """
-    breaks = breaks_of(layout.bases.values())
+    breaks = breaks_of(layout.bases.values(), layout.cuts)
     fractions, weights = rod_points(breaks, layout.points)
     ports = np.array(layout.ports, dtype=float)
     before = np.searchsorted(fractions, ports + _CLOSE, side="right") - 1
@@ -109,9 +113,9 @@ def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodM
     shapes = _shapes(layout, fine) / length
     weighted = fine_weights * length
 
-    def gram(rigidities: Array) -> Array:
+    def gram(along: Array) -> Array:
         same = components[:, None] == components
-        return same * (shapes.T @ (weighted[:, None] * rigidities[components].T * shapes))
+        return same * (shapes.T @ (weighted[:, None] * along[components].T * shapes))
 
     return RodNumbers(
         components,
@@ -121,8 +125,8 @@ def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodM
         reference_along(reference, places, layout.given_length).reshape(-1, 2, 6),
         _shapes(layout, places).reshape(len(steps), 2, -1) / length,
         _inertia(moments, weights * length * material.density),
-        gram(_rigidities(fine_moments, material.young, material.shear)),
-        gram(_rigidities(fine_moments, 3.0 * material.viscosity, material.viscosity)),
+        gram(rigidities(fine_moments, material.young, material.shear)),
+        gram(rigidities(fine_moments, 3.0 * material.viscosity, material.viscosity)),
     )
 
 
@@ -136,7 +140,7 @@ def _inertia(moments: SectionMoments, weights: Array) -> Array:
     return (weights * np.array([moments.area, moments.iy + moments.iz, moments.iy, moments.iz])).T
 
 
-def _rigidities(moments: SectionMoments, young: Any, shear: Any) -> Array:
+def rigidities(moments: SectionMoments, young: Any, shear: Any) -> Array:
     """Return the rigidities (6, k; N m^2 and N) of sections against the components ``[k; s]``."""
     axial = [young * moments.iy, young * moments.iz, young * moments.area]
     return np.array([shear * moments.torsion_constant, *axial, *(shear * moments.area * moments.shear_factors)])

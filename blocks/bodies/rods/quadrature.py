@@ -25,10 +25,10 @@ _DEPENDENT = 1e-10
 MAX_POINTS = 100
 
 
-def breaks_of(bases: Iterable[StrainBasis]) -> list[float]:
-    """Return where the stretches between jumps and kinks of bases begin and end, from 0 to 1."""
+def breaks_of(bases: Iterable[StrainBasis], cuts: Iterable[float] = ()) -> list[float]:
+    """Return where the stretches between cuts, and jumps and kinks of bases, begin and end, from 0 to 1."""
     places = [0.0]
-    for place in sorted({place for basis in bases for place in basis.breaks}):
+    for place in sorted({*cuts, *(place for basis in bases for place in basis.breaks)}):
         if place - places[-1] > _CLOSE and 1.0 - place > _CLOSE:
             places.append(place)
     return [*places, 1.0]

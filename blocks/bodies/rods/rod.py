@@ -10,12 +10,11 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.exponential import transports
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
-from titop.blocks.bodies.rods.rod_data import RodData
-from titop.blocks.bodies.rods.strains import reference_along
+from titop.blocks.bodies.rods.rod_sections import RodSections
 from titop.blocks.contract.law import LawTerms
 
 
-class Rod(RodData):
+class Rod(RodSections):
     """A slender rod along local x from its base, port ``P``, that bends, twists, stretches and shears however far.
 
     A geometrically exact Cosserat rod whose strain is made of given functions of the abscissa (geometric variable strain, key
@@ -84,65 +83,6 @@ class Rod(RodData):
     [0.6366, 0.6366, 0.0]
     """
 
-    # -- looking at it -------------------------------------------------------------------------------------------------
-
-    def section_poses(self, q: Array, abscissas: Any) -> tuple[Array, Array]:
-        """Return rotations (k, 3, 3; no unit) and positions (k, 3; m) of sections in the parent port's frame.
-
-        Parameters
-        ----------
-        q : (n,) array
-        abscissas : array_like (k,), m
-            Where they are, from the base of the rod at rest.
-
-        Raises
-        ------
-        ModelError
-            If they are not on the rod.
-        """
-        fractions = self._fractions(abscissas)
-        rotations, positions = RodMotion(self._numbers_to(fractions.tolist()), q).poses()
-        return rotations[self._points :], positions[self._points :]
-
-    def strain(self, q: Array, abscissas: Any) -> Array:
-        """Return the strains (k, 6; rad/m and no unit) ``[k; s]`` at places along the rod.
-
-        Parameters
-        ----------
-        q : (n,) array
-        abscissas : array_like (k,), m
-            The places, from the base of the rod at rest.
-
-        Raises
-        ------
-        ModelError
-            If they are not on the rod.
-        """
-        fractions = self._fractions(abscissas)
-        reference = reference_along(self.reference_strain, fractions, self.given_length)
-        shapes = np.hstack([basis.values(fractions, self.given_length) for basis in self.strains.values()]) / self.length
-        return reference + (shapes * q) @ np.eye(6)[self.numbers.components]
-
-    def fibre_stretch(self, q: Array, abscissas: Any) -> Array:
-        """Return the least stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
-
-        Parameters
-        ----------
-        q : (n,) array
-        abscissas : array_like (k,), m
-            Where the sections are, from the base of the rod at rest.
-
-        Raises
-        ------
-        ModelError
-            If they are not on the rod.
-        """
-        strains, (y, z) = self.strain(q, abscissas), self.section.reach(self._fractions(abscissas), self.given_length)
-        compressed = np.abs(strains[:, 2] * y), np.abs(strains[:, 1] * z)
-        return strains[:, 3] - (np.add if self.section.shape == "rectangle" else np.hypot)(*compressed)
-
-    # -- the law -------------------------------------------------------------------------------------------------------
-
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return rotation and position of a child port."""
         rotations, positions = RodMotion(self.numbers, q).poses()
@@ -208,11 +148,6 @@ class Rod(RodData):
         by_q[6:] += self.numbers.stiffness
         by_v[6:] += self.numbers.damping
         return by_q, by_v, by_twist
-
-    @property
-    def _points(self) -> int:
-        """Number of points."""
-        return len(self.numbers.fractions)
 
     def _row(self, port: str) -> int:
         """Return which of the sections carries a port."""

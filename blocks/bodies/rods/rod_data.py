@@ -101,12 +101,19 @@ class RodData(Block):
 
     def _numbers_to(self, places: Sequence[float]) -> RodNumbers:
         """Return the numbers of the law with steps to some places, in parts of the length, in place of the ports."""
-        layout = RodLayout(self.strains, self.points, places, self.given_length)
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
-        return rod_numbers(layout, self.length, self.section, material, self.reference_strain)
+        return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain)
 
-    def _fractions(self, abscissas: Any) -> Array:
-        """Return abscissas (k, m) in parts of the length.
+    def _layout(self, places: Sequence[float]) -> RodLayout:
+        """Return where points are, and steps lead."""
+        return RodLayout(self.strains, self.points, places, self.given_length)
+
+    def fractions(self, abscissas: Any) -> Array:
+        """Return places (k, no unit) along the rod in parts of the length.
+
+        Parameters
+        ----------
+        abscissas : array_like (k,), m
 
         Raises
         ------

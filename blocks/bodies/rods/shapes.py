@@ -87,6 +87,28 @@ def rectangle_torsion(width: Array, height: Array) -> Array:
     return long * short**3 / 3.0 * (1.0 - 192.0 / np.pi**5 * (_FIFTH_POWERS - closed) / slender)
 
 
+def twisting_arm(shape: str, y: Array, z: Array) -> Array:
+    """Return the largest shear stress (k, m) of torsion on outlines, a unit of shear modulus and twist.
+
+    It is where outlines are nearest to the axis (Timoshenko and Goodier, Theory of Elasticity, sections 106 and 109).
+
+    Parameters
+    ----------
+    shape : str
+        A rectangle; all others are ellipses.
+    y, z : (k,) arrays, m
+        How far sections reach.
+    """
+    long, short = np.maximum(y, z), np.minimum(y, z)
+    if shape != "rectangle":
+        squares = long**2 + short**2
+        return 2.0 * long**2 * short / np.where(squares == 0.0, 1.0, squares)
+    slender = long / np.where(short == 0.0, 1.0, short)
+    falling = np.exp(-0.5 * np.pi * np.multiply.outer(_TERMS, slender))
+    lost = (2.0 * falling / (1.0 + falling**2) / _TERMS[:, None] ** 2).sum(0)
+    return 2.0 * short * (1.0 - 8.0 / np.pi**2 * lost)
+
+
 #: The shapes by name: their dimensions, and their moments from these and Poisson's ratio.
 SHAPES: dict[str, tuple[tuple[str, ...], Callable[..., SectionMoments]]] = {
     "circle": (("radius",), circle),

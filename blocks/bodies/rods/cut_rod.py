@@ -1,0 +1,62 @@
+"""Rods that are cut at a section: the efforts that hold the cut closed are the wrench that the section transmits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from titop.blocks.bodies.rods.discretisation import RodLayout, RodNumbers
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.strains import LINEAR_FIRST
+
+#: Number of the coordinates of a cut.
+CUT = 6
+
+
+class CutRod(Rod):
+    """A rod with six coordinates more, all that lies at or beyond a section moving by them against the rest.
+
+    Parameters
+    ----------
+    rod : Rod
+    fraction : float
+        Where it is cut, in parts of the length.
+
+    Notes
+    -----
+    The six are the exponential coordinates of the displacement, linear first, in the section's frame; zero closes the cut.
+    Points lie as in a rod whose strain jumps there, so that both parts have Gauss points of their own: what lies beyond is
+    summed as exactly as all of the rod is. The rod's own coordinates come first, and mean what they did.
+    """
+
+    def __init__(self, rod: Rod, fraction: float) -> None:
+        vars(self).update(vars(rod.snapshot()))
+        self.cut_at = fraction
+        self.coordinates = (*rod.coordinates, *(f"cut{k}" for k in range(CUT)))
+        self._update()
+
+    def _layout(self, places: Sequence[float]) -> RodLayout:
+        return super()._layout(places)._replace(cuts=(self.cut_at,))
+
+    def _numbers_to(self, places: Sequence[float]) -> RodNumbers:
+        return _cut(super()._numbers_to(places), self.cut_at)
+
+
+def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:
+    """Return a rod's numbers with one step more, behind the point at the cut, that the strain of the cut alone displaces."""
+    k = int(np.abs(numbers.fractions - fraction).argmin())
+    n = len(numbers.components)
+    shapes = np.pad(np.insert(numbers.shapes, k, 0.0, axis=0), [(0, 0), (0, 0), (0, CUT)])
+    shapes[k, :, n:] = 1.0
+    return RodNumbers(
+        np.concatenate([numbers.components, LINEAR_FIRST]),
+        np.insert(numbers.fractions, k, numbers.fractions[k]),
+        numbers.before + (numbers.before >= k),
+        np.insert(numbers.steps, k, 1.0),
+        np.insert(numbers.reference, k, 0.0, axis=0),
+        shapes,
+        np.insert(numbers.inertia, k, 0.0, axis=0),
+        np.pad(numbers.stiffness, (0, CUT)),
+        np.pad(numbers.damping, (0, CUT)),
+    )

@@ -1,0 +1,155 @@
+"""How the sections of a rod stand, how they are strained, and what stresses that makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.discretisation import rigidities
+from titop.blocks.bodies.rods.recursion import RodMotion
+from titop.blocks.bodies.rods.rod_data import RodData
+from titop.blocks.bodies.rods.shapes import twisting_arm
+from titop.blocks.bodies.rods.strains import LINEAR_FIRST, reference_along
+
+
+class RodSections(RodData):
+    """The part of `Rod` that looks at its sections."""
+
+    def section_poses(self, q: Array, abscissas: Any) -> tuple[Array, Array]:
+        """Return rotations (k, 3, 3; no unit) and positions (k, 3; m) of sections in the parent port's frame.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+            Where they are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        fractions = self.fractions(abscissas)
+        rotations, positions = RodMotion(self._numbers_to(fractions.tolist()), q).poses()
+        return rotations[self._points :], positions[self._points :]
+
+    def strain(self, q: Array, abscissas: Any) -> Array:
+        """Return the strains (k, 6; rad/m and no unit) ``[k; s]`` at places along the rod.
+
+        Parameters
+        ----------
+        q : (n,) array
+            Or stacked ones, for stacked results.
+        abscissas : array_like (k,), m
+            The places, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        fractions = self.fractions(abscissas)
+        return self._reference(fractions) + self._strain_of(q, fractions)
+
+    def stressing_strain(self, q: Array, abscissas: Any) -> Array:
+        """Return by what strains exceed the reference strain (k, 6; rad/m and no unit): zero where nothing is stressed.
+
+        Parameters
+        ----------
+        q, abscissas
+            As for `strain`.
+        """
+        return self._strain_of(q, self.fractions(abscissas))
+
+    def strain_shapes(self, abscissas: Any) -> Array:
+        """Return what a unit of each coordinate adds to the strains (k, 6, n; 1/m and 1/m^2) ``[k; s]`` along the rod.
+
+        Parameters
+        ----------
+        abscissas : array_like (k,), m
+        """
+        shapes = self._shapes_at(self.fractions(abscissas))
+        return np.eye(6)[self.numbers.components].T * shapes[:, None, :]
+
+    def elastic_wrench(self, q: Array, abscissas: Any, v: Any = None) -> Array:
+        """Return the wrenches (k, 6; N, N m) with which sections hold what lies beyond them, as the material answers.
+
+        Minus the stress resultants: rigidities times `stressing_strain`, and viscosities times its rate; linear first, in the
+        frames of the sections. Components of the strain that are not free do not answer: what they carry is known to
+        `Model.section_wrenches` alone, which this approaches otherwise as the orders of the bases rise.
+
+        Parameters
+        ----------
+        q : (n,) array
+        abscissas : array_like (k,), m
+        v : (n,) array, optional
+            Rates of the coordinates; at rest by default.
+        """
+        fractions = self.fractions(abscissas)
+        poisson = self.young / (2.0 * self.shear_modulus) - 1.0
+        moments = self.section.moments(fractions, self.given_length, poisson)
+        answer = rigidities(moments, self.young, self.shear_modulus).T * self._strain_of(q, fractions)
+        if v is not None:
+            answer = answer + rigidities(moments, 3.0 * self.damping, self.damping).T * self._strain_of(v, fractions)
+        return -answer[:, LINEAR_FIRST]
+
+    def stress(self, q: Array, abscissas: Any) -> Array:
+        """Return the largest stresses (k, 2; N/m^2) on the outlines of sections: axial, and shear from torsion.
+
+        At a point (y, z) of a section the axial stress is ``E (s_x + z k_y - y k_z)``, of the strain beyond the reference;
+        given is the largest amount around. Shear is that of Saint-Venant's torsion. Without viscosity, and without what an
+        inextensible rod carries along its axis. Sections of own moments count as ellipses with these.
+
+        Parameters
+        ----------
+        q : (n,) array
+            Or stacked ones, for stacked results.
+        abscissas : array_like (k,), m
+        """
+        fractions = self.fractions(abscissas)
+        strain, (y, z) = self._strain_of(q, fractions), self.section.reach(fractions, self.given_length)
+        axial = self.young * (np.abs(strain[..., 3]) + self._largest(strain[..., 1] * z, strain[..., 2] * y))
+        arm = twisting_arm(self.section.shape, y, z)
+        return np.stack([axial, self.shear_modulus * np.abs(strain[..., 0]) * arm], axis=-1)
+
+    def fibre_stretch(self, q: Array, abscissas: Any) -> Array:
+        """Return the least stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
+
+        Parameters
+        ----------
+        q : (n,) array
+            Or stacked ones, for stacked results.
+        abscissas : array_like (k,), m
+            Where the sections are, from the base of the rod at rest.
+
+        Raises
+        ------
+        ModelError
+            If they are not on the rod.
+        """
+        strains, (y, z) = self.strain(q, abscissas), self.section.reach(self.fractions(abscissas), self.given_length)
+        return strains[..., 3] - self._largest(strains[..., 1] * z, strains[..., 2] * y)
+
+    def _largest(self, about_y: Array, about_z: Array) -> Array:
+        """Return the largest of what two bendings add around outlines, each known where it is largest."""
+        if self.section.shape == "rectangle":
+            return np.abs(about_y) + np.abs(about_z)
+        return np.hypot(about_y, about_z)
+
+    def _reference(self, fractions: Array) -> Array:
+        return reference_along(self.reference_strain, fractions, self.given_length)
+
+    def _shapes_at(self, fractions: Array) -> Array:
+        """Return the values (k, n; 1/m) of all coordinates' functions."""
+        return np.hstack([basis.values(fractions, self.given_length) for basis in self.strains.values()]) / self.length
+
+    def _strain_of(self, q: Array, fractions: Array) -> Array:
+        """Return the strains (..., k, 6) that coordinates add to the reference strain."""
+        return (self._shapes_at(fractions) * q[..., None, :]) @ np.eye(6)[self.numbers.components]
+
+    @property
+    def _points(self) -> int:
+        """Number of points."""
+        return len(self.numbers.fractions)

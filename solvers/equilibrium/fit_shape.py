@@ -1,0 +1,160 @@
+"""Configurations from measured poses: which shape rods must have for their sections to stand where they were seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
+from titop.blocks.basics.user_input import FieldReader
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import read_entries
+
+#: How exactly the minimum is found, in parts of coordinates, sum of squares and slope.
+_EXACT = 1e-12
+#: Singular values below this part of the largest one count as zero.
+_RANK = 1e-8
+
+
+class FittedShape(NamedTuple):
+    """A configuration that was fitted to measured poses.
+
+    Attributes
+    ----------
+    q : (nq,) array, rad or m
+    errors : dict of port name to array (3,) or (6,), m and rad
+        How far ports stand from where they were measured: in inertial axes, then, where their orientation was measured, as a
+        rotation vector in the port's frame.
+    rank : int
+        Number of coordinates that the measurements determine.
+    """
+
+    q: Array
+    errors: dict[str, Array]
+    rank: int
+
+
+def fit_shape(
+    model: Model, measured: Mapping[str, Any], coordinates: Any = None, q: Any = None, radian: float | None = None
+) -> FittedShape:
+    """Return the configuration in which ports stand nearest to where they were measured, by least squares.
+
+    A section is measured at a port, as ``tt.Rod(..., ports={"marker": 0.2})`` has them; ports change nothing else. Scipy finds
+    the minimum from exact Jacobians, those of the discretised rod.
+
+    Parameters
+    ----------
+    model : Model
+        Without loops that are closed rigidly, and without gears.
+    measured : mapping of port name to Pose or array_like (3,)
+        Poses in the inertial frame, or positions (m) where the orientation is not known.
+    coordinates : sequence of str, optional
+        The joints, blocks and coordinates to find; all by default.
+    q : (nq,) array, optional
+        Where to start, and what the other coordinates are; neutral by default.
+    radian : float, m, optional
+        How far from its place a port is as wrong as one turned by a radian; the size of the system by default.
+
+    Returns
+    -------
+    FittedShape
+        Where measurements do not determine all coordinates, one near the start; a `ModelWarning` says so.
+
+    Raises
+    ------
+    ModelError
+        For unknown ports and coordinates, unusable numbers, and constrained models.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("feeler")
+    >>> rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), 1e6, 1000.0, strains={"bending_z": 0})
+    >>> s.connect("world", rod, joint=tt.Weld("clamp"))
+    >>> fit = tt.fit_shape(s.resolve(), {"rod.tip": [0.8415, 0.4597, 0]})
+    >>> round(float(fit.q[0]), 3)  # rad from the base to the tip
+    1.0
+    """
+    if not isinstance(model, Model):
+        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    if model.is_constrained:
+        expected, advice = "a model without closed loops and gears", "fit the tree, then close it by model.assemble"
+        raise ModelError(Finding("constrained", "model", model.name, expected, advice))
+    poses = _read_measured(model, measured)
+    arm = model.size if radian is None else FieldReader("fit_shape").scalar("radian", radian)
+    if not 0 < arm < np.inf:
+        raise ModelError(Finding("bad-radian", "radian", radian, "a length > 0", "give metres that count as a radian"))
+    sought = list(range(model.nv)) if coordinates is None else read_entries(model, "coordinates", coordinates)
+    return _fitted(model, poses, sought, model.integrate(model.neutral() if q is None else q, np.zeros(model.nv)), arm)
+
+
+def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
+    from scipy.optimize import least_squares
+
+    def displacement(x: Array) -> Array:
+        dq = np.zeros(model.nv)
+        dq[sought] = x
+        return dq
+
+    def residual(x: Array) -> Array:
+        errors = _errors(model, poses, model.integrate(start, displacement(x)))
+        return np.concatenate([_weighted(error, arm) for _, error in errors])
+
+    def slopes(x: Array) -> Array:
+        dq = displacement(x)
+        by_tangent = _slopes(model, poses, model.integrate(start, dq), arm)
+        return np.linalg.solve(model.difference_slopes(dq).T, by_tangent.T).T[:, sought]
+
+    x = np.zeros(len(sought))
+    if len(sought) and poses:
+        x = least_squares(residual, x, slopes, xtol=_EXACT, ftol=_EXACT, gtol=_EXACT).x
+    q = model.integrate(start, displacement(x))
+    rank = int(np.linalg.matrix_rank(slopes(x), tol=None, rtol=_RANK)) if len(sought) and poses else 0
+    if rank < len(sought):
+        found, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
+        advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"
+        warn([Finding("undetermined", "measured", found, expected, advice)], stacklevel=4)
+    return FittedShape(q, dict(_errors(model, poses, q)), rank)
+
+
+def _weighted(error: Array, arm: float) -> Array:
+    """Return an error in metres."""
+    return np.concatenate([error[:3], arm * error[3:]])
+
+
+def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> Iterator[tuple[str, Array]]:
+    """Yield how far each port is from where it was measured."""
+    for port, (pose, turned) in poses.items():
+        rotation, position = model.pose(port, q)
+        turn = rotation_log(pose.rotation.T @ rotation) if turned else np.zeros(0)
+        yield port, np.concatenate([position - pose.position, turn])
+
+
+def _slopes(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array, arm: float) -> Array:
+    """Return the derivatives of all weighted errors by tangent displacements."""
+    rows = []
+    for port, (pose, turned) in poses.items():
+        jacobian, rotation = model.jacobian(port, q), model.pose(port, q)[0]
+        rows.append(rotation @ jacobian[:3])
+        if turned:
+            rows.append(arm * log_jacobian(rotation_log(pose.rotation.T @ rotation)) @ jacobian[3:])
+    return np.vstack(rows) if rows else np.zeros((0, model.nv))
+
+
+def _read_measured(model: Model, measured: Any) -> dict[str, tuple[Pose, bool]]:
+    """Return the measured poses by port, and whether the orientation is known."""
+    reader, poses = FieldReader("measured"), {}
+    for port, value in read_mapping("measured", measured).items():
+        if port not in model.port_names:
+            advice = did_you_mean(port, model.port_names)
+            reader.report("unknown-port", str(port), value, "a port of the model", advice)
+            continue
+        poses[port] = read_pose(reader, port, value), isinstance(value, Pose)
+    if reader.findings:
+        raise ModelError(reader.findings)
+    return poses

@@ -1,0 +1,124 @@
+"""What is read of the sections of rods: how they stand, how they are strained, and what they transmit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.cut_rod import CUT
+from titop.blocks.bodies.rods.rod import Rod
+from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.model.readings import Readings
+from titop.solvers.signals.section_opening import cut
+
+#: So many cut models are kept by a model, for the sections asked for last.
+_KEPT = 64
+
+
+class Sections(Readings):
+    """What is read of the sections of rods.
+
+    Arguments of the methods: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as
+    in `Readings`.
+    """
+
+    @rowwise
+    def section_poses(self, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
+        """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
+        section, named = self._rod(rod), cast(Any, self)  # it is a Model
+        base, origin = named.pose(rod, q)
+        rotations, positions = section.section_poses(self._own(rod, q), abscissas)
+        return base @ rotations, origin + positions @ base.T
+
+    @rowwise
+    def section_strains(self, rod: str, abscissas: Any, q: Any) -> Array:
+        """Return the strains (k, 6; rad/m and no unit) of sections beyond the reference strain: zero where nothing is stressed.
+
+        Twist and the two bendings, then elongation and the two shears, as in `Rod.strain`.
+        """
+        return self._rod(rod).stressing_strain(self._own(rod, q), abscissas)
+
+    @rowwise
+    def section_stresses(self, rod: str, abscissas: Any, q: Any) -> Array:
+        """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`."""
+        return self._rod(rod).stress(self._own(rod, q), abscissas)
+
+    @rowwise
+    def section_wrenches(
+        self,
+        rod: str,
+        abscissas: Any,
+        q: Any,
+        v: Any,
+        a: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        tau: Any = None,
+    ) -> Array:
+        """Return the wrenches (k, 6; N, N m) that sections transmit to all beyond them, at their centres, in their frames.
+
+        From the tip inwards: what all that lies at or beyond the section needs, its inertia and weight, loads, and what hangs
+        there. So it knows also forces against which the rod is stiff, as the axial force in an inextensible rod; at the base it
+        is the wrench of the joint there. `Rod.elastic_wrench`, from the strain, approaches it as the orders of the bases rise.
+
+        Parameters
+        ----------
+        rod : str
+        abscissas : array_like (k,), m
+        q, v, a : array_like (nq,), (nv,), (nv,)
+        wrenches, u, tau
+            As in `reaction`.
+
+        Raises
+        ------
+        ModelError
+            If there is no such rod, or abscissas are not on it.
+        """
+        fractions = self._rod(rod).fractions(abscissas)
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        return np.array([self._wrench_at(rod, x, q, v, a, wrenches, u, tau) for x in fractions.tolist()]).reshape(-1, 6)
+
+    def _wrench_at(self, rod: str, fraction: float, q: Array, v: Array, a: Array, wrenches: Any, u: Any, tau: Any) -> Array:
+        """Return the wrench (6) of the section at a part of the length."""
+        pushes: list[Any] = []
+        if self.is_constrained:
+            carried = self.carried(q, v, a, self.external_pushes(wrenches, u), u, tau)
+            pushes = closed_dynamics.closure_pushes(self, q, carried)
+        opened, stop = self._cut_at(rod, fraction), self.assembly.v_slices[rod].stop
+        stops = self.assembly.q_slices[rod].stop, stop, stop
+        state = [np.insert(x, k, np.zeros(CUT), axis=0) for x, k in zip((q, v, a), stops, strict=True)]
+        outer = opened.external_pushes(wrenches, u)
+        result: Array = opened.engine.dynamics.tree_inverse(*state, [*outer, *pushes])[stop : stop + CUT]
+        return result
+
+    def _cut_at(self, rod: str, fraction: float) -> Any:
+        """Return the model cut at a section; kept, for sections asked for again."""
+        kept, key = self._cuts, (rod, fraction)
+        if key not in kept:
+            if len(kept) >= _KEPT:
+                kept.pop(next(iter(kept)), None)
+            kept[key] = cut(cast(Any, self), self._rod(rod), fraction)
+        return kept[key]
+
+    @cached_property
+    def _cuts(self) -> dict[tuple[str, float], Any]:
+        """The cut models by rod and place."""
+        return {}
+
+    def _own(self, rod: str, q: Any) -> Array:
+        """Return the coordinates of a rod."""
+        return self._read_q(q)[self.assembly.q_slices[rod]]
+
+    def _rod(self, name: str) -> Rod:
+        blocks = self.assembly.blocks
+        rod = blocks.get(name) if isinstance(name, str) else None
+        if not isinstance(rod, Rod):
+            known = [block.name for block in blocks.values() if isinstance(block, Rod)]
+            raise ModelError(Finding("unknown-rod", "rod", name, "a rod of the model", did_you_mean(str(name), known)))
+        return rod

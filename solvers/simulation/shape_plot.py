@@ -1,0 +1,84 @@
+"""Figures of systems with rods in space: backbones with sections, at some instants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.solvers.model.model import Model
+from titop.solvers.simulation.swept_rods import swept_rods
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
+    """Draw a model at some configurations: rods by backbones and sections, rigid bodies by lines between what they connect.
+
+    Parameters
+    ----------
+    model : Model
+    configurations : (n, nq) array
+    labels : sequence of str
+        What the legend says of each; there is none of one alone.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    axes: Any = figure.add_subplot(projection="3d")
+    colours, seen = colormaps["viridis"](np.linspace(0.0, 0.88, len(labels))), [np.zeros((1, 3))]
+    for q, label, colour in zip(configurations, labels, colours, strict=True):
+        for line in _bars(model, q):
+            axes.plot(*line.T, color="0.45", linewidth=1.2, marker="o", markersize=2.5)
+            seen.append(line)
+        for outlines, backbone in _rods(model, q):
+            for outline in outlines:
+                axes.plot(*outline.T, color=colour, alpha=0.6, linewidth=0.7)
+            axes.plot(*backbone.T, color=colour, linewidth=1.8)
+            seen.append(outlines.reshape(-1, 3))
+        axes.plot([], [], color=colour, label=label)
+    _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
+    if len(labels) > 1:
+        axes.legend()
+    return figure
+
+
+def _rods(model: Model, q: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the outlines (k, m, 3) and the backbone (k, 3) of every rod, in inertial axes (m)."""
+    for swept in swept_rods(model):
+        rotations, positions = model.section_poses(swept.rod.name, swept.abscissas, q)
+        yield positions[:, None] + np.einsum("kij,kmj->kmi", rotations, swept.outlines()), positions
+
+
+def _bars(model: Model, q: Array) -> Iterator[Array]:
+    """Yield the ways (2, 3; m) from where a rigid body hangs to its centre of mass and to where others hang on it."""
+    connections = model.assembly.connections
+    for hung in connections:
+        body = hung.child.block
+        if isinstance(body, RigidBody):
+            rotation, position = model.pose(body.name, q)
+            hanging = [other.parent.name for other in connections if other.parent.block is body]
+            start = body.pose(hung.child.name)[1]
+            for end in (body.com, *(body.pose(port)[1] for port in hanging)):
+                yield position + np.array([start, end]) @ rotation.T
+
+
+def _place(axes: Any, points: Array, up: Array) -> None:
+    """Show all points (n, 3) at one scale along all axes, with that upright that is nearest to `up`."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = np.maximum(high - low, 0.25 * (high - low).max() or 1.0)
+    middle, upright = (low + high) / 2, int(np.abs(up).argmax())
+    for k, axis in enumerate("xyz"):
+        ends = middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]
+        axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
+    axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
+    axes.set_box_aspect(room, zoom=1.1)
