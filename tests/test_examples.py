@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
-
-def script(name: str) -> dict[str, Any]:
-    """Return the names that a script defines."""
-    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+from tests import test_robot_examples
+from tests.example_scripts import EXAMPLES, script
 
 
 def test_every_example_is_tested() -> None:
-    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    names = {*globals(), *vars(test_robot_examples)}
+    tested = {name.removeprefix("test_") for name in names if name.startswith("test_")}
     assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
 
 

@@ -61,18 +61,21 @@ class RateJacobian:
         if isinstance(plant.loop, ContinuousLoop):
             plant.command = plant.loop.command_at(plant, t, y)
         acceleration = self._acceleration(t, q, v, y)
-        kinematics = self._kinematics(q, v)
-        by_numbers = kinematics.by_numbers
-        for start in model.quaternions:
-            by_numbers[:, start : start + 4] /= np.linalg.norm(y[start : start + 4])
-        free = np.where(plant.motion.mask, 0.0, 1.0)
-        to_tangents = np.zeros((2 * nv + len(y) - nq - nv, len(y)))
-        to_tangents[:nv, :nq] = free[:, None] * by_numbers
-        to_tangents[nv:, nq:] = np.diag(np.concatenate([free, np.ones(len(y) - nq - nv)]))
-        by_tangents = np.zeros((len(y), len(to_tangents)))
-        by_tangents[:nq, :nv], by_tangents[:nq, nv : 2 * nv] = kinematics.rates, kinematics.slopes
-        by_tangents[nq:] = acceleration
-        return by_tangents @ to_tangents
+        free = ~plant.motion.mask
+        jacobian = np.zeros((len(y), len(y)))
+        for block in model.assembly.blocks_with_coordinates:
+            in_q, in_v = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
+            own = _kinematics(block, q[in_q], v[in_v])
+            own.by_numbers[~free[in_v]] = 0.0
+            for start in model.quaternions:
+                if in_q.start <= start < in_q.stop:
+                    own.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
+            jacobian[in_q, in_q] = own.rates @ own.by_numbers
+            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = own.slopes * free[in_v]
+            jacobian[nq:, in_q] = acceleration[:, in_v] @ own.by_numbers
+        jacobian[nq:, nq : nq + nv] = acceleration[:, nv : 2 * nv] * free
+        jacobian[nq:, nq + nv :] = acceleration[:, 2 * nv :]
+        return jacobian
 
     def _acceleration(self, t: float, q: Array, v: Array, y: Array) -> Array:
         """Return the derivatives of the accelerations and a continuous controller's rates by the tangents, v and x."""
@@ -89,15 +92,6 @@ class RateJacobian:
         if isinstance(plant.loop, ContinuousLoop):
             return plant.loop.slopes(plant, t, y, by_state, by_tau)
         return by_state
-
-    def _kinematics(self, q: Array, v: Array) -> Kinematics:
-        model = self.plant.model
-        whole = Kinematics(np.zeros((model.nq, model.nv)), np.zeros((model.nv, model.nq)), np.zeros((model.nq, model.nv)))
-        for block in model.assembly.blocks_with_coordinates:
-            where = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
-            own = _kinematics(block, q[where[0]], v[where[1]])
-            whole.slopes[where], whole.by_numbers[where[::-1]], whole.rates[where] = own
-        return whole
 
 
 class Kinematics(NamedTuple):

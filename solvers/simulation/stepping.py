@@ -22,6 +22,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
+from titop.solvers.simulation.newton_factors import NewtonFactors
 from titop.solvers.simulation.projected import Integrator, Projected, Stepping
 from titop.solvers.simulation.rate_jacobian import RateJacobian
 from titop.solvers.simulation.reached import Reached
@@ -101,8 +102,13 @@ def _explicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
 
 
 def _implicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
+    factors = NewtonFactors(plant.model)
+
     def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> ScipySteps:
-        return ScipySteps(_IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant), **options))
+        solver = _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant), **options)
+        if hasattr(solver, "solve_lu"):
+            solver.lu, solver.solve_lu = factors.factor, factors.solve
+        return ScipySteps(solver)
 
     return integrator
 

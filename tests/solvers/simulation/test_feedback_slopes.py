@@ -9,6 +9,7 @@ import pytest
 
 from tests.solvers.scaled_systems import SI, UNITS, Units, pendulum_on_a_slider
 from tests.systems import Array
+from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.simulation import feedback_slopes as feedback
 from titop.solvers.simulation.feedback_slopes import feedback_slopes
 
@@ -42,3 +43,23 @@ def test_slopes_of_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feedback, "coordinate_sizes", lambda _, inertia, __: np.ones(len(inertia)))
     monkeypatch.setattr(feedback, "_rate", lambda *_: 1.0)
     assert [units for units in [SI, *UNITS] if feedback_is_right(units)] != [SI, *UNITS]
+
+
+class Timed:
+    """A plant of which something acts in proportion to the time, and to what the state differs from 0 by, times a gain."""
+
+    def __init__(self, gain: float) -> None:
+        self.model, self.gain, self.asked = pendulum_on_a_slider(SI), gain, 0
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Any]]:
+        self.asked += 1
+        pushes: list[Any] = [PortPush(next(iter(self.model.ports)), True, t * np.ones(6))]
+        return np.array([t + self.gain * (q[1] - v[0]), 0.0]), pushes
+
+
+@pytest.mark.parametrize("gain", [0.0, 1.0])
+def test_functions_of_time_alone_are_not_differentiated(gain: float) -> None:
+    timed = Timed(gain)
+    by_q, by_v = feedback_slopes(timed, 2.0, np.array([0.3, 0.1]), np.array([0.2, 0.4]))
+    assert by_q.any() == by_v.any() == (gain != 0)
+    assert timed.asked == (2 if gain == 0 else 2 + 2 * timed.model.nv)
