@@ -8,6 +8,7 @@ import pytest
 import titop as tt
 from tests.systems import random_state, random_tree
 from titop.solvers.engines.compiled.repacking import Repacking, move_constraints
+from titop.solvers.kernels.entries.dynamics_entries import forward_dynamics
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +34,6 @@ def test_packing_with_a_parameter_is_flattening_a_system_that_has_it(system: tt.
         )
         assert changed.pack()
         a = np.empty(model.nv)
-        from titop.solvers.kernels.entries.dynamics_entries import forward_dynamics
-
         assert changed.kernel(forward_dynamics)(*changed.arrays, q, v, tau, a) == 0
         expected = reference.with_parameters({name: value + 0.01}).forward_dynamics(q, v, tau)
         np.testing.assert_allclose(a, expected, rtol=1e-9, atol=1e-9)  # rounding times the condition of the mass matrix
