@@ -6,30 +6,11 @@ import numpy as np
 import pytest
 
 import titop as tt
-from examples.custom_block import ConstantCurvatureSegment
 from tests.flexible import random_body
-from tests.refusals import ENGINES, assert_says, refused
+from tests.refusals import ENGINES
+from tests.solvers.mechanism.soft_arms import BEND, OFFSET, SWAY, driven_arm, geared_arm, soft_arm
 from tests.tolerances import ROUNDING
 from titop.blocks.basics.spatial import Array
-
-
-def soft_arm() -> tt.System:
-    """Return a soft segment with a modal panel at its tip, on a hinge."""
-    s = tt.System("soft arm", gravity=[0, 0, -9.81])
-    segment = ConstantCurvatureSegment("segment", 0.6, 0.05, 120.0, stiffness=3.0, damping=0.1)
-    s.connect("world", segment, joint=tt.Revolute("shoulder", axis=[0, 1, 0]))
-    s.connect(segment.port("C"), random_body(np.random.default_rng(5)), joint=tt.Weld("wrist"))
-    return s
-
-
-def driven_arm() -> tt.System:
-    s = soft_arm()
-    s.add_actuator(tt.Motor("bender", s["segment"], gear=2.0))
-    s.add_actuator(tt.Motor("shaker", "panel.mode2", gear=-3.0))
-    s.add_actuator(tt.Motor("drive", "shoulder"))
-    s.add_sensor(tt.Encoder("angle", "segment.bend"))
-    s.add_sensor(tt.Tachometer("rate", "panel.mode3"))
-    return s
 
 
 def state(model: tt.Model, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -68,17 +49,6 @@ def test_linear_models_of_own_coordinates() -> None:
     np.testing.assert_allclose(motors.C, efforts.C, **ROUNDING)
     assert motors.D.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     assert np.linalg.norm(efforts.B[:, 1]) > 0
-
-
-#: Of the geared arm: how far the segment bends, and the panel's mode moves, a radian of the shoulder.
-BEND, SWAY, OFFSET = -0.5, 0.2, 0.1
-
-
-def geared_arm() -> tt.System:
-    s = soft_arm()
-    s.add_gear(tt.Gear("tendon", driver="shoulder", driven="segment", ratio=BEND, offset=OFFSET))
-    s.add_gear(tt.Gear("linkage", driver="segment.bend", driven="panel.mode1", ratio=SWAY / BEND))
-    return s
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -144,40 +114,3 @@ def test_files_subsystems_and_pictures_name_own_coordinates(tmp_path) -> None:
     body = next(line.split("[")[0].strip() for line in lines if "FlexibleBody" in line)
     for coordinate, ending in (("mode1", f"{body}"), ("mode2", f"{body}"), ("mode3", "")):
         assert any(f'"{coordinate}"' in line and line.endswith(ending) and body in line for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("acting", "code", "where", "words"),
-    [
-        (tt.Motor("m", "pannel.mode1"), "unknown-joint", "m.joint", "did you mean 'panel'?"),
-        (tt.Motor("m", "panel"), "several-coordinates", "m.joint", "'panel.mode1'"),
-        (tt.Motor("m", "panel.mode4"), "unknown-coordinate", "m.joint", "a coordinate of the block"),
-        (tt.Motor("m", "segment", rotor_inertia=0.1), "no-armature", "m.rotor_inertia", "mass matrix of 'segment'"),
-        (tt.Motor("m", "tip"), "unknown-joint", "m.joint", "or a block with coordinates"),
-        (tt.Encoder("e", "segment.bent"), "unknown-coordinate", "e.joint", "did you mean 'segment.bend'?"),
-        (tt.ReactionSensor("r", "segment"), "unknown-joint", "r.joint", "a joint of the system"),
-        (tt.Gear("g", "segment", "segment.bend"), "self-connection", "g", "two different coordinates"),
-        (tt.Gear("g", "panel", "segment"), "several-coordinates", "g.driver", "'panel.mode1'"),
-    ],
-)
-def test_what_is_no_target_is_refused_by_name(acting: tt.Block, code: str, where: str, words: str) -> None:
-    s = soft_arm()
-    s.connect(s["panel"].port("C0"), tt.RigidBody("tip", 1.0, inertia=0.1), tt.Weld("bracket"))
-    add = {tt.Motor: s.add_actuator, tt.Gear: s.add_gear}.get(type(acting), s.add_sensor)
-    add(acting)  # type: ignore[operator]
-    assert_says(refused(s), code, where, words)
-
-
-def test_circles_and_contradictions_of_gears_on_own_coordinates_are_seen() -> None:
-    s = geared_arm()
-    s.add_gear(tt.Gear("back", driver="panel.mode1", driven="shoulder"))
-    assert_says(refused(s), "gear-cycle", "panel.mode1", "segment.bend and shoulder.angle")
-    s = geared_arm()
-    s.add_gear(tt.Gear("again", driver="shoulder", driven="segment.bend", ratio=BEND, offset=0.0))
-    assert_says(refused(s), "gears-contradict", "again")
-
-
-def test_a_rotor_that_no_joint_bears_is_refused_later_too() -> None:
-    model = driven_arm().resolve()
-    with pytest.raises(tt.ModelError, match=r"bender\.rotor_inertia.*no-armature"):
-        model.with_parameters({"bender.rotor_inertia": 0.1})

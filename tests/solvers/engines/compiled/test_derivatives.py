@@ -2,50 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.engines.compiled.soft_systems import Array, soft_system
+from tests.solvers.engines.compiled.derivative_cases import FUNCTIONS, SOFT_TOLERANCE, TOLERANCE, Case, error, motion_error
+from tests.solvers.engines.compiled.soft_systems import soft_system
 from tests.systems import KINDS, random_body, random_state, random_tree
-from titop.solvers.mechanism.parameters import perturbed_assembly
-
-#: Both sides are exact but for rounding, which the inverse of the mass matrix multiplies: 1e-11 of the largest entry.
-TOLERANCE = 1e-11
-
-FUNCTIONS = ("inverse", "forward", "hybrid")
-
-
-class Case:
-    """A tree in both engines at a random state; every other one with springs, dampers, friction, armatures and loads."""
-
-    def __init__(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        drives = seed % 2 == 1
-        self.system = random_tree(rng, bodies=int(rng.integers(2, 9)), passive=drives, loads=drives)
-        if drives:
-            self.system.connect("world", tt.RigidBody("puck", mass=1.0), tt.Prismatic("slide", friction=tt.Friction(0.3, 0.5)))
-        self.model, self.reference = self.system.resolve(), self.system.resolve("reference")
-        self.q, self.v, self.a, self.tau = random_state(self.model, rng)
-        self.wrenches = {port: rng.normal(size=6) for port in rng.choice(self.model.port_names[1:], 2, replace=False)}
-        self.prescribed = [name for name in self.model.coordinate_names if rng.integers(2)]
-
-    def derivatives(self, model: tt.Model, function: str) -> Any:
-        """Return the derivatives of one of the `FUNCTIONS`."""
-        if function == "hybrid":
-            state = self.q, self.v, self.tau, self.a, self.prescribed
-            return model.hybrid_dynamics_derivatives(*state, wrenches=self.wrenches)
-        if function == "forward":
-            return model.forward_dynamics_derivatives(self.q, self.v, self.tau, wrenches=self.wrenches)
-        return model.inverse_dynamics_derivatives(self.q, self.v, self.a, wrenches=self.wrenches)
-
-
-def error(found: Any, expected: Any) -> float:
-    """Return the largest error of several matrices, each relative to its largest entry (or to 1)."""
-    pairs = list(zip(found, expected, strict=True))
-    return max(float(np.abs(x - y).max(initial=0.0) / max(np.abs(y).max(initial=0.0), 1.0)) for x, y in pairs)
 
 
 @pytest.fixture(params=range(16), scope="module")
@@ -88,10 +51,6 @@ def test_stacked_states_out_and_lists(case: Case) -> None:
     assert error(model.inverse_dynamics_derivatives(q.tolist(), v.tolist(), a.tolist()), single) < 1e-13
     forward = model.forward_dynamics_derivatives(q, v, np.zeros(model.nv))
     assert error(model.forward_dynamics_derivatives(q, v), forward) < TOLERANCE
-
-
-#: The reference differentiates a user's block inside complex steps by sixth-order differences, with errors near 1e-11.
-SOFT_TOLERANCE = 1e-9
 
 
 @pytest.mark.parametrize("function", ["inverse", "forward"])
@@ -150,46 +109,6 @@ def test_flexible_bodies(function: str) -> None:
     solved = np.finfo(float).eps * np.linalg.cond(scale[:, None] * M * scale) if function == "forward" else 0.0
     assert error(found, expected) < TOLERANCE + solved
     assert motion_error(model, reference, q, v, a) < TOLERANCE
-
-
-def motion_error(model: tt.Model, reference: tt.Model, q: Array, v: Array, a: Array) -> float:
-    """Return the largest error of the derivatives of all ports' motions; the reference goes through all in one pass."""
-    found = [model.motion_derivatives(port, q, v, a) for port in model.port_names]
-    expected = reference.motion_derivatives_of(model.port_names, q, v, a)
-    return max(error(*pair) for pair in zip(found, expected, strict=True))
-
-
-def test_motion_of_ports(case: Case) -> None:
-    assert motion_error(case.model, case.reference, case.q, case.v, case.a) < TOLERANCE
-
-
-def test_several_ports_move_as_each_alone() -> None:
-    case = Case(3)
-    ports, state = case.model.port_names[-2:], (case.q, case.v, case.a)
-    for model in (case.model, case.reference):
-        for port, together in zip(ports, model.motion_derivatives_of(ports, *state), strict=True):
-            assert error(together, model.motion_derivatives(port, *state)) < TOLERANCE
-
-
-def test_motion_of_ports_of_blocks_with_own_coordinates() -> None:
-    s = soft_system()
-    model, reference = s.resolve(), s.resolve("reference")
-    q, v, a, _ = random_state(model, np.random.default_rng(1))
-    assert motion_error(model, reference, q, v, a) < SOFT_TOLERANCE
-
-
-def test_motion_derivatives_are_those_of_the_motion_vector() -> None:
-    """Against differences of `Model.motion`, gravity's part of the acceleration included."""
-    case = Case(4)
-    model, q, v, a = case.model, case.q, case.v, case.a
-    port, step = model.port_names[-1], 1e-6
-    slopes = model.motion_derivatives(port, q, v, a)
-    directions = step * np.eye(model.nv)
-    ahead = np.array([model.motion(port, model.integrate(q, dq), v, a)[:12] for dq in directions])
-    behind = np.array([model.motion(port, model.integrate(q, -dq), v, a)[:12] for dq in directions])
-    by_q = (ahead - behind).T / (2 * step)
-    # second-order differences of numbers near 10 with a step of 1e-6: about 1e-9
-    assert error([slopes.dA_dq, slopes.dV_dq], [by_q[:6], by_q[6:]]) < 1e-7
 
 
 def test_inputs_act_where_they_point() -> None:
@@ -253,84 +172,3 @@ def test_unusable_arguments_are_refused(method: str) -> None:
             function(*arguments)
     with pytest.raises(tt.ModelError):
         function(q, v, x, out=np.empty((2, model.nv, model.nv)))
-
-
-def actuated_system() -> tt.System:
-    """Return a tree with motors, thrusters, friction, springs on every kind of joint and loads in both frames."""
-    s = random_tree(np.random.default_rng(21), 7, passive=True, loads=True)
-    s.connect("world", tt.RigidBody("puck", mass=1.0), tt.Prismatic("slide", friction=tt.Friction(0.3, 0.5)))
-    s.add_actuator(tt.Motor("drive", "slide", gear=3.0, rotor_inertia=0.02))
-    s.add_actuator(tt.Thruster("jet", s["b0"].port("A"), direction=[1, 2, 3]))
-    s.add_actuator(tt.Force("push", s["b1"].port("A"), direction=[1, 0, 0], frame="world"))
-    return s
-
-
-def test_every_parameter_against_differences_of_the_model() -> None:
-    """Fourth-order differences over the parameter's own scale; rest quaternions, which are not free numbers, are left out."""
-    s = actuated_system()
-    model, reference = s.resolve(), s.resolve("reference")
-    q, v, a, tau = random_state(model, np.random.default_rng(4))
-    u = {"drive": 0.7, "jet": 1.3, "push": -0.4}
-    names = [name for name in model.parameters() if ".rest.q" not in name]
-    inverse = model.inverse_dynamics_sensitivities(q, v, a, names, u=u)
-    forward = model.forward_dynamics_sensitivities(q, v, tau, names, u=u)
-    assert len(names) > 300
-    sampled = np.random.default_rng(0).permutation(names)[:40]
-    for name in sampled:
-        value = model.parameters()[name][0]
-        step = 1e-3 * max(abs(value), 0.01)
-
-        def at(offset: float, name: str = name, value: float = value) -> Array:
-            changed = reference.of(perturbed_assembly(reference.assembly, {name: value + offset}))
-            return np.array([changed.inverse_dynamics(q, v, a, u=u), changed.forward_dynamics(q, v, tau, u=u)])
-
-        changes = sum(w * (at(n * step) - at(-n * step)) for n, w in ((1, 2 / 3), (2, -1 / 12))) / step
-        for found, change in zip((inverse[name], forward[name]), changes, strict=True):
-            # truncation of fourth order and the rounding of differences; friction's smoothing (1e-3) is the sharpest scale
-            assert np.abs(found - change).max() < 1e-6 * max(1.0, np.abs(change).max()), name
-
-
-def test_inertial_parameters_against_pinocchios_regressor() -> None:
-    """Efforts are linear in mass, first moment and inertia about the frame; Pinocchio knows the coefficients."""
-    pin = pytest.importorskip("pinocchio")
-    from tests.pinocchio_peer import Peer
-
-    system = random_tree(np.random.default_rng(8), 5, kinds=["Revolute", "Prismatic", "Spherical"], base="free")
-    model, peer = system.resolve(), Peer(system)
-    q, v, a, _ = random_state(model, np.random.default_rng(2))
-    state = peer.configuration(q), peer.to_pinocchio(v), peer.to_pinocchio(a)
-    regressor = pin.computeJointTorqueRegressor(peer.model, peer.data, *state)[peer.v_order]
-    for connection in system.connections:
-        body, index = connection.child.block, peer.joints[connection.joint.name]
-        _, placement = peer.frames[body.name]
-        slopes = model.inverse_dynamics_sensitivities(q, v, a, [f"{body.name}.mass", f"{body.name}.inertia.xy"])
-        for name, change in (("mass", 1.0), ("inertia.xy", 1.0)):
-            inertia = np.zeros((3, 3))
-            inertia[0, 1] = inertia[1, 0] = change if name == "inertia.xy" else 0.0
-            body_inertia = pin.Inertia(1.0 if name == "mass" else 0.0, body.com, inertia)
-            parameters = placement.act(body_inertia).toDynamicParameters()
-            expected = regressor[:, 10 * (index - 1) : 10 * index] @ parameters
-            assert np.abs(slopes[f"{body.name}.{name}"] - expected).max() < 1e-11 * max(1.0, np.abs(expected).max())
-
-
-def test_inputs_and_wrenches_act_through_their_jacobians() -> None:
-    model = actuated_system().resolve()
-    q, v, _, tau = random_state(model, np.random.default_rng(4))
-    names = ["jet", "drive", "push", "b3.A"]
-    found = model.forward_dynamics_sensitivities(q, v, tau, names, wrenches={"b3.A": np.ones(6)}, u={"jet": 1.0})
-    base = model.forward_dynamics(q, v, tau, {"b3.A": np.ones(6)}, u={"jet": 1.0})
-    for name in names[:3]:
-        more = model.forward_dynamics(
-            q, v, tau, {"b3.A": np.ones(6)}, u={"jet": 1.0 + (name == "jet"), name: 1.0 + (name == "jet")}
-        )
-        # accelerations are affine in inputs: a difference over one unit is exact but for rounding
-        assert np.abs(found[name] - (more - base)).max() < 1e-11 * max(1.0, np.abs(base).max())
-    more = model.forward_dynamics(q, v, tau, {"b3.A": [1, 1, 3, 1, 1, 1]}, u={"jet": 1.0})
-    assert np.abs(2 * found["b3.A"][:, 2] - (more - base)).max() < 1e-11 * max(1.0, np.abs(base).max())
-
-
-def test_unknown_names_are_refused_with_a_hint() -> None:
-    model = actuated_system().resolve()
-    q, v, a, _ = random_state(model, np.random.default_rng(4))
-    with pytest.raises(tt.ModelError, match=r"puck\.mass"):
-        model.inverse_dynamics_sensitivities(q, v, a, ["puck.mas"])

@@ -1,0 +1,73 @@
+"""Wrenches and inputs of their own for each of several stacked states: each row is the single call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.systems import Array
+from titop.solvers.arguments.stacked_loads import are_stacked, by_row, each_row
+
+ROWS = 3
+
+
+@pytest.fixture(scope="module")
+def model() -> tt.Model:
+    s = tt.System("cart", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("cart", mass=2.0, ports={"T": [0.1, 0, 0]}), tt.Prismatic("slide", axis=[1, 0, 0]))
+    s.add_actuator(tt.Motor("drive", "slide"))
+    return s.resolve()
+
+
+def states() -> dict[str, Array]:
+    """Return stacked states."""
+    rng = np.random.default_rng(0)
+    return {"q": rng.normal(size=(ROWS, 1)), "v": rng.normal(size=(ROWS, 1))}
+
+
+@pytest.mark.parametrize(
+    ("q", "wrenches", "u", "expected"),
+    [
+        (np.zeros((ROWS, 1)), {"cart.T": np.zeros((ROWS, 6))}, None, True),
+        (np.zeros((ROWS, 1)), {"cart.T": np.zeros(6)}, None, False),
+        (np.zeros((ROWS, 1)), None, np.zeros((ROWS, 1)), True),
+        (np.zeros((ROWS, 1)), None, [[0.0]] * ROWS, True),
+        (np.zeros((ROWS, 1)), None, {"drive": 1.0}, False),
+        (np.zeros(1), {"cart.T": np.zeros((ROWS, 6))}, None, False),
+    ],
+)
+def test_arrays_of_two_axes_are_loads_by_row(q: Any, wrenches: Any, u: Any, expected: bool) -> None:
+    assert are_stacked(q, wrenches, u) == expected
+
+
+def test_each_state_gets_its_own_and_what_acts_on_all(model: tt.Model) -> None:
+    own, of_all, u = np.arange(6.0 * ROWS).reshape(ROWS, 6), np.ones(6), np.arange(1.0 * ROWS)[:, None]
+    rows = each_row(model, states(), {"cart.T": own, "cart": of_all}, u)
+    assert len(rows) == ROWS
+    for k, ((q, v), wrenches, inputs) in enumerate(rows):
+        assert wrenches is not None
+        assert np.array_equal(q, states()["q"][k])
+        assert np.array_equal(v, states()["v"][k])
+        assert np.array_equal(wrenches["cart.T"], own[k])
+        assert np.array_equal(wrenches["cart"], of_all)
+        assert inputs == u[k]
+
+
+def test_uneven_stacks_are_refused_by_name(model: tt.Model) -> None:
+    for wrenches, u in (({"cart.T": np.zeros((ROWS + 1, 6))}, None), (None, np.zeros((ROWS - 1, 1)))):
+        with pytest.raises(tt.ModelError, match=r"wrenches\['cart\.T'\]|u: "):
+            each_row(model, states(), wrenches, u)
+
+
+def test_results_are_put_where_they_are_asked_for(model: tt.Model) -> None:
+    """Accelerations of the cart: input and force along its axis over the mass."""
+    wrenches, u = np.zeros((ROWS, 6)), np.array([[1.0], [0.0], [-4.0]])
+    wrenches[:, 0] = 0.0, 3.0, 4.0
+    out = np.empty((ROWS, 1))
+    loads = {"wrenches": {"cart.T": wrenches}, "u": u, "out": out}
+    found = by_row(model, model.forward_dynamics, "tau", (*states().values(), None), loads)
+    assert found is out
+    np.testing.assert_allclose(found[:, 0], [0.5, 1.5, 0.0], rtol=1e-14, atol=1e-14)

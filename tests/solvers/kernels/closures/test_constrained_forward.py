@@ -1,0 +1,92 @@
+"""Forward dynamics with constraints, against the full equations of motion solved by NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.systems import Array
+from tests.tolerances import ROUNDING
+from titop.solvers.kernels.closures import constrained_forward as kernels
+from titop.solvers.kernels.interface import layout
+
+
+def chosen_rows(jacobian: Array, room: int) -> list[int]:
+    """Return the rows that are chosen, with room for some."""
+    k, n = jacobian.shape
+    chosen = np.full(room, -1, dtype=np.int64)
+    count = kernels.choose_rows(jacobian, np.ones(n), 0.0, np.empty((k, n)), np.empty(k), chosen)
+    return chosen[:count].tolist()
+
+
+@pytest.mark.parametrize("rank", [1, 3, 5])
+def test_as_many_rows_are_chosen_as_are_independent(rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    jacobian = rng.normal(size=(6, rank)) @ rng.normal(size=(rank, 7))
+    rows = chosen_rows(jacobian, 6)
+    assert len(set(rows)) == len(rows) == rank
+    assert np.linalg.matrix_rank(jacobian[rows]) == rank
+    assert rows[0] == np.argmax(np.linalg.norm(jacobian, axis=1))
+    assert len(chosen_rows(jacobian, rank - 1)) == rank - 1
+
+
+def test_each_turn_takes_the_row_of_which_most_is_left() -> None:
+    """The second row is longer than the third, but most of it lies along the first."""
+    jacobian = np.array([[3.0, 0.0, 0.0], [2.0, 0.5, 0.0], [0.0, 1.0, 1.0]])
+    assert chosen_rows(jacobian, 3) == [0, 2, 1]
+
+
+def test_symmetric_systems_are_solved_if_definite() -> None:
+    rng = np.random.default_rng(0)
+    root, right = rng.normal(size=(4, 4)), rng.normal(size=4)
+    matrix = root @ root.T
+    system = np.column_stack([matrix, right])
+    assert kernels.solve_symmetric(system, 4)
+    np.testing.assert_allclose(system[:, 4], np.linalg.solve(matrix, right), **ROUNDING)
+    assert not kernels.solve_symmetric(np.column_stack([np.diag([1.0, -1.0]), np.ones(2)]), 2)
+
+
+def test_accelerations_are_those_of_the_full_equations() -> None:
+    """Of a chain of four coordinates with two constraints, by their multipliers at once."""
+    rng = np.random.default_rng(3)
+    root, jacobian, bias, force = rng.normal(size=(4, 4)), rng.normal(size=(3, 4)), rng.normal(size=3), rng.normal(size=4)
+    mass, chosen = root @ root.T + np.eye(4), np.array([2, 0])
+    ints, tree = np.zeros((1, layout.INT_COLUMNS), dtype=np.int64), np.array([[0, 1, 2, 3], [-1, 0, 1, 2]])
+    ints[0, layout.NV] = 4
+    a = force.copy()
+    assert (
+        kernels.constrained_accelerations(
+            ints, tree, mass.copy(), jacobian, bias, chosen, np.empty((4, 3)), np.empty((2, 3)), a
+        )
+        == layout.OK
+    )
+    rows = jacobian[chosen]
+    whole = np.block([[mass, -rows.T], [rows, np.zeros((2, 2))]])
+    np.testing.assert_allclose(a, np.linalg.solve(whole, np.concatenate([force, -bias[chosen]]))[:4], **ROUNDING)
+    dependent = np.vstack([jacobian[0], 2 * jacobian[0], jacobian[1]])
+    assert (
+        kernels.constrained_accelerations(
+            ints, tree, mass.copy(), dependent, bias, np.array([0, 1]), np.empty((4, 3)), np.empty((2, 3)), force.copy()
+        )
+        == layout.SINGULAR
+    )
+
+
+def test_contradictions_are_seen_where_loops_are_closed_alone() -> None:
+    jacobian, bias, v = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]), np.zeros(2)
+    kept, broken = np.array([0.3, 0.7]), np.array([0.3, 0.8])
+    closed, gaping = np.zeros(2), np.array([0.0, 1e-3])
+    assert not kernels.contradicted(jacobian, closed, bias, v, kept, kept)
+    assert kernels.contradicted(jacobian, closed, bias, v, broken, broken)
+    assert not kernels.contradicted(jacobian, gaping, bias, v, broken, broken)
+
+
+def test_imposed_coordinates_stand_still_in_a_mass_matrix() -> None:
+    root = np.random.default_rng(4).normal(size=(4, 4))
+    mass, imposed = root @ root.T, np.array([False, True, False, True])
+    held, force = mass.copy(), np.ones(4)
+    kernels.hold(imposed, held)
+    kernels.clear_where(imposed, force)
+    expected = np.linalg.solve(mass[np.ix_(~imposed, ~imposed)], np.ones(2))
+    np.testing.assert_allclose(np.linalg.solve(held, force)[~imposed], expected, **ROUNDING)
+    assert (np.linalg.solve(held, force)[imposed] == 0.0).all()

@@ -1,0 +1,37 @@
+"""Entry points of what sensors read: stacks that do not fit are refused, and readings stand where they were asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_tree
+from titop.solvers.engines.compiled.reading_tables import Row, reading_tables
+from titop.solvers.kernels.entries.reading_entries import readings
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports import sensor_readings
+
+
+def test_stacks_of_other_sizes_are_refused() -> None:
+    given = of_a_tree()
+    for name in ("q", "v", "a"):
+        given[name] = np.tile(given[name], (2, 1))
+    what, frames, _ = reading_tables([Row(sensor_readings.RATE, 0)])
+    given |= {"what": what, "frames": frames, "result": np.zeros((2, 1))}
+    assert_sizes_matter(readings.rigid, given, ("q", "v", "a"))
+
+
+def test_readings_stand_one_after_the_other() -> None:
+    given = of_a_tree()
+    states = [np.array([given[name], 2 * given[name]]) for name in ("q", "v", "a")]
+    rows = [
+        Row(sensor_readings.RATE, 1, factor=3.0),
+        Row(sensor_readings.ANGULAR_VELOCITY, 1),
+        Row(sensor_readings.COORDINATE, 0),
+    ]
+    what, frames, count = reading_tables(rows)
+    result = np.full((2, count), np.nan)
+    assert readings.rigid(what, frames, given["ints"], given["floats"], *states, result) == layout.OK
+    assert count == 5
+    assert np.array_equal(result[:, 0], 3.0 * states[1][:, 1])
+    assert np.array_equal(result[:, 4], states[0][:, 0])
+    assert np.isfinite(result).all()

@@ -1,0 +1,45 @@
+"""Derivatives of the motion of ports: against complex steps through the reference resolver, and against differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.solvers.engines.compiled.derivative_cases import SOFT_TOLERANCE, TOLERANCE, Case, error, motion_error
+from tests.solvers.engines.compiled.soft_systems import soft_system
+from tests.systems import random_state
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_motion_of_ports(seed: int) -> None:
+    case = Case(seed)
+    assert motion_error(case.model, case.reference, case.q, case.v, case.a) < TOLERANCE
+
+
+def test_several_ports_move_as_each_alone() -> None:
+    case = Case(3)
+    ports, state = case.model.port_names[-2:], (case.q, case.v, case.a)
+    for model in (case.model, case.reference):
+        for port, together in zip(ports, model.motion_derivatives_of(ports, *state), strict=True):
+            assert error(together, model.motion_derivatives(port, *state)) < TOLERANCE
+
+
+def test_motion_of_ports_of_blocks_with_own_coordinates() -> None:
+    s = soft_system()
+    model, reference = s.resolve(), s.resolve("reference")
+    q, v, a, _ = random_state(model, np.random.default_rng(1))
+    assert motion_error(model, reference, q, v, a) < SOFT_TOLERANCE
+
+
+def test_motion_derivatives_are_those_of_the_motion_vector() -> None:
+    """Against differences of `Model.motion`, gravity's part of the acceleration included."""
+    case = Case(4)
+    model, q, v, a = case.model, case.q, case.v, case.a
+    port, step = model.port_names[-1], 1e-6
+    slopes = model.motion_derivatives(port, q, v, a)
+    directions = step * np.eye(model.nv)
+    ahead = np.array([model.motion(port, model.integrate(q, dq), v, a)[:12] for dq in directions])
+    behind = np.array([model.motion(port, model.integrate(q, -dq), v, a)[:12] for dq in directions])
+    by_q = (ahead - behind).T / (2 * step)
+    # second-order differences of numbers near 10 with a step of 1e-6: about 1e-9
+    assert error([slopes.dA_dq, slopes.dV_dq], [by_q[:6], by_q[6:]]) < 1e-7

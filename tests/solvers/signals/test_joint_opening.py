@@ -1,0 +1,32 @@
+"""A joint opened: six coordinates more, whose efforts are the joint's reaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.systems import random_state, random_tree
+from tests.tolerances import ROUNDING_OF_MANY
+from titop.solvers.signals.joint_opening import opened
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_efforts_of_the_opened_joint_are_the_reaction(seed: int) -> None:
+    """With the six held, efforts of all others stay what they are."""
+    model: Any = random_tree(np.random.default_rng(seed), 5, base="fixed").resolve("reference")
+    q, v, a, _ = random_state(model, np.random.default_rng(seed))
+    tau = model.inverse_dynamics(q, v, a)
+    for joint in model.joint_names:
+        wider = opened(model, joint)
+        assert wider.nv == model.nv + 6
+        own, own_q = wider.assembly.v_slices[f"{joint}/opened"], wider.assembly.q_slices[f"{joint}/opened"]
+        rest = np.delete(np.arange(wider.nv), own)
+        assert [wider.coordinate_names[k] for k in rest] == list(model.coordinate_names)
+        wide_q, (wide_v, wide_a) = wider.neutral(), np.zeros((2, wider.nv))
+        wide_q[np.delete(np.arange(wider.nq), own_q)] = q
+        wide_v[rest], wide_a[rest] = v, a
+        efforts = wider.inverse_dynamics(wide_q, wide_v, wide_a)
+        np.testing.assert_allclose(efforts[rest], tau, **ROUNDING_OF_MANY)
+        np.testing.assert_allclose(efforts[own], model.reaction(joint, q, v, a, tau=tau), **ROUNDING_OF_MANY)
