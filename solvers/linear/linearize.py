@@ -87,9 +87,9 @@ def linearize(
     outputs : sequence of str, callable or (name, callable)
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
-        ``"hinge.reaction"``; ``"tendon.length"``, ``"tendon.rate"``; ``"rod.tip.strain"`` and ``"rod.tip.section"``, strain of a
-        rod's section at a port and the wrench that it transmits; functions ``f(q, v, a, u)`` of numbers or vectors, u the
-        model's inputs.
+        ``"hinge.reaction"``; ``"tendon.length"``, ``"tendon.rate"``; ``"rod.tip.strain"`` and ``"rod.tip.section"``, strain
+        of a rod's section at a port and the wrench that it transmits; functions ``f(q, v, a, u)`` of numbers or vectors, u
+        the model's inputs.
         ``"hub.C.w[0]"`` is one component.
     omit : sequence of str
         Coordinates on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle.

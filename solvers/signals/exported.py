@@ -17,9 +17,8 @@ from titop.solvers.signals.units import units_of
 
 #: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
 _ENDS = re.compile(r"[.\[]")
-_EXPORTED_ENDS = re.compile(
-    r"_(?:dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate|strain|section)(?:\[\d+\])?$|\[\d+\]$"
-)
+_QUANTITIES = "dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate|strain|section"
+_EXPORTED_ENDS = re.compile(rf"_(?:{_QUANTITIES})(?:\[\d+\])?$|\[\d+\]$")
 
 
 class Signal(NamedTuple):
