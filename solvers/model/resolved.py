@@ -16,7 +16,7 @@ from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
 
 #: What is found from the parameters, which another engine has changed.
-_OF_PARAMETERS = ("_calls", "_cuts", "interactions", "_inertial_slopes")
+_OF_PARAMETERS = ("_calls", "_cuts", "fibres", "interactions", "_inertial_slopes")
 #: What is found from the places of ports.
 _OF_GEOMETRY = ("_closed_somewhere", "regular_configuration", "generic_rank")
 

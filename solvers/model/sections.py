@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.cut_rod import CUT
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.rod_sections import Fibres
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.readings import Readings
@@ -110,6 +111,13 @@ class Sections(Readings):
     def _cuts(self) -> dict[tuple[str, float], Any]:
         """The cut models by rod and place."""
         return {}
+
+    @cached_property
+    def fibres(self) -> dict[str, tuple[Array, Fibres]]:
+        """The fibres of all rods by name, at the abscissas (m) of the rods' points."""
+        rods = [block for block in self.assembly.blocks.values() if isinstance(block, Rod)]
+        places = [rod.numbers.fractions * rod.length for rod in rods]
+        return {rod.name: (abscissas, rod.fibres(abscissas)) for rod, abscissas in zip(rods, places, strict=True)}
 
     def _own(self, rod: str, q: Any) -> Array:
         """Return the coordinates of a rod."""

@@ -39,8 +39,8 @@ class CutRod(Rod):
     def _layout(self, places: Sequence[float]) -> RodLayout:
         return super()._layout(places)._replace(cuts=(self.cut_at,))
 
-    def _numbers_to(self, places: Sequence[float]) -> RodNumbers:
-        return _cut(super()._numbers_to(places), self.cut_at)
+    def _numbers(self, usable: bool) -> RodNumbers:
+        return _cut(super()._numbers(usable), self.cut_at)
 
 
 def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,34 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.discretisation import rigidities
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod_data import RodData
-from titop.blocks.bodies.rods.shapes import twisting_arm
+from titop.blocks.bodies.rods.shapes import largest_around, twisting_arm
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST, reference_along
+
+
+class Fibres(NamedTuple):
+    """The fibres of a rod at k sections.
+
+    Attributes
+    ----------
+    reference : (k, 6) array, rad/m and no unit
+        Reference strain.
+    shapes : (k, 6, n) array, 1/m and 1/m^2
+        What a unit of each coordinate adds to it.
+    reach : (2, k) array, m
+        How far the sections reach along y and z.
+    shape : str
+        Of the sections.
+    """
+
+    reference: Array
+    shapes: Array
+    reach: Array
+    shape: str
+
+    def stretch(self, q: Array) -> Array:
+        """Return the least stretch (k, no unit) of all fibres, at coordinates (n) or stacked ones; see `Rod.fibre_stretch`."""
+        strains, (y, z) = self.reference + np.tensordot(q, self.shapes, (-1, -1)), self.reach
+        return strains[..., 3] - largest_around(self.shape, strains[..., 1] * z, strains[..., 2] * y)
 
 
 class RodSections(RodData):
@@ -110,7 +136,9 @@ class RodSections(RodData):
         """
         fractions = self.fractions(abscissas)
         strain, (y, z) = self._strain_of(q, fractions), self.section.reach(fractions, self.given_length)
-        axial = self.young * (np.abs(strain[..., 3]) + self._largest(strain[..., 1] * z, strain[..., 2] * y))
+        axial = self.young * (
+            np.abs(strain[..., 3]) + largest_around(self.section.shape, strain[..., 1] * z, strain[..., 2] * y)
+        )
         arm = twisting_arm(self.section.shape, y, z)
         return np.stack([axial, self.shear_modulus * np.abs(strain[..., 0]) * arm], axis=-1)
 
@@ -129,14 +157,18 @@ class RodSections(RodData):
         ModelError
             If they are not on the rod.
         """
-        strains, (y, z) = self.strain(q, abscissas), self.section.reach(self.fractions(abscissas), self.given_length)
-        return strains[..., 3] - self._largest(strains[..., 1] * z, strains[..., 2] * y)
+        return self.fibres(abscissas).stretch(q)
 
-    def _largest(self, about_y: Array, about_z: Array) -> Array:
-        """Return the largest of what two bendings add around outlines, each known where it is largest."""
-        if self.section.shape == "rectangle":
-            return np.abs(about_y) + np.abs(about_z)
-        return np.hypot(about_y, about_z)
+    def fibres(self, abscissas: Any) -> Fibres:
+        """Return what `fibre_stretch` at some abscissas (k, m) follows from, for many configurations.
+
+        Parameters
+        ----------
+        abscissas : array_like (k,), m
+        """
+        fractions = self.fractions(abscissas)
+        reach = self.section.reach(fractions, self.given_length)
+        return Fibres(self._reference(fractions), self.strain_shapes(abscissas), reach, self.section.shape)
 
     def _reference(self, fractions: Array) -> Array:
         return reference_along(self.reference_strain, fractions, self.given_length)

@@ -87,6 +87,19 @@ def rectangle_torsion(width: Array, height: Array) -> Array:
     return long * short**3 / 3.0 * (1.0 - 192.0 / np.pi**5 * (_FIFTH_POWERS - closed) / slender)
 
 
+def largest_around(shape: str, about_y: Array, about_z: Array) -> Array:
+    """Return the largest that two bendings add up to around outlines (in their unit).
+
+    Parameters
+    ----------
+    shape : str
+        A rectangle; all others are ellipses.
+    about_y, about_z : arrays
+        What each adds where it adds most.
+    """
+    return np.abs(about_y) + np.abs(about_z) if shape == "rectangle" else np.hypot(about_y, about_z)
+
+
 def twisting_arm(shape: str, y: Array, z: Array) -> Array:
     """Return the largest shear stress (k, m) of torsion on outlines, a unit of shear modulus and twist.
 
