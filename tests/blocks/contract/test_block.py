@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ class Rope(tt.Block):
     coordinates = ("slack",)
     ports = ("C",)
     inputs = ("", "heat")
-    parameter_units = {"length": "m", "tension": "N"}  # noqa: RUF012
+    parameter_units: ClassVar = {"length": "m", "tension": "N"}
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.native.signatures import FLOATS, INTS
 
@@ -9,7 +11,7 @@ LAWS = True
 
 
 @pair(INTS, FLOATS, INTS)
-def asked(ints, numbers, stages):
+def asked(ints: Any, numbers: Any, stages: Any) -> int:
     """Which kind it is."""
     return 2 if LAWS else 1
 

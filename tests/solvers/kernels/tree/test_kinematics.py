@@ -15,9 +15,8 @@ def test_twists_are_those_of_the_reference_engine() -> None:
     """Joints of one axis, so that all of the pass runs as it is written."""
     packed = Packed(0, AXIAL, bodies=8, base="fixed")
     work = np.full((len(packed.ints), layout.INVERSE_COLUMNS), np.nan)
-    assert layout.OK == kinematics.outward_twists(  # noqa: SIM300
-        packed.ints, packed.floats, None, None, None, packed.q, packed.v, work
-    )
+    tables = packed.ints, packed.floats, None, None, None
+    assert kinematics.outward_twists(*tables, packed.q, packed.v, work) == layout.OK
     for body in packed.model.body_names:
         found = work[packed.system.tables.elements[body], layout.TWIST :][:6]
         own = np.linalg.solve(adjoint(*packed.body_pose(body)), found)
