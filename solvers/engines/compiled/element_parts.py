@@ -56,7 +56,7 @@ def _from_parent(ints: Array, law: Array, work: Array, i: int) -> Array:
     """Return the transport from an element's parent, and its own coordinates, to the element."""
     p, o = ints[i, layout.PARENT], ints[i, layout.PORT]
     onto = twist_transport(work[i, layout.R :][:9].reshape(3, 3), work[i, layout.P :][:3])
-    n = ints[p, layout.OWN]
+    n = ints[p, layout.OWN] if p else 0  # the row of the world is the header
     if o < 0:
         return np.hstack([onto, np.zeros((6, n))])
     at_port = twist_transport(law[o:][:9].reshape(3, 3), law[o + layout.PORT_P :][:3])

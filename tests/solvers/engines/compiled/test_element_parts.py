@@ -34,7 +34,8 @@ def test_parts_add_up_to_the_mass_matrix(seed: int, flexible: bool) -> None:
     parts, motions, total = parts_of(model, q), [], np.zeros((nv, nv))
     for part in parts:
         own = np.eye(nv)[part.v]
-        motion = part.transport @ motions[part.parent] if part.parent > 0 else np.zeros((6, nv))  # the world stands still
+        above = motions[part.parent] if part.parent > 0 else np.zeros((6, nv))  # the world stands still
+        motion = part.transport @ above
         motions.append(np.vstack([motion, own]))
         total += motions[-1].T @ part.inertia @ motions[-1]
     np.testing.assert_allclose(total, model.mass_matrix(q), **ROUNDING_OF_MANY)
