@@ -145,7 +145,7 @@ def trim(
         point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere)
     else:
         point = anywhere()
-    warn(spin_findings(point.model, point.q, point.v))
+    warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
     return point
 
 
@@ -228,7 +228,6 @@ def search(
     point = unknowns.at(x)
     _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     _refuse_passing(point, by_x, tolerance, unknowns)
-    warn(overlaps(point.model, point.q[None]), stacklevel=4)
     return described(point, by_x, unknowns)
 
 

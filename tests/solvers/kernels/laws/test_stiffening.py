@@ -17,8 +17,8 @@ import titop as tt
 from tests.flexible import Cloud, unit_beam
 from tests.refusals import ENGINES
 from tests.solvers.kernels.interface.flexible_states import error
-from titop.solvers.engines.compiled import law_tables
-from titop.solvers.kernels.laws import modal_stages
+from titop.solvers.engines.compiled import law_kinds, law_tables
+from titop.solvers.kernels.laws import modal_stages, stiffening_stages
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class TestEngines:
     @pytest.mark.parametrize("bend", [1.0, 10.0])
     def test_agree(self, bend: float) -> None:
         compiled, reference = (bent_system().resolve(engine) for engine in ENGINES)
-        assert compiled.is_compiled
+        assert compiled.engine.is_compiled
         q, v, a = state(compiled, bend=bend)
         functions: list[Callable[[tt.Model], Any]] = [
             lambda model: model.inverse_dynamics(q, v, a, WRENCHES),
@@ -85,7 +85,7 @@ class TestEngines:
 
     def test_they_would_not_with_the_law_of_first_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The negative control."""
-        monkeypatch.setattr(law_tables, "STIFFENING", modal_stages.LAW)
+        monkeypatch.setattr(law_kinds, "_second_order", lambda: modal_stages.LAW)
         compiled, reference = (bent_system().resolve(engine) for engine in ENGINES)
         q, v, a = state(compiled)
         assert error(compiled.inverse_dynamics(q, v, a), reference.inverse_dynamics(q, v, a)) > 1e-3
@@ -226,5 +226,5 @@ def test_bodies_of_first_order_keep_their_law() -> None:
     """Which law a body follows is its own matter: the same modes with and without second order stand beside each other."""
     with_second, modes = unit_beam("with"), unit_beam("without").in_natural_modes()
     modes.second_order = None
-    assert law_tables.compiled_law(with_second) is law_tables.STIFFENING
+    assert law_tables.compiled_law(with_second) is stiffening_stages.LAW
     assert law_tables.compiled_law(modes) is modal_stages.LAW
