@@ -89,4 +89,8 @@ def test_a_port_whose_use_is_not_told_is_seen() -> None:
     expected = model.inverse_dynamics(*at)
     other = with_ports(USED_PORTS).resolve()
     other.engine.system.ints[other.engine.system.tables.elements["near"], layout.USED] &= ~1
-    assert not np.allclose(other.inverse_dynamics(*at), expected)
+    try:
+        found = other.inverse_dynamics(*at)
+    except tt.ModelError:  # what nobody wrote need not be a number
+        return
+    assert not np.allclose(found, expected)
