@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.mechanism.conditioning import Conditioning, conditioning
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state
+from titop.solvers.mechanism.fast_path import of_state
 from titop.solvers.model.resolved import Resolved
 
 
@@ -82,17 +82,14 @@ class EquationTerms(Resolved):
         power: float = (self.passive_efforts(q, np.zeros(self.nv)) - self.passive_efforts(q, v)) @ v
         return power
 
-    @rowwise
     def actuation_matrix(self, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""
-        try:
-            rows = np.empty((self.nu, self.nv))
-            if self._calls.actuation_rows(q, rows) == DONE:
-                return rows.T
-        except UNREADY:
-            pass
-        self.engine.raise_pending()
-        return self.engine.observations.actuation_matrix(self._read_q(q))
+        return self.actuation_rows(q).swapaxes(-1, -2)
+
+    @of_state("nu", "nv")
+    def actuation_rows(self, q: Any) -> Array:
+        """Return the transposed `actuation_matrix` (nu, nv): a row of efforts for each input, in their units."""
+        return self.engine.observations.actuation_matrix(q).T
 
     def conditioning(self, q: Any) -> Conditioning:
         """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.

@@ -142,7 +142,7 @@ class ActedOn:
     """
 
     def __init__(self, system: PackedSystem, inputs: Inputs) -> None:
-        self._inputs, self._nq = inputs, system.mechanism.nq
+        self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
         self._acting = Variants(lambda key: Acting(system, inputs, *key))
 
     def by(

@@ -229,7 +229,7 @@ class CompiledCalls:
 
     @cached_property
     def readings(self) -> CompiledReadings:
-        return CompiledReadings(self._model, self._system)
+        return CompiledReadings(self._model, self._acted_on)
 
     @cached_property
     def energies(self) -> Callable[[Array, Array, Array], int] | None:

@@ -14,7 +14,6 @@ from titop.solvers.arguments.stacked_loads import are_stacked, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn
-from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.reading_tables import CARRIED, Row, reading_tables
 from titop.solvers.kernels.entries import reading_entries
 from titop.solvers.kernels.ports import sensor_readings
@@ -30,7 +29,6 @@ class Reading:
     Parameters
     ----------
     model : NamedMechanism
-    system : PackedSystem
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
     rows : sequence of Row
@@ -43,16 +41,14 @@ class Reading:
     def __init__(
         self,
         model: NamedMechanism,
-        system: PackedSystem,
+        acted_on: ActedOn,
         rows: Sequence[Row],
         angles: Sequence[tuple[str, str, int]] = (),
         picked: list[int] | None = None,
     ) -> None:
-        self._model = model
-        self._system = system.with_all_ports if any(row.port >= 0 for row in rows) else system
+        self._model, self._acted_on, self._system = model, acted_on, acted_on.system
         self._table, self._frames, self._size = reading_tables(rows)
         self._angles, self._picked = angles, picked
-        self._acted_on = ActedOn(self._system, model.inputs)
         self._is_closed = model.is_constrained and any(row.what in CARRIED for row in rows)
         if self._is_closed:
             self._bound = self._on(self._system.closing())

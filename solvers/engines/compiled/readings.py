@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,9 +10,8 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import sequence_findings
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.engines.compiled.acted_on import Variants
+from titop.solvers.engines.compiled.acted_on import ActedOn, Variants
 from titop.solvers.engines.compiled.efforts import interaction_rows
-from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.reading import Reading
 from titop.solvers.engines.compiled.reading_tables import SIZES, Row
 from titop.solvers.kernels.ports import sensor_readings
@@ -41,7 +41,8 @@ class CompiledReadings:
     Parameters
     ----------
     model : Model
-    system : PackedSystem
+    acted_on : ActedOn
+        What acts on the system.
 
     Attributes
     ----------
@@ -50,29 +51,40 @@ class CompiledReadings:
         what the model does not have raises a `ModelError`.
     """
 
-    def __init__(self, model: Any, system: PackedSystem) -> None:
-        self._model, self._system = model, system
+    def __init__(self, model: Any, acted_on: ActedOn) -> None:
+        self._model, self._acted_on, self._system = model, acted_on, acted_on.system
         self.reactions, self.motions = Variants(self._reaction), Variants(self._motion)
         self.accelerometers, self.gear_efforts = Variants(self._accelerometer), Variants(self._gear_effort)
 
+    def _reading(
+        self, rows: Sequence[Row], angles: Sequence[tuple[str, str, int]] = (), picked: list[int] | None = None
+    ) -> Reading:
+        at_ports = any(row.port >= 0 for row in rows)
+        return Reading(self._model, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
+
+    @cached_property
+    def _acted_on_all_ports(self) -> ActedOn:
+        """What acts on the system's like in which all ports are in use."""
+        return ActedOn(self._system.with_all_ports, self._model.inputs)
+
     def _reaction(self, joint: str) -> Reading:
         self._model.read_joint_or_closure(joint)
-        return Reading(self._model, self._system, [self._reaction_row(joint)])
+        return self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> Reading:
         port, sequence = self._model.read_port(asked[0]), asked[1]
         if findings := sequence_findings("sequence", sequence):
             raise ModelError(findings)
         row = self._row_at(sensor_readings.MOTION, port, sequence)
-        return Reading(self._model, self._system, [row], [(port, sequence, 15)])
+        return self._reading([row], [(port, sequence, 15)])
 
     def _accelerometer(self, port: str) -> Reading:
         row = self._row_at(sensor_readings.SPECIFIC_FORCE, self._model.read_port(port))
-        return Reading(self._model, self._system, [row])
+        return self._reading([row])
 
     def _gear_effort(self, gear: int) -> Reading:
         first = len(self._model.constraint_names) - self._model.gear_count
-        return Reading(self._model, self._system, [self._multiplier_row(first + gear)])
+        return self._reading([self._multiplier_row(first + gear)])
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a state that was read."""
@@ -82,7 +94,7 @@ class CompiledReadings:
     @cached_property
     def _all_multipliers(self) -> Reading:
         rows = [self._multiplier_row(k) for k in range(len(self._model.constraint_names))]
-        return Reading(self._model, self._system, rows)
+        return self._reading(rows)
 
     def _multiplier_row(self, constraint: int) -> Row:
         return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.closure_weights[constraint]))
@@ -101,7 +113,7 @@ class CompiledReadings:
             picked += [size + start + k for k in (range(len(own)) if of.kind in _OF_COORDINATES else of.entries)]
             rows += own
             size += sum(SIZES[row.what] for row in own)
-        return Reading(self._model, self._system, rows, angles, None if picked == [*range(size)] else picked)
+        return self._reading(rows, angles, None if picked == [*range(size)] else picked)
 
     def _rows_of(self, of: Quantity) -> tuple[list[Row], int] | None:
         """Return rows that read a quantity, and where its vector begins in what they give; None where there are none."""
