@@ -14,6 +14,10 @@ from .blocks.bodies.rigid_body import RigidBody as RigidBody
 from .blocks.bodies.rods.rod import Rod as Rod
 from .blocks.bodies.rods.section import Section as Section
 from .blocks.bodies.rods.strain_basis import StrainBasis as StrainBasis
+from .blocks.bodies.soft.domain import Domain as Domain
+from .blocks.bodies.soft.kinematics import Kinematics as Kinematics
+from .blocks.bodies.soft.material import Material as Material
+from .blocks.bodies.soft.soft_body import SoftBody as SoftBody
 from .blocks.checking.block_check import check_block as check_block
 from .blocks.constraints.gear import Gear as Gear
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure

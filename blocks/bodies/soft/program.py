@@ -1,0 +1,147 @@
+"""Straight-line programs: numbers computed from numbers at every one of many material points, without branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+
+#: Where a value that is no operation comes from: a constant, what all points share, what each point has, loads on it.
+CONSTANT, SHARED, OWN, LOAD = "constant", "shared", "own", "load"
+
+
+class Value(NamedTuple):
+    """A number of a program.
+
+    Attributes
+    ----------
+    operation : str
+        A key of `OPERATIONS`, or where the number comes from.
+    arguments : tuple
+        Which earlier values the operation takes; of a constant the number, of an input its place.
+    """
+
+    operation: str
+    arguments: tuple[Any, ...]
+
+
+class Program(NamedTuple):
+    """A list of operations, the same at every material point.
+
+    Attributes
+    ----------
+    values : tuple of Value
+        Each computed from earlier ones.
+    shared, own, loads : int
+        How many numbers all points share, how many each has, and how many act on each.
+    once : tuple of int
+        Which values, of shared numbers alone, are added to the totals once.
+    totals : tuple of int
+        Which values are summed over the points.
+    each : tuple of int
+        Which values are results at every point.
+    """
+
+    values: tuple[Value, ...]
+    shared: int
+    own: int
+    loads: int
+    once: tuple[int, ...]
+    totals: tuple[int, ...]
+    each: tuple[int, ...]
+
+    def evaluate(self, shared: Array, own: Array, loads: Array | None = None) -> tuple[Array, Array]:
+        """Return the totals (count), and the results at every point (points, count); numbers may be complex.
+
+        Parameters
+        ----------
+        shared : (shared,) array
+        own : (points, own) array
+        loads : (points, loads) array, optional
+        """
+        places = {SHARED: shared, OWN: own.T, LOAD: np.zeros((self.loads, len(own))) if loads is None else loads.T}
+        known: list[Any] = []
+        for operation, arguments in self.values:
+            if operation == CONSTANT:
+                known.append(arguments[0])
+            elif operation in places:
+                known.append(places[operation][arguments[0]])
+            else:
+                known.append(OPERATIONS[operation](*(known[k] for k in arguments)))
+        kind = np.result_type(shared, own, float if loads is None else loads, float)
+        totals = np.zeros(len(self.totals), kind)
+        for k, (once, value) in enumerate(zip(self.once, self.totals, strict=True)):
+            totals[k] = known[once] + np.sum(np.broadcast_to(known[value], len(own)))
+        each = np.zeros((len(own), len(self.each)), kind)
+        for k, value in enumerate(self.each):
+            each[:, k] = known[value]
+        return totals, each
+
+    @property
+    def varies(self) -> list[bool]:
+        """Whether each value may differ from point to point."""
+        varies: list[bool] = []
+        for operation, arguments in self.values:
+            varies.append(operation in (OWN, LOAD) or (operation in OPERATIONS and any(varies[k] for k in arguments)))
+        return varies
+
+
+def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: np.where(compare(np.real(x), np.real(y)), 1.0, 0.0)
+
+
+def _chosen(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: np.where(choose(np.real(x), np.real(y)), x, y)
+
+
+def _arctan2(y: Any, x: Any) -> Any:
+    """Return the angle of (x, y); of complex numbers with a step small enough that only its first power counts."""
+    angle = np.arctan2(np.real(y), np.real(x))
+    if not (np.iscomplexobj(x) or np.iscomplexobj(y)):
+        return angle
+    return angle + 1j * (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
+
+
+#: What each operation does to numbers, real or complex; comparisons and choices look at real parts.
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negate": np.negative,
+    "square": np.square,
+    "sqrt": np.sqrt,
+    "power": np.power,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": _arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "absolute": lambda x: np.where(np.real(x) < 0, np.negative(x), x),
+    "sign": lambda x: np.sign(np.real(x)),
+    "minimum": _chosen(np.less),
+    "maximum": _chosen(np.greater),
+    "less": _compared(np.less),
+    "less_equal": _compared(np.less_equal),
+    "equal": _compared(np.equal),
+    "not_equal": _compared(np.not_equal),
+    "not": lambda x: np.where(np.real(x) == 0, 1.0, 0.0),
+    "and": lambda x, y: np.where((np.real(x) != 0) & (np.real(y) != 0), 1.0, 0.0),
+    "or": lambda x, y: np.where((np.real(x) != 0) | (np.real(y) != 0), 1.0, 0.0),
+    "if_else_zero": lambda x, y: np.where(np.real(x) != 0, y, 0.0),
+}

@@ -1,0 +1,154 @@
+"""Deformable bodies by their kinematics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
+from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
+from titop.blocks.bodies.soft.program import Program
+from titop.blocks.bodies.soft.soft_data import SoftData
+from titop.blocks.contract.law import LawTerms
+
+
+class SoftBody(SoftData):
+    """A deformable body whose points move by a function of its coordinates: ``p = f(x, q)``.
+
+    All else follows by automatic differentiation (key P): inertia, gyroscopic terms, elasticity, ports. The function is called
+    once, with unknowns in place of numbers; NumPy's functions, arithmetic and array operations work on them.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    kinematics : callable
+        ``f(x, q)`` or ``f(x, q, numbers)``: where the material point that rests at x (3, m) stands (3, m) in the frame of the
+        parent port; `numbers` has the `parameters` as attributes. Where q is zero the body is at rest: ``f(x, 0) = x``, or
+        another placement without stress.
+    domain : Domain
+        The material.
+    density : float or callable, kg/m^3
+        Or a function of x.
+    material : Material, optional
+        Without it, nothing is elastic but what `energy` says.
+    coordinates : sequence of str
+        Names of the entries of q; ready kinematics know theirs.
+    units : sequence of str, optional
+        Of the coordinates, "1" by default.
+    scales : sequence of float, optional
+        How far each coordinate goes until the kinematics bend; 1 by default.
+    ports : mapping of name to points or callable, optional
+        A material point (3); or three of them: the port's place, a point along its x and one along its y axis, which must keep
+        their distances (key P, (3) to (6)); or a function ``frame(q)`` or ``frame(q, numbers)`` that returns rotation and
+        position. By default port ``tip`` stands at the domain's tip.
+    parameters : mapping of name to number or (number, unit), optional
+        What the functions are told as `numbers`, for sensitivities and families.
+    energy, dissipation : callable, optional
+        ``energy(q)`` (J) and ``dissipation(q, v)`` (W, half the power taken) of the whole body, beside the material's; both may
+        take `numbers` as well.
+
+    Raises
+    ------
+    ModelError
+        If CasADi is not installed. What is wrong with the fields is told when the system is resolved.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> def bend(x, q):  # constant curvature in the x-z plane
+    ...     angle = q[0] * x[2] / 0.2
+    ...     sinc, cosc = tt.Kinematics.sinc(angle), tt.Kinematics.cosc(angle)
+    ...     return [x[2] * angle * cosc + x[0] * np.cos(angle), x[1], x[2] * sinc - x[0] * np.sin(angle)]
+    >>> domain = tt.Domain.cylinder(radius=0.01, length=0.2)
+    >>> body = tt.SoftBody("arm", bend, domain, 1000.0, tt.Material.neo_hookean(1e5, 0.4), coordinates=("bending",))
+    >>> body.pose("tip", np.array([np.pi / 2]))[1].round(4).tolist()
+    [0.1273, 0.0, 0.1273]
+    """
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return rotation and position of a child port."""
+        return self._port(port, q)[:2]
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the inertia of the points, seen from P."""
+        G, masses = self._columns(q, np.zeros(self.nv))[2], self.points[:, MASS]
+        return np.einsum("kri,k,krj->ij", G, masses, G)
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the gyroscopic terms h (6 + n)."""
+        return self._inertial(q, v, twist, np.zeros(6 + self.nv))
+
+    def _inertial(self, q: Array, v: Array, twist: Array, x: Array) -> Array:
+        """Return ``M x + h`` (6 + n) from the accelerations of all points."""
+        p, motion, G = self._columns(q, v)
+        spin = skew(twist[3:])
+        forced = motion[1] + (twist[:3] + p @ spin.T + 2.0 * motion[0]) @ spin.T + G @ x
+        return np.einsum("kri,k,kr->i", G, self.points[:, MASS], forced)
+
+    def _columns(self, q: Array, v: Array) -> tuple[Array, tuple[Array, Array], Array]:
+        """Return places (k, 3), (u, b) without accelerations, and what ``[A_P; a]`` moves (k, 3, 6 + n)."""
+        _, each = self._law.columns.evaluate(self.shared(q, v), self.points)
+        p, J = each[:, :3], each[:, 9:].reshape(len(each), 3, self.nv)
+        G = np.zeros((len(each), 3, 6 + self.nv), each.dtype)
+        G[:, :, :3], G[:, :, 6:] = np.eye(3), J
+        G[:, 0, 4], G[:, 0, 5], G[:, 1, 5] = p[:, 2], -p[:, 1], p[:, 0]
+        G[:, 1, 3], G[:, 2, 3], G[:, 2, 4] = -p[:, 2], p[:, 1], -p[:, 0]
+        return p, (each[:, 3:6], each[:, 6:9]), G
+
+    def elastic_energy(self, q: Array) -> Any:
+        """Return the elastic energy (J)."""
+        return self._total(self._law.stored, q, np.zeros(self.nv))[0]
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts of damping."""
+        return self.passive_efforts(q, v) - self.passive_efforts(q, 0.0 * v)
+
+    def passive_efforts(self, q: Array, v: Array) -> Array:
+        """Return the efforts of elasticity and damping."""
+        return -self._total(self._law.resistance, q, v)
+
+    def _total(self, program: Program, q: Array, v: Array) -> Array:
+        return program.evaluate(self.shared(q, v), self.points)[0]
+
+    def motion_subspace(self, port: str, q: Array) -> Array:
+        """Return S (6 x n) of a child port."""
+        return self._port(port, q)[2]
+
+    def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
+        """Return ``dS/dt v`` (6) of a child port."""
+        return self._port(port, q, v)[3]
+
+    def _port(self, port: str, q: Array, v: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        """Return rotation, position, S and ``dS/dt v`` of a child port."""
+        return self._all_ports(q, v)[self.ports.index(port)]
+
+    def _all_ports(self, q: Array, v: Array | None = None) -> list[tuple[Array, Array, Array, Array]]:
+        _, (row,) = self._law.port_columns.evaluate(self.shared(q, v), self.points[:1])
+        size = 18 + 6 * self.nv
+        parts = [row[k : k + size] for k in range(0, len(row), size)]
+        return [(x[:9].reshape(3, 3), x[9:12], x[18:].reshape(6, self.nv), x[12:18]) for x in parts]
+
+    def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
+        """Return the law at a state."""
+        ports = self._all_ports(q, v)
+        biases = [rate + twist_cross(twist_transport(R, r) @ twist + S @ v) @ (S @ v) for R, r, S, rate in ports]
+        stacked = [np.array([port[k] for port in ports]) for k in range(3)]
+        return LawTerms(
+            self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), *stacked, np.array(biases)
+        )
+
+    def positions(self, q: Array) -> Array:
+        """Return where the points (k, 3; m) of the domain stand in the parent port's frame.
+
+        Parameters
+        ----------
+        q : (n,) array
+        """
+        return self._law.places.evaluate(self.shared(q), self.points)[1][:, :3]
+
+    @property
+    def _law(self) -> LawPrograms:
+        assert self.programs is not None, f"{self.name} has findings"
+        return self.programs

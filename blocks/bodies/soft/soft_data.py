@@ -1,0 +1,186 @@
+"""The data of a deformable body: its fields, its parameters, and what is wrong with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft.domain import Domain
+from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms
+from titop.blocks.bodies.soft.material import Material
+from titop.blocks.bodies.soft.soft_fields import (
+    ShapeError,
+    read_density,
+    read_names,
+    read_numbers,
+    unknown_vector,
+    with_numbers,
+)
+from titop.blocks.bodies.soft.soft_ports import read_soft_ports
+from titop.blocks.contract.block import Block
+
+#: How far from 1 det F may be for materials that keep their volume.
+_KEEPS_VOLUME = 1e-8
+
+
+class SoftData(Block):
+    """The part of `SoftBody` that is data."""
+
+    def __init__(
+        self,
+        name: str,
+        kinematics: Callable[..., Any],
+        domain: Domain,
+        density: Any,
+        material: Material | None = None,
+        coordinates: Sequence[str] | None = None,
+        units: Sequence[str] | None = None,
+        scales: Sequence[float] | None = None,
+        ports: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        energy: Callable[..., Any] | None = None,
+        dissipation: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(name)
+        reader = self.reader
+        self.kinematics, self.material = kinematics, material
+        if not callable(kinematics):
+            advice = "write def f(x, q): return [...], the place of the point x"
+            reader.report("wrong-type", "kinematics", kinematics, "a function f(x, q)", advice)
+        if not isinstance(domain, Domain):
+            advice = "write tt.Domain.cylinder(radius=0.02, length=0.2)"
+            reader.report("wrong-type", "domain", domain, "a tt.Domain", advice)
+            domain = Domain(np.eye(3), np.ones(3))
+        if material is not None and not isinstance(material, Material):
+            advice = "write tt.Material.neo_hookean(young=1e5, poisson=0.4)"
+            reader.report("wrong-type", "material", material, "a tt.Material", advice)
+            self.material = None
+        self.domain = domain
+        self.density, self._densities = read_density(reader, density, domain.points)
+        self.coordinates = read_names(reader, coordinates, kinematics)
+        n = len(self.coordinates)
+        self.units = tuple(units or getattr(kinematics, "units", None) or ("1",) * n)
+        if len(self.units) != n:
+            reader.report("wrong-shape", "units", self.units, f"{n} units", "give one for each coordinate")
+        scales = getattr(kinematics, "scales", None) if scales is None else scales
+        #: How far each coordinate (n, in its unit) goes until the kinematics bend; 1 by default.
+        self.coordinate_scales: Array = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
+        self._values, self._value_units = read_numbers(reader, parameters or getattr(kinematics, "parameters", None))
+        if self.material:
+            self._values |= {f"material.{key}": value for key, (value, _) in self.material.parameters.items()}
+            self._value_units |= {f"material.{key}": unit for key, (_, unit) in self.material.parameters.items()}
+        own = {
+            "own_energy": energy and with_numbers(energy, 1),
+            "own_dissipation": dissipation and with_numbers(dissipation, 2),
+        }
+        located = unknown_vector(with_numbers(kinematics, 2), reader) if callable(kinematics) else None
+        frames = read_soft_ports(reader, ports, domain, located) if located else {}
+        self.ports = tuple(frames)
+        #: The law as programs; None where the fields cannot be used.
+        self.programs: LawPrograms | None = None
+        if not reader.findings:
+            self._derive(lambda: LawPrograms(located, n, tuple(self._values), self.material, frames, **own))
+
+    def _derive(self, make: Callable[[], LawPrograms]) -> None:
+        """Make the programs of the law, and check them at rest."""
+        reader, advice = self.reader, "write it by NumPy's functions of numbers, without branches on x or q"
+        try:
+            self.programs = make()
+            self._check_rest()
+        except ShapeError as error:
+            reader.report("wrong-shape", "kinematics", f"{error} numbers", "the three numbers of a place", "return [x, y, z]")
+        except ModelError as error:
+            reader.findings += [
+                Finding(f.code, f"{self.name}.kinematics", f.value, f.expected, f.advice) for f in error.findings
+            ]
+        except Exception as error:  # whatever the user's function raises
+            found = f"{type(error).__name__}: {error}".splitlines()[0]
+            reader.report("bad-kinematics", "kinematics", found, "a function of unknowns", advice)
+
+    def _check_rest(self) -> None:
+        """Report points at which kinematics have no place or no derivatives at rest, or are folded there."""
+        assert self.programs is not None
+        rest = self.shared(self.neutral())
+        with np.errstate(all="ignore"):
+            placed, moved = (
+                each for _, each in (p.evaluate(rest, self.points) for p in (self.programs.places, self.programs.bends))
+            )
+        lost = ~(np.isfinite(placed).all(axis=1) & np.isfinite(moved).all(axis=1))
+        if lost.any():
+            where = np.array2string(self.points[lost.argmax(), PLACE], precision=4)
+            advice = "functions such as sin(q)/q need tt.Kinematics.sinc(q), which has derivatives at zero"
+            self.reader.report(
+                "not-differentiable", "kinematics", f"not a number at x = {where}", "derivatives at q = 0", advice
+            )
+            return
+        self._check_volumes(np.linalg.det(placed[:, 3:].reshape(-1, 3, 3)))
+
+    def _check_volumes(self, volumes: Array) -> None:
+        if (volumes <= 0).any():
+            worst = int(volumes.argmin())
+            where = np.array2string(self.points[worst, PLACE], precision=4)
+            found, advice = f"det F = {volumes[worst]:.3g} at x = {where}", "check signs: the map turns the body inside out"
+            self.reader.report("folded", "kinematics", found, "det F > 0 at rest", advice)
+        elif self.material and self.material.incompressible:
+            rng, worst_off = np.random.default_rng(0), 0.0
+            for q in [self.neutral(), *(0.3 * self.random_configuration(rng) for _ in range(3))]:
+                worst_off = max(worst_off, float(np.abs(self.volume_ratios(q) - 1.0).max()))
+            if not worst_off < _KEEPS_VOLUME:
+                expected = f"det F = 1 within {_KEEPS_VOLUME:g} at all points, as the incompressible law needs"
+                advice = "take kinematics that keep volumes, or tt.Material.neo_hookean"
+                self.reader.report("changes-volume", "material", f"det F off by {worst_off:.3g}", expected, advice)
+
+    @functools.cached_property
+    def points(self) -> Array:
+        """What each material point has (k, 5): its place x (m), its volume (m^3) and its mass (kg)."""
+        points = np.zeros((len(self.domain.points), POINT_SIZE), np.result_type(self.density, float))
+        points[:, PLACE], points[:, VOLUME] = self.domain.points, self.domain.volumes
+        points[:, MASS] = self.density * self._densities * self.domain.volumes
+        return points
+
+    def shared(
+        self, q: Array, v: Array | None = None, a: Array | None = None, twist: Array | None = None, rate: Array | None = None
+    ) -> Array:
+        """Return the numbers that all points share in programs: states, zero unless given, and parameters."""
+        none, still = np.zeros(self.nv), np.zeros(6)
+        states = [q, none if v is None else v, none if a is None else a, still if twist is None else twist]
+        return np.concatenate([*states, still if rate is None else rate, list(self._values.values())])
+
+    def volume_ratios(self, q: Array) -> Array:
+        """Return ``det F`` (k, no unit) at all points: how their volume compares with that at rest; negative where folded.
+
+        Parameters
+        ----------
+        q : (n,) array
+        """
+        assert self.programs is not None
+        _, placed = self.programs.places.evaluate(self.shared(q), self.points)
+        return np.linalg.det(placed[:, 3:].reshape(-1, 3, 3))
+
+    @property
+    def mass(self) -> Any:
+        """The body's mass (kg)."""
+        return self.points[:, MASS].sum()
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return density, the material's numbers and the kinematics' own, by name, with units."""
+        unit = "kg/m^3" if (self._densities == 1.0).all() else "1"
+        own = {name: (float(value), self._value_units[name]) for name, value in self._values.items()}
+        return {"density": (float(self.density), unit), **own}
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = self.snapshot()
+        assert isinstance(changed, SoftData)
+        vars(changed).pop("points", None)
+        for name, value in values.items():
+            if name == "density":
+                changed.density = value
+            else:
+                changed._values[name] = value
+        return changed

@@ -1,0 +1,88 @@
+"""Reading what users give for a deformable body."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.soft.differentiation import as_array
+
+
+def argument_count(function: Callable[..., Any]) -> int:
+    """Return how many positional arguments a function takes at most; 3 where that cannot be told."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return 3 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(positional)
+
+
+def with_numbers(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Return a function that takes `numbers` as its last argument, after `count` others."""
+    return function if argument_count(function) > count else lambda *arguments: function(*arguments[:count])
+
+
+def read_names(reader: FieldReader, given: Any, kinematics: Any) -> tuple[str, ...]:
+    """Read the names of the coordinates, which ready kinematics know."""
+    names = getattr(kinematics, "coordinates", None) if given is None else given
+    advice = 'write coordinates=("bending",), a name for each entry of q'
+    if names is None or isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+        reader.report("bad-coordinates", "coordinates", names, "names of the coordinates", advice)
+        return ()
+    if len(set(names)) < len(names):
+        reader.report("bad-coordinates", "coordinates", tuple(names), "names that differ", advice)
+    return tuple(names)
+
+
+def read_numbers(reader: FieldReader, given: Any) -> tuple[dict[str, float], dict[str, str]]:
+    """Read parameters of kinematics, numbers or pairs of one and its unit: values and units by name."""
+    values: dict[str, float] = {}
+    units: dict[str, str] = {}
+    if given is not None and not isinstance(given, Mapping):
+        reader.report("wrong-type", "parameters", given, "a mapping of names to numbers", 'write {"length": (0.2, "m")}')
+        given = None
+    for name, value in (given or {}).items():
+        number, unit = value if isinstance(value, Sequence) and len(value) == 2 and isinstance(value[1], str) else (value, "1")
+        if not str(name).isidentifier() or name in ("material", "density"):
+            reader.report("bad-name", "parameters", name, "a Python name, neither material nor density", "rename the parameter")
+            continue
+        values[str(name)], units[str(name)] = reader.scalar(f"parameters.{name}", number), unit
+    return values, units
+
+
+def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[float, Array]:
+    """Read a density: a number and what each point has of it; a function of x counts as 1 kg/m^3 times its values."""
+    if not callable(density):
+        value = reader.scalar("density", density)
+        if value <= 0:
+            reader.report("bad-density", "density", value, "a value > 0 (kg/m^3)", "check the sign and the unit")
+        return value, np.ones(len(points))
+    values = reader.array("density", [density(point) for point in points], (len(points),), "return a number for each point")
+    if not reader.findings and not (values >= 0).all():
+        worst = int(values.argmin())
+        expected, where = "values >= 0 (kg/m^3)", np.array2string(points[worst], precision=4)
+        reader.report("bad-density", "density", f"{values[worst]:.3g} at {where}", expected, "check the function")
+    return 1.0, values
+
+
+def unknown_vector(kinematics: Callable[..., Any], reader: FieldReader) -> Callable[..., Any]:
+    """Return kinematics that check that they give three numbers."""
+
+    def checked(x: Any, q: Any, numbers: Any) -> Any:
+        result = kinematics(x, q, numbers)
+        entries = np.array(result, dtype=object).ravel()
+        if len(entries) != 3:
+            raise ShapeError(len(entries))
+        return as_array(entries)
+
+    return checked
+
+
+class ShapeError(ValueError):
+    """Kinematics gave another number of entries than three."""
