@@ -14,7 +14,8 @@ from numba.core.registry import cpu_target
 
 from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, obstacle, python_function, stage_function
 from titop.solvers.native.loading import WITH_NUMBA
-from titop.solvers.native.parts import PartCompiler, known_operators, linked, optimise
+from titop.solvers.native.optimising import optimise
+from titop.solvers.native.parts import PartCompiler, known_operators, linked
 from titop.solvers.native.signatures import Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.

@@ -20,6 +20,8 @@ from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 
+from titop.solvers.native.optimising import optimise
+
 #: A place for the address of machine code that is never made.
 _NOWHERE = 0
 
@@ -127,20 +129,6 @@ def _together(part: Part) -> llvm.ModuleRef:
     for text in (part.text, *(_text(needed) for needed in _needed(part))):
         module.link_in(text, preserve=True)
     return module
-
-
-def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
-    """Let LLVM inline and simplify all, and make its loops fast.
-
-    The higher levels take two to three times as long and make nothing faster, measured from inverse dynamics of 7 bodies to
-    factorisations of 30; without vectorised and unrolled loops these take half as long again.
-    """
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = True
-    builder = llvm.create_pass_builder(target, tuning)
-    passes = builder.getModulePassManager()
-    passes.add_refprune_pass()
-    passes.run(module, builder)
 
 
 def _needed(part: Part) -> Iterator[Any]:

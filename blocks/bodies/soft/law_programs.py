@@ -51,6 +51,12 @@ class LawPrograms:
         ``energy(q, numbers)`` and ``dissipation(q, v, numbers)`` of the whole body.
     """
 
+    #: The programs that compiled laws call, in the order in which they know them.
+    ORDER = (
+        *("motion", "columns", "efforts", "bends", "stored", "resistance", "resistance_slopes"),
+        *("port_columns", "port_slopes"),
+    )
+
     def __init__(
         self,
         kinematics: Callable[..., Any],

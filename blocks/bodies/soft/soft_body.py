@@ -139,6 +139,11 @@ class SoftBody(SoftData):
             self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), *stacked, np.array(biases)
         )
 
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_numbers`."""
+        numbers = list(self._values.values())
+        return np.concatenate([[len(self.points), len(numbers)], numbers, self.points.ravel()])
+
     def positions(self, q: Array) -> Array:
         """Return where the points (k, 3; m) of the domain stand in the parent port's frame.
 

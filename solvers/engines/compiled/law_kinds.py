@@ -15,6 +15,12 @@ def _rod(_: Any) -> CompiledLaw:
     return rod_stages.LAW
 
 
+def _soft(_: Any) -> CompiledLaw:
+    from titop.solvers.kernels.laws import soft_stages
+
+    return soft_stages.LAW
+
+
 def _flexible_body(body: Any) -> CompiledLaw:
     return _first_order() if body.second_order is None else _second_order()
 
@@ -32,7 +38,7 @@ def _second_order() -> CompiledLaw:
 
 
 #: What tells the law of a block, by the name of its class or of one from which that is derived.
-KINDS: dict[str, Callable[[Any], CompiledLaw]] = {"FlexibleBody": _flexible_body, "Rod": _rod}
+KINDS: dict[str, Callable[[Any], CompiledLaw]] = {"FlexibleBody": _flexible_body, "Rod": _rod, "SoftBody": _soft}
 
 
 def law_of_kind(block: Block) -> CompiledLaw | None:
@@ -44,4 +50,4 @@ def law_of_kind(block: Block) -> CompiledLaw | None:
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    return [_first_order(), _second_order(), _rod(None)]
+    return [_first_order(), _second_order(), _rod(None), _soft(None)]

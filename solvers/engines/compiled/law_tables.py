@@ -24,6 +24,7 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.rod_line import RodLine
 from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.solvers.engines.compiled.law_kinds import law_of_kind
+from titop.solvers.engines.compiled.program_codes import program_codes
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
@@ -83,6 +84,7 @@ class Stages:
             self._put(row, block, {layout.TERMS: law.terms, layout.OUTWARD: law.outward, layout.INWARD: law.inward})
             self._put(row, block, {layout.LINEARISED: law.slopes if block.complex_safe else in_python.slopes})
             self._put(row, block, {layout.ENERGY: law.energy or in_python.energy})
+            self._put(row, block, {layout.PROGRAMS + k: code for k, code in enumerate(program_codes(block))})
             if is_acted_on(block):
                 applied = compiled_surroundings(block) or PythonSurroundings(block)
                 slopes = (applied if block.complex_safe else PythonSurroundings(block)).apply_slopes

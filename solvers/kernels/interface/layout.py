@@ -216,7 +216,8 @@ ENERGY = 6
 ACT = 0  # of interactions: what they do
 ACT_SLOPES = 1  # its derivatives
 STORED = 2  # and their energy
-STAGE_COLUMNS = 7
+PROGRAMS = 7  # the block's own programs, in an order that its kind knows
+STAGE_COLUMNS = 16
 
 # -- whether what a pass begins with is known
 UNKNOWN = 0

@@ -18,7 +18,8 @@ new kind, and kinds mix in one system. What they write and read stands in the re
     writes the stored elastic energy into the first number of `law`, the rest of which is used up.
 
 All take the same integers (see `Call`) and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
-that has none of its own gets them from its ``terms`` (see `compiled_laws`).
+that has none of its own gets them from its ``terms`` (see `compiled_laws`). Where each block of a kind has machine code of its
+own (see `titop.solvers.native.programs`), it stands in the block's row of stages.
 
 Blocks on which something acts, given the pose of their parent port (rotation 9, position 3) and gravity, have as well
 
@@ -63,7 +64,7 @@ from titop.solvers.kernels.interface.layout import (
     PORT_COUNT,
     ROOM,
     SLOPES,
-    TERMS,
+    STAGE_COLUMNS,
     TWIST,
     UNKNOWN,
     USED,
@@ -97,8 +98,8 @@ class Call(NamedTuple):
         Whether elasticity and damping act.
     known : int
         Whether what ``terms`` writes at this state stands in `law` already.
-    terms : int
-        Address of the block's own ``terms``.
+    stages : int
+        Address of the block's row of stages: of its own ``terms``, and of the programs of its kind (see `layout`).
     numbers : int
         Of the numbers that its law is computed from.
     q, v, a : int
@@ -115,7 +116,7 @@ class Call(NamedTuple):
     number_count: int
     passive: int
     known: int
-    terms: int
+    stages: int
     numbers: int
     q: int
     v: int
@@ -166,7 +167,7 @@ def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stag
         ints[i, NUMBER_COUNT],
         ints[0, PASSIVE],
         known,
-        stages[row, TERMS],
+        address_of(stages, row * STAGE_COLUMNS),
         address_of(numbers, ints[i, NUMBERS]),
         address_of(q, ints[i, OWN_Q]),
         address_of(v, ints[i, OWN_V]),

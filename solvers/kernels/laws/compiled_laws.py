@@ -39,6 +39,8 @@ class CompiledLaw:
         Functions of what `stages.Call` says, that return a status.
     energy : helper, optional
         ``energy(n, numbers, q)`` with arrays `numbers` (1, count) and `q` (n) returns the stored elastic energy.
+    energy_stage : callable, optional
+        Instead, the stage of what `stages.Call` says.
     room : callable, optional
         How many numbers they need to keep, from n, the number of ports and how many `numbers` there are.
 
@@ -58,6 +60,7 @@ class CompiledLaw:
         inward: Any = None,
         slopes: Any = None,
         energy: Any = None,
+        energy_stage: Any = None,
         room: Any = None,
     ) -> None:
         def stage(of: str, function: Any) -> Stage:
@@ -67,7 +70,8 @@ class CompiledLaw:
         self.outward = stage("outward", outward) if outward else term_stages.OUTWARD
         self.inward = stage("inward", inward) if inward else term_stages.INWARD
         self.slopes = stage("slopes", slopes or _slopes_of(write))
-        self.energy = stage("energy", _energy_of(energy)) if energy else None
+        store = energy_stage or (energy and _energy_of(energy))
+        self.energy = stage("energy", store) if store else None
         self._room = room
 
     def room(self, n: int, ports: int, number_count: int) -> int:
@@ -76,7 +80,7 @@ class CompiledLaw:
 
 
 def _terms_of(write: Any) -> Any:
-    def terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    def terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         rows = row_at(numbers, number_count), row_at(twist, 6), row_at(law, law_size(n, ports))
         write(n, ports, used, rows[0], vector_at(q, n), vector_at(v, n), rows[1], passive, rows[2])
         return OK
@@ -85,7 +89,7 @@ def _terms_of(write: Any) -> Any:
 
 
 def _energy_of(function: Any) -> Any:
-    def energy(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    def energy(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         vector_at(law, 1)[0] = function(n, row_at(numbers, number_count), vector_at(q, n))
         return OK
 
@@ -93,7 +97,7 @@ def _energy_of(function: Any) -> Any:
 
 
 def _slopes_of(write: Any) -> Any:
-    def slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    def slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         moved, rates = np.empty(n, np.complex128), np.empty(n, np.complex128)
         carried, stepped = np.empty((1, 6), np.complex128), np.empty((1, law_size(n, ports)), np.complex128)
         column = np.empty((1, 6 + n), np.complex128)

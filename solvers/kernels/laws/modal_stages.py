@@ -58,7 +58,7 @@ def _room(n, ports, number_count):
     return 6 + n + 5 * ports
 
 
-def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = (
         row_at(numbers, number_count),
         row_at(law, law_size(n, ports)),
@@ -100,7 +100,7 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
     return OK
 
 
-def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = (
         row_at(numbers, number_count),
         row_at(law, law_size(n, ports)),
@@ -128,7 +128,7 @@ def port_motion(modes, o, at, rate, second, twist, acceleration):
     return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
 
 
-def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)

@@ -59,7 +59,9 @@ _ROWS = 18
 _MATRIX = 12 * _ROWS
 
 
-def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def write_slopes(
+    n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes
+):
     """Write the linearised law, M and every S; see `stages`."""
     rod, result = row_at(numbers, number_count), row_at(slopes, slopes_size(n, ports))
     record = row_at(law, law_size(n, ports))

@@ -33,7 +33,7 @@ from titop.solvers.kernels.spatial.algebra import carry_wrench, put_six, six, tr
 from titop.solvers.native.kernel import helper
 
 
-def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     rod, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     intervals, h = intervals_of(rod), bias_at(n)
     steps, own_q, own_v = intervals + ports, vector_at(q, n), vector_at(v, n)
@@ -70,7 +70,7 @@ def _write_passive(n, intervals, numbers, q, v, passive, t, o):
         add_times(numbers, stiffness + n * n, n, v, t, o)
 
 
-def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     rod, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     intervals, own = intervals_of(rod), (vector_at(q, n), vector_at(v, n), vector_at(a, n))
     kept = row_at(room, kept_size(intervals, ports))
@@ -85,7 +85,7 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
     return OK
 
 
-def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     rod, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     intervals, efforts = intervals_of(rod), result_at(n) + 6
     kept = row_at(room, kept_size(intervals, ports))

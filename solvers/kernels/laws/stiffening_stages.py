@@ -97,7 +97,7 @@ def _few_at(n, ports):
     return 6 + n + ports * _port_room(n)
 
 
-def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     few = room + 8 * _few_at(n, ports)
     tables = few + 8 * (FEW + TAKEN)
     still = vector_at(tables + 8 * 2 * TABLE * n, n)
@@ -122,7 +122,7 @@ def _terms(n, ports, used, number_count, passive, known, terms, numbers, q, v, a
     return OK
 
 
-def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = (
         row_at(numbers, number_count),
         row_at(law, law_size(n, ports)),
@@ -157,7 +157,7 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
     return OK
 
 
-def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = (
         row_at(numbers, number_count),
         row_at(law, law_size(n, ports)),
@@ -178,7 +178,7 @@ def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, 
     return OK
 
 
-def _slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)

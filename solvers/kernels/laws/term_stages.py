@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import OK, PORT_S, PORT_WRENCH, UNKNOWN
+from titop.solvers.kernels.interface.layout import OK, PORT_S, PORT_WRENCH, STAGE_COLUMNS, TERMS, UNKNOWN
 from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, port_at, result_at
-from titop.solvers.kernels.interface.stages import Call, call_at, row_at, vector_at
+from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, entry_of, six
 from titop.solvers.kernels.tree.general import write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import Stage, helper
@@ -23,6 +23,12 @@ def write_result(n, ports, used, law, x, a, wrenches, result, o):
         for j in range(n):
             total += law[0, r * size + 6 + j] * a[j]
         result[0, o + r] = total
+    add_port_wrenches(n, ports, used, law, wrenches, result, o)
+
+
+@helper
+def add_port_wrenches(n, ports, used, law, wrenches, result, o):
+    """Add to W_P and tau at ``result[0, o]`` what the ports' wrenches in `wrenches` ask for."""
     for p in range(ports):
         if not is_used(used, p):
             continue
@@ -35,10 +41,10 @@ def write_result(n, ports, used, law, x, a, wrenches, result, o):
                 result[0, o + 6 + j] += law[0, s + j] * w
 
 
-def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     if known == UNKNOWN:
-        sizes = n, ports, used, number_count, passive, known
-        status = call_at(terms, (*sizes, terms, numbers, q, v, a, twist, acceleration, law, room, slopes))
+        sizes, own = (n, ports, used, number_count, passive, known), ints_at(stages, 1, STAGE_COLUMNS)
+        status = call_at(own[0, TERMS], (*sizes, stages, numbers, q, v, a, twist, acceleration, law, room, slopes))
         if status != OK:
             return status
     record = row_at(law, law_size(n, ports))
@@ -47,7 +53,7 @@ def _outward(n, ports, used, number_count, passive, known, terms, numbers, q, v,
     return OK
 
 
-def _inward(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
     write_result(n, ports, used, record, x, vector_at(a, n), record, record, result_at(n))
     return OK

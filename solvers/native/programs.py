@@ -1,0 +1,245 @@
+"""Straight-line programs as machine code, by LLVM alone; see `titop.blocks.bodies.soft.program`.
+
+A program becomes a loop over points. What depends on shared numbers alone is computed before it, what depends on these and on
+the points' z once for neighbours of equal z: sections of a body along z.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+
+from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
+from titop.solvers.native.kernel import Stage
+from titop.solvers.native.loading import load_address
+from titop.solvers.native.optimising import optimise
+
+#: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,
+#: and the results, totals first.
+ARGUMENTS = ("count", "shared", "own", "loads", "results")
+
+#: Which of a point's numbers neighbours of a section share.
+_SECTION = 2
+#: When a value is computed: before the loop, once in a section, at each point.
+_ONCE, _SECTIONS, _POINTS = 0, 1, 2
+
+_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+_COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
+_INTRINSICS = {"sqrt": "llvm.sqrt.f64", "absolute": "llvm.fabs.f64"}
+_CHOICES = {"minimum": "olt", "maximum": "ogt"}
+
+
+class ProgramCode(Stage):
+    """A program that kernels call by its address, with the integers that `ARGUMENTS` names.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the `Program`, when it is first needed.
+    """
+
+    def __init__(self, make: Callable[[], Program]) -> None:
+        super().__init__("program", lambda *_: 0, len(ARGUMENTS))
+        self._make = make
+
+    def _compile(self) -> bytes:
+        module = llvm.parse_assembly(self._text.replace("@program", f"@{self.name}"))
+        optimise(module, _target())
+        return bytes(_target().emit_object(module))
+
+    @property
+    def address(self) -> int:
+        """Where the compiled program stands in this process."""
+        if not self._address:
+            self._text = _Text(self._make()).written()
+            self.name = f"program_{hashlib.sha256(self._text.encode()).hexdigest()[:16]}"
+            self._address = load_address(self.name, self.code())
+        return self._address
+
+
+@functools.cache
+def _target() -> llvm.TargetMachine:
+    host, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=host, features=features, opt=2, codemodel="jitdefault", jit=True)
+
+
+class _Text(NamedTuple):
+    """The text of a program in LLVM's language."""
+
+    program: Program
+
+    def written(self) -> str:
+        program, levels = self.program, self._levels()
+        carried = self._carried(levels)
+        functions = {op for op, _ in program.values} - _ARITHMETIC.keys() - _COMPARISONS.keys()
+        declared = [_declaration(op) for op in sorted(functions)]
+        start = [
+            line for k, value in enumerate(program.once) for line in _put(f"once{k}", "results", str(k), self._name(value))
+        ]
+        return f"""{_lines(line for line in declared if line)}
+
+define i64 @program({", ".join(f"i64 %{name}_address" for name in ARGUMENTS)}) {{
+entry:
+{_lines(f"  %{name} = inttoptr i64 %{name}_address to ptr" for name in ARGUMENTS[1:])}
+{_lines(self._of(levels, _ONCE))}
+{_lines(start)}
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %point ]
+  %known = phi double [ {_number(float("nan"))}, %entry ], [ %z, %point ]
+{_lines(f"  %kept{k} = phi double [ 0.0, %entry ], [ %v{k}, %point ]" for k in carried)}
+  %more = icmp slt i64 %k, %count_address
+  br i1 %more, label %look, label %done
+look:
+  %own_row = mul i64 %k, {program.own}
+  %load_row = mul i64 %k, {program.loads}
+  %each_row = mul i64 %k, {len(program.each)}
+{_lines(self._section())}
+  %moved = fcmp une double %z, %known
+  br i1 %moved, label %section, label %point
+section:
+{_lines(self._of(levels, _SECTIONS, "s"))}
+  br label %point
+point:
+{_lines(f"  %v{k} = phi double [ %s{k}, %section ], [ %kept{k}, %look ]" for k in carried)}
+{_lines(self._of(levels, _POINTS))}
+{_lines(self._results())}
+  %next = add i64 %k, 1
+  br label %loop
+done:
+  ret i64 0
+}}
+"""
+
+    def _levels(self) -> list[int]:
+        levels: list[int] = []
+        for operation, arguments in self.program.values:
+            if operation == OWN:
+                levels.append(_SECTIONS if arguments[0] == _SECTION else _POINTS)
+            elif operation in (CONSTANT, SHARED, LOAD):
+                levels.append(_POINTS if operation == LOAD else _ONCE)
+            else:
+                levels.append(max(levels[k] for k in arguments))
+        return levels
+
+    def _carried(self, levels: Sequence[int]) -> list[int]:
+        """Return which values of a section are used at its points."""
+        program = self.program
+        used = {
+            k
+            for value, level in zip(program.values, levels, strict=True)
+            if level == _POINTS and value.operation not in (OWN, LOAD)
+            for k in value.arguments
+        }
+        used |= {*program.totals, *program.each}
+        return sorted(k for k in used if levels[k] == _SECTIONS)
+
+    def _section(self) -> Iterator[str]:
+        """Yield the lines that read a point's z; without one, all points are one section."""
+        if self.program.own > _SECTION:
+            yield f"  %z_place = add i64 %own_row, {_SECTION}"
+            yield "  %z_at = getelementptr double, ptr %own, i64 %z_place"
+            yield "  %z = load double, ptr %z_at"
+        else:
+            yield "  %z = fadd double 0.0, 0.0"
+
+    def _of(self, levels: Sequence[int], level: int, prefix: str = "v") -> Iterator[str]:
+        """Yield the lines that compute the values of a level."""
+        for k, (operation, arguments) in enumerate(self.program.values):
+            if levels[k] != level or operation == CONSTANT:
+                continue
+            own = (
+                [self._name(j, prefix if levels[j] == level else "v") for j in arguments]
+                if operation not in (SHARED, OWN, LOAD)
+                else []
+            )
+            yield from (f"  {line}" for line in self._line(f"%{prefix}{k}", operation, arguments, own))
+
+    def _line(self, to: str, operation: str, arguments: Sequence[Any], own: Sequence[str]) -> list[str]:
+        bare = to.removeprefix("%")
+        if operation in (SHARED, OWN, LOAD):
+            source = {SHARED: "shared", OWN: "own", LOAD: "loads"}[operation]
+            row = {SHARED: "0", OWN: "%own_row", LOAD: "%load_row"}[operation]
+            return [
+                f"%{bare}p = add i64 {row}, {arguments[0]}",
+                f"%{bare}a = getelementptr double, ptr %{source}, i64 %{bare}p",
+                f"{to} = load double, ptr %{bare}a",
+            ]
+        if operation in _ARITHMETIC:
+            return [f"{to} = {_ARITHMETIC[operation]} double {own[0]}, {own[1]}"]
+        if operation == "negate":
+            return [f"{to} = fneg double {own[0]}"]
+        if operation == "square":
+            return [f"{to} = fmul double {own[0]}, {own[0]}"]
+        if operation in _COMPARISONS:
+            return [f"%{bare}c = fcmp {_COMPARISONS[operation]} double {own[0]}, {own[1]}", _as_number(to, bare)]
+        if operation in _CHOICES:
+            return [
+                f"%{bare}c = fcmp {_CHOICES[operation]} double {own[0]}, {own[1]}",
+                f"{to} = select i1 %{bare}c, double {own[0]}, double {own[1]}",
+            ]
+        if operation in ("not", "and", "or", "if_else_zero", "sign"):
+            return _logic(to, bare, operation, own)
+        called = _INTRINSICS.get(operation, _C_NAMES.get(operation, operation))
+        return [f"{to} = call double @{called}({', '.join(f'double {x}' for x in own)})"]
+
+    def _name(self, k: int, prefix: str = "v") -> str:
+        operation, arguments = self.program.values[k]
+        return _number(arguments[0]) if operation == CONSTANT else f"%{prefix}{k}"
+
+    def _results(self) -> Iterator[str]:
+        for k, value in enumerate(self.program.totals):
+            yield f"  %total{k}a = getelementptr double, ptr %results, i64 {k}"
+            yield f"  %total{k} = load double, ptr %total{k}a"
+            yield f"  %sum{k} = fadd double %total{k}, {self._name(value)}"
+            yield f"  store double %sum{k}, ptr %total{k}a"
+        for k, value in enumerate(self.program.each):
+            yield f"  %each{k}p = add i64 %each_row, {len(self.program.totals) + k}"
+            yield from _put(f"each{k}", "results", f"%each{k}p", self._name(value))
+
+
+#: Names of functions in the C library that differ from ours.
+_C_NAMES = {"power": "pow"}
+
+
+def _declaration(operation: str) -> str:
+    if operation in (CONSTANT, SHARED, OWN, LOAD, "negate", "square", *_CHOICES, "not", "and", "or", "if_else_zero", "sign"):
+        return ""
+    arguments = "double, double" if operation in ("power", "atan2") else "double"
+    return f"declare double @{_INTRINSICS.get(operation, _C_NAMES.get(operation, operation))}({arguments})"
+
+
+def _put(name: str, base: str, place: str, value: str) -> Iterator[str]:
+    yield f"  %{name}at = getelementptr double, ptr %{base}, i64 {place}"
+    yield f"  store double {value}, ptr %{name}at"
+
+
+def _logic(to: str, bare: str, operation: str, own: Sequence[str]) -> list[str]:
+    first = f"%{bare}x = fcmp une double {own[0]}, 0.0"
+    if operation == "if_else_zero":
+        return [first, f"{to} = select i1 %{bare}x, double {own[1]}, double 0.0"]
+    if operation == "not":
+        return [f"%{bare}c = fcmp oeq double {own[0]}, 0.0", _as_number(to, bare)]
+    if operation == "sign":
+        signed = f"%{bare}s = call double @llvm.copysign.f64(double 1.0, double {own[0]})"
+        return [signed, first, f"{to} = select i1 %{bare}x, double %{bare}s, double 0.0"]
+    second = f"%{bare}y = fcmp une double {own[1]}, 0.0"
+    return [first, second, f"%{bare}c = {operation} i1 %{bare}x, %{bare}y", _as_number(to, bare)]
+
+
+def _as_number(to: str, bare: str) -> str:
+    return f"{to} = uitofp i1 %{bare}c to double"
+
+
+def _number(value: float) -> str:
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+def _lines(lines: Any) -> str:
+    return "\n".join(lines)
