@@ -24,7 +24,7 @@ class OwnCoordinates:
     coordinates: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.
-    coordinate_scales: Sequence[float] | None = None
+    coordinate_scales: Sequence[float] | Array | None = None
     #: Whether derivatives may be complex steps: the block's functions accept complex arguments, as `is_complex_safe` finds when
     #: a system is checked, and its parameters are real.
     complex_safe: bool = True

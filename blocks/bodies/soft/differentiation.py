@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -86,6 +86,14 @@ def unstacked(matrix: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Return a column or matrix of CasADi's, row by row, as an array of unknowns."""
     rows = casadi().densify(casadi().vec(matrix.T))
     return as_array([rows[k] for k in range(rows.numel())]).reshape(shape)
+
+
+def placed_gradient(kinematics: Callable[..., Any], x: Any, q: Any, numbers: Any) -> tuple[Any, Any]:
+    """Return where the point at x stands (3), and the derivatives of that by x (3 x 3), as unknowns."""
+    unknown = symbols("y", 3)
+    place = stacked(kinematics(unknown.entries, q, numbers))
+    found = casadi().substitute([place, casadi().jacobian(place, unknown.vector)], [unknown.vector], [stacked(list(x))])
+    return unstacked(found[0], (3,)), unstacked(found[1], (3, 3))
 
 
 def written(inputs: Sequence[Symbols], once: Sequence[Any], totals: Sequence[Any], each: Sequence[Any]) -> Program:

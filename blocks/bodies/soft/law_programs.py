@@ -23,7 +23,10 @@ from titop.blocks.bodies.soft.differentiation import (
     unstacked,
     written,
 )
+from titop.blocks.bodies.soft.material import kelvin_voigt
 from titop.blocks.bodies.soft.program import Program
+from titop.blocks.bodies.soft.soft_fields import checked_kinematics, with_numbers
+from titop.blocks.bodies.soft.soft_ports import SoftPort, frame_of
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
 PLACE, VOLUME, MASS, POINT_SIZE = slice(0, 3), 3, 4, 5
@@ -38,15 +41,14 @@ class LawPrograms:
     Parameters
     ----------
     kinematics : callable
-        ``f(x, q, numbers)``.
+        ``f(x, q)`` or ``f(x, q, numbers)``.
     n : int
         How many coordinates there are.
     numbers : sequence of str
         Names of the numbers that functions are told.
-    material : object, optional
-        With ``energy(F, numbers)`` and ``dissipation(F, rate, numbers)`` per volume.
-    ports : mapping of name to callable
-        ``frame(q, numbers)``: rotation and position.
+    material_energy : callable, optional
+        ``energy(F, numbers)`` per volume; without it there is no viscosity either.
+    ports : sequence of SoftPort
     own_energy, own_dissipation : callable, optional
         ``energy(q, numbers)`` and ``dissipation(q, v, numbers)`` of the whole body.
     """
@@ -62,20 +64,21 @@ class LawPrograms:
         kinematics: Callable[..., Any],
         n: int,
         numbers: Sequence[str],
-        material: Any = None,
-        ports: Mapping[str, Callable[..., Any]] | None = None,
+        material_energy: Callable[..., Any] | None = None,
+        ports: Sequence[SoftPort] = (),
         own_energy: Callable[..., Any] | None = None,
         own_dissipation: Callable[..., Any] | None = None,
     ) -> None:
-        self.n, self.ports, self.material = n, dict(ports or {}), material
+        self.n, self.ports, self.material_energy = n, tuple(ports), material_energy
         self.own_energy, self.own_dissipation = own_energy, own_dissipation
+        self.kinematics = checked_kinematics(kinematics)
         self._shared = symbols("s", 3 * n + 12 + len(numbers))
         self._point, self._force = symbols("x", POINT_SIZE), symbols("f", 3)
         entries = self._shared.entries
         self._q, self._v, self._a = entries[:n], entries[n : 2 * n], entries[2 * n : 3 * n]
         self._V, self._A = entries[3 * n : 3 * n + 6], entries[3 * n + 6 : 3 * n + 12]
         self._numbers = _nested(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
-        self._p = stacked(kinematics(self._point.entries[PLACE], self._q, self._numbers))
+        self._p = stacked(self.kinematics(self._point.entries[PLACE], self._q, self._numbers))
         self._columns_q, self._columns_v = stacked(self._q), stacked(self._v)
 
     # -- points ------------------------------------------------------------------------------------------------------------
@@ -158,29 +161,29 @@ class LawPrograms:
 
     @property
     def _own_stored(self) -> Any:
-        return expression_of(self.own_energy(self._q, self._numbers) if self.own_energy else 0.0)
+        energy = self.own_energy and with_numbers(self.own_energy, 1)
+        return expression_of(energy(self._q, self._numbers) if energy else 0.0)
 
     @property
     def _own_dissipated(self) -> Any:
-        return expression_of(self.own_dissipation(self._q, self._v, self._numbers) if self.own_dissipation else 0.0)
+        dissipation = self.own_dissipation and with_numbers(self.own_dissipation, 2)
+        return expression_of(dissipation(self._q, self._v, self._numbers) if dissipation else 0.0)
 
     @property
     def _density(self) -> Any:
-        if self.material is None:
+        if self.material_energy is None:
             return casadi().SX(0.0)
         F = unstacked(self._gradient, (3, 3))
-        return expression_of(self.material.energy(F, self._material_numbers) * self._point.entries[VOLUME])
+        return expression_of(self.material_energy(F, self._material_numbers) * self._point.entries[VOLUME])
 
     @property
     def _material_resistance(self) -> Any:
         dissipated = casadi().SX(0.0)
-        if self.material is not None:
+        if self.material_energy is not None:
             gradient = casadi().vec(self._gradient)
             rate = casadi().reshape(self._along(gradient), 3, 3)
             F, rates = unstacked(self._gradient, (3, 3)), unstacked(rate, (3, 3))
-            dissipated = expression_of(
-                self.material.dissipation(F, rates, self._material_numbers) * self._point.entries[VOLUME]
-            )
+            dissipated = expression_of(kelvin_voigt(F, rates, self._material_numbers) * self._point.entries[VOLUME])
         return self._resist(self._density, dissipated)
 
     @property
@@ -220,11 +223,11 @@ class LawPrograms:
 
     @property
     def _frames(self) -> list[tuple[Any, Any, Any]]:
-        return [self._frame(frame) for frame in self.ports.values()]
+        return [self._frame(port) for port in self.ports]
 
-    def _frame(self, frame: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    def _frame(self, port: SoftPort) -> tuple[Any, Any, Any]:
         """Return rotation (3 x 3), position (3) and motion subspace (6 x n) of a port."""
-        R, r = (np.asarray(part, dtype=object) for part in frame(self._q, self._numbers))
+        R, r = frame_of(port, self.kinematics, self._q, self._numbers)
         columns = []
         for q in self._q:
             spin = R.T @ _derived(R, q)
@@ -238,6 +241,12 @@ class LawPrograms:
         rate = unstacked(self._along(stacked(own)) + casadi().mtimes(S, stacked(self._a)), (6,))
         turned = np.concatenate([_cross(twist[3:], own[:3]) + _cross(twist[:3], own[3:]), _cross(twist[3:], own[3:])])
         return stacked(twist), stacked(_carried(R, r, self._A) + rate + turned)
+
+
+@functools.lru_cache(maxsize=256)
+def shared_programs(*functions: Any) -> LawPrograms:
+    """Return the programs of a law; bodies of the same functions, names and ports share them. See `LawPrograms`."""
+    return LawPrograms(*functions)
 
 
 def _carried(R: Any, r: Any, x: Any) -> Any:

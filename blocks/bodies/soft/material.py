@@ -34,21 +34,22 @@ class Material:
         self.energy, self.incompressible = energy, incompressible
         self.parameters = {**(parameters or {}), "viscosity": (viscosity, "Pa s")}
 
-    def dissipation(self, F: Any, rate: Any, numbers: Any) -> Any:
-        """Return half the power (W/m^3) that the material takes at a rate (3 x 3) of F."""
-        strain_rate = 0.5 * (F.T @ rate + rate.T @ F)
-        return numbers.viscosity * np.sum(strain_rate * strain_rate)
-
     @classmethod
     def neo_hookean(cls, young: float, poisson: float, viscosity: float = 0.0) -> Material:
-        """Return a compressible material: ``mu/2 (tr B - 3 - 2 ln J) + lambda/2 (ln J)^2`` with ``B = F F^T``, ``J = det F``."""
+        """Return a compressible material: ``mu/2 (tr B - 3 - 2 ln J) + lambda/2 (ln J)^2``, ``B = F F^T``, ``J = det F``."""
+        return cls(_neo_hookean, _elastic(young, poisson), viscosity)
 
-        def energy(F: Any, numbers: Any) -> Any:
-            shear, bulk = _lame(numbers)
-            volume = np.log(_determinant(F))
-            return 0.5 * shear * (np.sum(F * F) - 3.0 - 2.0 * volume) + 0.5 * bulk * volume**2
 
-        return cls(energy, _elastic(young, poisson), viscosity)
+def _neo_hookean(F: Any, numbers: Any) -> Any:
+    shear, bulk = _lame(numbers)
+    volume = np.log(_determinant(F))
+    return 0.5 * shear * (np.sum(F * F) - 3.0 - 2.0 * volume) + 0.5 * bulk * volume**2
+
+
+def kelvin_voigt(F: Any, rate: Any, numbers: Any) -> Any:
+    """Return half the power (W/m^3) that a viscous material takes at a rate (3 x 3) of F."""
+    strain_rate = 0.5 * (F.T @ rate + rate.T @ F)
+    return numbers.viscosity * np.sum(strain_rate * strain_rate)
 
 
 def _elastic(young: float, poisson: float) -> dict[str, tuple[float, str]]:

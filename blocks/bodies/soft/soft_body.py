@@ -134,10 +134,9 @@ class SoftBody(SoftData):
         """Return the law at a state."""
         ports = self._all_ports(q, v)
         biases = [rate + twist_cross(twist_transport(R, r) @ twist + S @ v) @ (S @ v) for R, r, S, rate in ports]
-        stacked = [np.array([port[k] for port in ports]) for k in range(3)]
-        return LawTerms(
-            self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v), *stacked, np.array(biases)
-        )
+        rotation, position, subspace = (np.array([port[k] for port in ports]) for k in range(3))
+        M, h, passive = self.mass_matrix(q), self.gyroscopic(q, v, twist), self.passive_efforts(q, v)
+        return LawTerms(M, h, passive, rotation, position, subspace, np.array(biases))
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_numbers`."""

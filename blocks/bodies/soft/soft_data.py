@@ -11,15 +11,13 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft.domain import Domain
-from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms
+from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 from titop.blocks.bodies.soft.material import Material
 from titop.blocks.bodies.soft.soft_fields import (
     ShapeError,
     read_density,
     read_names,
     read_numbers,
-    unknown_vector,
-    with_numbers,
 )
 from titop.blocks.bodies.soft.soft_ports import read_soft_ports
 from titop.blocks.contract.block import Block
@@ -69,22 +67,19 @@ class SoftData(Block):
             reader.report("wrong-shape", "units", self.units, f"{n} units", "give one for each coordinate")
         scales = getattr(kinematics, "scales", None) if scales is None else scales
         #: How far each coordinate (n, in its unit) goes until the kinematics bend; 1 by default.
-        self.coordinate_scales: Array = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
+        self.coordinate_scales = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
         self._values, self._value_units = read_numbers(reader, parameters or getattr(kinematics, "parameters", None))
         if self.material:
             self._values |= {f"material.{key}": value for key, (value, _) in self.material.parameters.items()}
             self._value_units |= {f"material.{key}": unit for key, (_, unit) in self.material.parameters.items()}
-        own = {
-            "own_energy": energy and with_numbers(energy, 1),
-            "own_dissipation": dissipation and with_numbers(dissipation, 2),
-        }
-        located = unknown_vector(with_numbers(kinematics, 2), reader) if callable(kinematics) else None
-        frames = read_soft_ports(reader, ports, domain, located) if located else {}
-        self.ports = tuple(frames)
+        #: The child ports by name.
+        self.soft_ports = read_soft_ports(reader, ports, domain)
+        self.ports = tuple(self.soft_ports)
         #: The law as programs; None where the fields cannot be used.
         self.programs: LawPrograms | None = None
         if not reader.findings:
-            self._derive(lambda: LawPrograms(located, n, tuple(self._values), self.material, frames, **own))
+            energies = self.material and self.material.energy, tuple(self.soft_ports.values()), energy, dissipation
+            self._derive(lambda: shared_programs(kinematics, n, tuple(self._values), *energies))
 
     def _derive(self, make: Callable[[], LawPrograms]) -> None:
         """Make the programs of the law, and check them at rest."""

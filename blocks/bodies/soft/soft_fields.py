@@ -71,15 +71,15 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
     return 1.0, values
 
 
-def unknown_vector(kinematics: Callable[..., Any], reader: FieldReader) -> Callable[..., Any]:
-    """Return kinematics that check that they give three numbers."""
+def checked_kinematics(kinematics: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return kinematics of ``(x, q, numbers)`` that check that they give three numbers, as an array."""
+    located = with_numbers(kinematics, 2)
 
     def checked(x: Any, q: Any, numbers: Any) -> Any:
-        result = kinematics(x, q, numbers)
-        entries = np.array(result, dtype=object).ravel()
+        entries = np.array(located(np.asarray(x), q, numbers), dtype=object).ravel()
         if len(entries) != 3:
             raise ShapeError(len(entries))
-        return as_array(entries)
+        return as_array(entries.tolist())
 
     return checked
 

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.bodies.soft.differentiation import placed_gradient
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.soft_fields import with_numbers
 from titop.blocks.contract.block import PARENT_PORT
 
-#: ``frame(q, numbers)``: rotation (3 x 3) and position (3) in the parent port's frame.
-Frame = Callable[[Any, Any], tuple[Any, Any]]
 #: ``f(x, q, numbers)``: where a material point stands.
 Kinematics = Callable[[Any, Any, Any], Any]
+
+
+class SoftPort(NamedTuple):
+    """Where a port stands.
+
+    Attributes
+    ----------
+    points : tuple of (x, y, z), m
+        One material point, or three.
+    frame : callable, optional
+        Instead, ``frame(q)`` or ``frame(q, numbers)``.
+    """
+
+    points: tuple[tuple[float, ...], ...]
+    frame: Callable[..., Any] | None = None
+
 
 #: The port that stands at the domain's tip if none is named.
 TIP = "tip"
@@ -24,57 +38,60 @@ TIP = "tip"
 _SQUARE = 1e-9
 
 
-def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain, kinematics: Kinematics) -> dict[str, Frame]:
+def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str, SoftPort]:
     """Read ports: a material point, three of them, or a function of q."""
     if ports is None:
         ports = {} if domain.tip is None else {TIP: domain.tip}
     if not isinstance(ports, Mapping):
         reader.report("wrong-type", "ports", ports, "a mapping of names to material points", 'write {"tip": [0, 0, 0.2]}')
         ports = {}
-    frames: dict[str, Frame] = {}
+    read: dict[str, SoftPort] = {}
     for name, value in ports.items():
         if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
             expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
             reader.report("bad-name", str(name), name, expected, "rename the port")
-        elif frame := _read_frame(reader, f"ports.{name}", value, domain, kinematics):
-            frames[name] = frame
-    return frames
+        elif port := _read_port(reader, f"ports.{name}", value):
+            read[name] = port
+    return read
 
 
-def _read_frame(reader: FieldReader, field: str, value: Any, domain: Domain, kinematics: Kinematics) -> Frame | None:
+def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
     if callable(value):
-        return with_numbers(value, 1)
+        return SoftPort((), value)
     given = real_array(value)
-    if given is not None and given.shape == (3,):
-        reach = 0.01 * np.ptp(domain.points, axis=0).max()
-        given = given + np.array([[0.0, 0.0, 0.0], [reach, 0.0, 0.0], [0.0, reach, 0.0]])
     expected = "a material point (3), three of them (3 x 3), or a function of q"
-    if given is None or given.shape != (3, 3) or not np.isfinite(given).all():
+    if given is None or given.shape not in ((3,), (3, 3)) or not np.isfinite(given).all():
         reader.report("wrong-type", field, value, expected, "give the port's place, and points along its x and y axes")
         return None
-    along, beside = given[1] - given[0], given[2] - given[0]
-    if not abs(along @ beside) < _SQUARE * np.linalg.norm(along) * np.linalg.norm(beside):
-        advice = "let the second point lie along the port's x axis, and the third along its y axis"
-        reader.report("bad-frame", field, value, "points at a right angle, seen from the first (key P, (3))", advice)
-        return None
-    return three_point_frame(given, kinematics)
+    points = given.reshape(-1, 3)
+    if len(points) == 3:
+        along, beside = points[1] - points[0], points[2] - points[0]
+        if not abs(along @ beside) < _SQUARE * np.linalg.norm(along) * np.linalg.norm(beside):
+            advice = "let the second point lie along the port's x axis, and the third along its y axis"
+            reader.report("bad-frame", field, value, "points at a right angle, seen from the first (key P, (3))", advice)
+            return None
+    return SoftPort(tuple(map(tuple, points.tolist())))
 
 
-def three_point_frame(points: Array, kinematics: Kinematics) -> Frame:
-    """Return the frame at the first of three material points whose x axis goes through the second, y near the third.
+def frame_of(port: SoftPort, kinematics: Kinematics, q: Any, numbers: Any) -> tuple[Any, Any]:
+    """Return rotation (3 x 3) and position (3) of a port, of unknowns.
 
-    Key P, (4) to (6), for points that keep their distances and their right angle; else y is made square to x.
+    At three points the x axis goes through the second and y near the third: key P, (4) to (6), if they keep their distances and
+    their right angle. At one point these axes are those of the material there: the first two columns of ``F = df/dx``.
     """
-
-    def frame(q: Any, numbers: Any) -> tuple[Any, Any]:
-        place, along, beside = (kinematics(point, q, numbers) for point in points)
-        x = _unit(along - place)
-        aside = beside - place
-        y = _unit(aside - (aside @ x) * x)
-        z = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
-        return np.column_stack([x, y, np.array(z, dtype=object)]), place
-
-    return frame
+    if port.frame is not None:
+        rotation, position = with_numbers(port.frame, 1)(q, numbers)
+        return np.asarray(rotation, dtype=object), np.asarray(position, dtype=object)
+    if len(port.points) == 1:
+        place, gradient = placed_gradient(kinematics, port.points[0], q, numbers)
+        along, beside = gradient[:, 0], gradient[:, 1]
+    else:
+        place, first, second = (kinematics(point, q, numbers) for point in port.points)
+        along, beside = first - place, second - place
+    x = _unit(along)
+    y = _unit(beside - (beside @ x) * x)
+    z = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
+    return np.column_stack([x, y, np.array(z, dtype=object)]), place
 
 
 def _unit(vector: Any) -> Any:
