@@ -6,6 +6,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.rod_line import RodLine
+from titop.blocks.interactions.soft_line import SoftLine
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
@@ -26,12 +27,12 @@ def line_derivatives(at: Snapshot, change: SnapshotSlopes, of: Quantity) -> Arra
     return np.array([gradient @ change.q[in_v], turning @ change.q[in_v] + gradient @ change.v[in_v]])
 
 
-def lines_of(model: NamedModel) -> dict[str, RodLine]:
-    """Return the lines in rods by name."""
-    return {loop.closure.name: loop.closure for loop in model.assembly.loops if isinstance(loop.closure, RodLine)}
+def lines_of(model: NamedModel) -> dict[str, RodLine | SoftLine]:
+    """Return the lines in rods and deformable bodies by name."""
+    return {loop.closure.name: loop.closure for loop in model.assembly.loops if isinstance(loop.closure, RodLine | SoftLine)}
 
 
-def _placed(model: NamedModel, name: str) -> tuple[RodLine, list[int], list[int]]:
+def _placed(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, list[int], list[int]]:
     """Return a line, and where the coordinates of its rods stand in q and in v."""
     line = lines_of(model)[name]
     places = [model.assembly.place(coordinate) for coordinate in line.own_coordinates]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +86,20 @@ def unstacked(matrix: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Return a column or matrix of CasADi's, row by row, as an array of unknowns."""
     rows = casadi().densify(casadi().vec(matrix.T))
     return as_array([rows[k] for k in range(rows.numel())]).reshape(shape)
+
+
+def nested(numbers: Mapping[str, Any]) -> SimpleNamespace:
+    """Return numbers by dotted names as attributes of attributes."""
+    root = SimpleNamespace()
+    for name, value in numbers.items():
+        place = root
+        *heads, last = name.split(".")
+        for head in heads:
+            if not hasattr(place, head):
+                setattr(place, head, SimpleNamespace())
+            place = getattr(place, head)
+        setattr(place, last, value)
+    return root
 
 
 def placed_gradient(kinematics: Callable[..., Any], x: Any, q: Any, numbers: Any) -> tuple[Any, Any]:

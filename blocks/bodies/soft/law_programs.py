@@ -7,7 +7,7 @@ A point at x stands at ``p = f(x, q)`` in the frame of the parent port, moves th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +18,7 @@ from titop.blocks.bodies.soft.differentiation import (
     as_array,
     casadi,
     expression_of,
+    nested,
     stacked,
     symbols,
     unstacked,
@@ -77,7 +78,7 @@ class LawPrograms:
         entries = self._shared.entries
         self._q, self._v, self._a = entries[:n], entries[n : 2 * n], entries[2 * n : 3 * n]
         self._V, self._A = entries[3 * n : 3 * n + 6], entries[3 * n + 6 : 3 * n + 12]
-        self._numbers = _nested(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
+        self._numbers = nested(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
         self._p = stacked(self.kinematics(self._point.entries[PLACE], self._q, self._numbers))
         self._columns_q, self._columns_v = stacked(self._q), stacked(self._v)
 
@@ -263,17 +264,3 @@ def _derived(array: Any, by: Any) -> Any:
     return as_array([casadi().jacobian(expression_of(entry), expression_of(by)) for entry in array.ravel()]).reshape(
         array.shape
     )
-
-
-def _nested(numbers: Mapping[str, Any]) -> SimpleNamespace:
-    """Return numbers by dotted names as attributes of attributes."""
-    root = SimpleNamespace()
-    for name, value in numbers.items():
-        place = root
-        *heads, last = name.split(".")
-        for head in heads:
-            if not hasattr(place, head):
-                setattr(place, head, SimpleNamespace())
-            place = getattr(place, head)
-        setattr(place, last, value)
-    return root

@@ -140,7 +140,7 @@ class SoftBody(SoftData):
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_numbers`."""
-        numbers = list(self._values.values())
+        numbers = self.number_values
         return np.concatenate([[len(self.points), len(numbers)], numbers, self.points.ravel()])
 
     def positions(self, q: Array) -> Array:

@@ -79,7 +79,7 @@ class SoftData(Block):
         self.programs: LawPrograms | None = None
         if not reader.findings:
             energies = self.material and self.material.energy, tuple(self.soft_ports.values()), energy, dissipation
-            self._derive(lambda: shared_programs(kinematics, n, tuple(self._values), *energies))
+            self._derive(lambda: shared_programs(kinematics, n, self.number_names, *energies))
 
     def _derive(self, make: Callable[[], LawPrograms]) -> None:
         """Make the programs of the law, and check them at rest."""
@@ -144,7 +144,17 @@ class SoftData(Block):
         """Return the numbers that all points share in programs: states, zero unless given, and parameters."""
         none, still = np.zeros(self.nv), np.zeros(6)
         states = [q, none if v is None else v, none if a is None else a, still if twist is None else twist]
-        return np.concatenate([*states, still if rate is None else rate, list(self._values.values())])
+        return np.concatenate([*states, still if rate is None else rate, self.number_values])
+
+    @property
+    def number_names(self) -> tuple[str, ...]:
+        """Names of the numbers that functions are told."""
+        return tuple(self._values)
+
+    @property
+    def number_values(self) -> Array:
+        """The numbers that functions are told."""
+        return np.array(list(self._values.values()))
 
     def volume_ratios(self, q: Array) -> Array:
         """Return ``det F`` (k, no unit) at all points: how their volume compares with that at rest; negative where folded.

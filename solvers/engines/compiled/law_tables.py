@@ -22,13 +22,14 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.rod_line import RodLine
+from titop.blocks.interactions.soft_line import SoftLine
 from titop.blocks.interactions.spring_damper import SpringDamper
 from titop.solvers.engines.compiled.law_kinds import law_of_kind
-from titop.solvers.engines.compiled.program_codes import program_codes
+from titop.solvers.engines.compiled.program_codes import line_codes, program_codes
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds, rod_lines
+from titop.solvers.kernels.laws import interaction_kinds, rod_lines, soft_lines
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -37,12 +38,13 @@ from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
 
 #: The kinds of interactions of which titop has compiled what they do.
-INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
+INTERACTIONS: dict[type[Interaction], CompiledInteraction | soft_lines.LineStages] = {
     CompliantClosure: interaction_kinds.COMPLIANT,
     SpringDamper: interaction_kinds.SPRING,
     Contact: interaction_kinds.CONTACT,
     Cable: interaction_kinds.CABLE,
     RodLine: rod_lines.LINE,
+    SoftLine: soft_lines.LINE,
 }
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
@@ -95,6 +97,19 @@ class Stages:
             slopes = kind.slopes if block.complex_safe else python.slopes
             stages = {layout.ACT: kind.act, layout.ACT_SLOPES: slopes, layout.STORED: kind.stored or python.stored}
             self._put(row, block, stages)
+            self._put_table(row, acting.block)
+
+    def _put_table(self, row: int, interaction: Interaction) -> None:
+        """Write the address of a table of the programs of a line in deformable bodies, in place of the first program."""
+        codes = line_codes(interaction)
+        if codes:
+            table = np.zeros((len(codes), 1), dtype=np.int64)
+            for place, code in enumerate(codes):
+                first = FirstCall(code, table, interaction)
+                first.stand_at(place, 0)
+                self._kept.append(first)
+            self.addresses[row, layout.PROGRAMS] = table.ctypes.data
+            self._kept.append(table)
 
     def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
         """Write what is called for the stages of a block or interaction, by column."""
@@ -159,7 +174,7 @@ def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
     return surroundings_of(law)
 
 
-def compiled_interaction(interaction: Interaction) -> CompiledInteraction | None:
+def compiled_interaction(interaction: Interaction) -> CompiledInteraction | soft_lines.LineStages | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
     if interaction.compiled_law is not None:
         return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None

@@ -13,7 +13,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_slopes
 from titop.solvers.kernels.interface import layout, records
-from titop.solvers.kernels.interface.stages import Call
+from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
 from titop.solvers.kernels.laws import term_stages
 from titop.solvers.native.callbacks import Callback
 
@@ -99,18 +99,19 @@ class PythonInteraction:
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        self.act, self.slopes, self.stored = Callback(self._act, 7), Callback(self._slopes, 7), Callback(self._stored, 7)
+        stages = self._act, self._slopes, self._stored
+        self.act, self.slopes, self.stored = (Callback(stage, INTERACTION_ARGUMENTS) for stage in stages)
 
-    def _act(self, p: int, n: int, m: int, count: int, numbers: int, motion: int, loads: int) -> None:
+    def _act(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, loads: int) -> None:
         wrenches, efforts = self.interaction.act(_told(p, n, m, count, numbers, motion))
         _array(loads, 6 * p + n)[:] = np.concatenate([np.ravel(wrenches), np.ravel(efforts)])
 
-    def _slopes(self, p: int, n: int, m: int, count: int, numbers: int, motion: int, slopes: int) -> None:
+    def _slopes(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
         step = complex_step if is_titops_own(self.interaction) else trusted_step
         found = load_slopes(self.interaction, _told(p, n, m, count, numbers, motion), step)
         _array(slopes, found.size)[:] = found.ravel()
 
-    def _stored(self, p: int, n: int, m: int, count: int, numbers: int, motion: int, energy: int) -> None:
+    def _stored(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, energy: int) -> None:
         _array(energy, 1)[0] = self.interaction.stored(_told(p, n, m, count, numbers, motion))
 
 

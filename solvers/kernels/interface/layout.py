@@ -216,7 +216,7 @@ ENERGY = 6
 ACT = 0  # of interactions: what they do
 ACT_SLOPES = 1  # its derivatives
 STORED = 2  # and their energy
-PROGRAMS = 7  # the block's own programs, in an order that its kind knows
+PROGRAMS = 7  # a block's own programs, in an order that its kind knows; of interactions, the address of a table of them
 STAGE_COLUMNS = 16
 
 # -- whether what a pass begins with is known

@@ -29,13 +29,13 @@ Blocks on which something acts, given the pose of their parent port (rotation 9,
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
 Interactions have three stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
-and the part of `law` with the motion of their targets (see `layout`):
+the address of their row of stages, and the part of `law` with the motion of their targets (see `layout`):
 
-``act(ports, coordinates, inputs, count, numbers, motion, loads)``
+``act(ports, coordinates, inputs, count, stages, numbers, motion, loads)``
     writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.
-``slopes(ports, coordinates, inputs, count, numbers, motion, slopes)``
+``slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes)``
     writes their derivatives into the interaction's part of `slopes`.
-``stored(ports, coordinates, inputs, count, numbers, motion, energy)``
+``stored(ports, coordinates, inputs, count, stages, numbers, motion, energy)``
     writes the stored energy.
 """
 
@@ -128,6 +128,9 @@ class Call(NamedTuple):
     slopes: int
 
 
+#: How many integers the stages of interactions take.
+INTERACTION_ARGUMENTS = 8
+
 address_of: Any = Intrinsic("address_of")
 floats_at: Any = Intrinsic("floats_at")
 ints_at: Any = Intrinsic("ints_at")
@@ -200,6 +203,7 @@ def call_interaction(ints, numbers, stages, law, row, stage, result):
         ints[row, ACT_COORDINATES],
         ints[row, ACT_INPUTS],
         ints[row, NUMBER_COUNT],
+        address_of(stages, ints[row, BLOCK] * STAGE_COLUMNS),
         address_of(numbers, ints[row, NUMBERS]),
         address_of(law, ints[row, LAW]),
         result,

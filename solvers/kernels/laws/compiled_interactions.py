@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK
-from titop.solvers.kernels.interface.stages import row_at
+from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.native.kernel import Stage, helper
 
 _STEP = 1e-30
@@ -34,12 +34,12 @@ class CompiledInteraction:
     """
 
     def __init__(self, name: str, write: Any, write_energy: Any = None, write_slopes: Any = None) -> None:
-        def act(ports, coordinates, inputs, count, numbers, motion, loads):
+        def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
             write(ports, coordinates, inputs, row_at(numbers, count), told, row_at(loads, 6 * ports + coordinates))
             return OK
 
-        def slopes(ports, coordinates, inputs, count, numbers, motion, slopes):
+        def slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
             size, rows = MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
             width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
             given, own, result = row_at(motion, size), row_at(numbers, count), row_at(slopes, rows * width)
@@ -64,21 +64,21 @@ class CompiledInteraction:
                 column += 1
             return OK
 
-        def own_slopes(ports, coordinates, inputs, count, numbers, motion, slopes):
+        def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
             told, rows = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
             result = row_at(slopes, rows * (6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates))
             work = np.empty((1, rows), np.float64)
             write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
             return OK
 
-        def stored(ports, coordinates, inputs, count, numbers, motion, energy):
+        def stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
             write_energy(ports, coordinates, inputs, row_at(numbers, count), told, row_at(energy, 1))
             return OK
 
-        self.act = Stage(f"{name}_act", act, 7)
-        self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, 7)
-        self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, 7)
+        self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
+        self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
+        self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
 
 
 @helper

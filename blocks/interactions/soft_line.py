@@ -1,0 +1,192 @@
+"""What lines and cavities in deformable bodies have in common: tendons that pull, chambers that push."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft.line_programs import LinePrograms, shared_line_programs
+from titop.blocks.bodies.soft.program import Program
+from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
+
+
+class SoftPath:
+    """What is measured in several bodies, and its derivatives by their coordinates, one body after the other.
+
+    Parameters
+    ----------
+    bodies : sequence of SoftBody
+    points : sequence of (k, 7) arrays
+        See `titop.blocks.bodies.soft.line_programs`.
+    volume : bool
+    """
+
+    def __init__(self, bodies: Sequence[SoftBody], points: Sequence[Array], volume: bool) -> None:
+        self.bodies, self.points = tuple(bodies), tuple(points)
+        self.programs: list[LinePrograms] = [
+            shared_line_programs(body.kinematics, body.nv, body.number_names, volume) for body in bodies
+        ]
+        self.size = sum(body.nv for body in bodies)
+
+    def measure(self, q: Array) -> Any:
+        """Return the length (m) or volume (m^3) at coordinates (..., n)."""
+        return np.sum(self._found(q, "measure", 0), axis=0)
+
+    def gradient(self, q: Array) -> Array:
+        """Return its derivatives (..., n)."""
+        return np.concatenate(self._found(q, "measure", slice(1, None)), axis=-1)
+
+    def hessian(self, q: Array) -> Array:
+        """Return its second derivatives (n, n)."""
+        result, first = np.zeros((self.size, self.size), np.result_type(q, float)), 0
+        for body, part in zip(self.bodies, self._found(q, "curvature", slice(None)), strict=True):
+            inside = slice(first, first + body.nv)
+            result[inside, inside] = part.reshape(body.nv, body.nv)
+            first += body.nv
+        return result
+
+    def _found(self, q: Array, name: str, entry: Any) -> list[Any]:
+        """Return entries of the totals of a program, of each body."""
+        found, first = [], 0
+        for body, programs, points in zip(self.bodies, self.programs, self.points, strict=True):
+            program: Program = getattr(programs, name)
+            own = q[..., first : first + body.nv]
+            flat = own.reshape(-1, body.nv)
+            totals = np.array([program.evaluate(np.concatenate([row, body.number_values]), points)[0] for row in flat])
+            found.append(totals.reshape(*own.shape[:-1], -1)[..., entry])
+            first += body.nv
+        return found
+
+
+class SoftLine(Interaction):
+    """Common part of what runs through deformable bodies and is carried along by their material.
+
+    What it measures depends on the bodies' coordinates alone, and what it does on no motion of the bodies as a whole::
+
+        efforts = -tension d(measure)/dq
+
+    Parameters
+    ----------
+    name : str
+    bodies : SoftBody or sequence of SoftBody
+    upper : float
+        Largest input.
+    both_ways : bool
+        Whether the input may be negative.
+
+    Attributes
+    ----------
+    bodies : tuple of SoftBody
+    path : SoftPath
+        What is measured, and its derivatives.
+    """
+
+    port_counts = (0, 0)
+    #: What its measure is, as signals name it.
+    measured: ClassVar[str] = "length"
+    #: Whether its input makes the measure smaller.
+    pulls: ClassVar[bool] = True
+
+    def __init__(self, name: str, bodies: Any, upper: float, both_ways: bool) -> None:
+        super().__init__(name)
+        given = [bodies] if isinstance(bodies, Block) else list(bodies) if isinstance(bodies, Sequence) else [bodies]
+        if not given or not all(isinstance(body, SoftBody) for body in given):
+            advice = "write the body itself, not its name"
+            self.reader.report("not-a-soft-body", "bodies", bodies, "a tt.SoftBody, or several", advice)
+        self.bodies: tuple[SoftBody, ...] = tuple(body for body in given if isinstance(body, SoftBody))
+        self.upper = self.reader.bound(f"max_{self.inputs[0]}", upper)
+        self.both_ways = bool(both_ways)
+        self.points: tuple[Array, ...] = ()
+        self.path = SoftPath([], [], False)
+
+    def _follow(self) -> None:
+        """Measure along the points, if all that was given can be used."""
+        if not self.reader.findings and not any(body.check()[0] for body in self.bodies):
+            self.path = SoftPath(self.bodies, self.points, not self.pulls)
+
+    def _each(self, field: str, given: Any, is_one: Any) -> list[Any]:
+        """Return what was given for each of the bodies: one for all, or one for each."""
+        parts = [given] * len(self.bodies) if is_one(given) else list(given) if isinstance(given, Sequence) else []
+        if len(parts) != len(self.bodies):
+            expected = f"one for all bodies, or one for each of {len(self.bodies)}"
+            self.reader.report("wrong-count", field, f"{len(parts)} of them", expected, "name as many as there are bodies")
+            return []
+        return parts
+
+    @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        """Whether a negative input is refused."""
+        return not self.both_ways
+
+    @property
+    def lower(self) -> float:  # type: ignore[override]
+        """The least input."""
+        return -self.upper if self.both_ways else 0.0
+
+    def among(self, blocks: Mapping[str, Block]) -> Interaction:
+        """Return the line in the bodies of the same names among `blocks`."""
+        bodies = tuple(blocks.get(body.name, body) for body in self.bodies)
+        if all(new is old for new, old in zip(bodies, self.bodies, strict=True)):
+            return self
+        moved = copy.copy(self)
+        moved.bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
+        moved._follow()
+        return moved
+
+    @property
+    def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
+        """The bodies."""
+        return self.bodies
+
+    @property
+    def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the bodies' coordinates."""
+        return tuple(f"{body.name}.{entry}" for body in self.bodies for entry in body.coordinates)
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All coordinates of the bodies."""
+        count = sum(body.nv for body in self.bodies)
+        return count, count
+
+    def measure(self, q: Array) -> Any:
+        """Return the length (m) of a tendon, or the volume (m^3) of a chamber.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates of the bodies, one body after the other.
+        """
+        return self.path.measure(q)
+
+    def rate(self, q: Array, v: Array) -> Any:
+        """Return the rate of the measure (m/s or m^3/s) at coordinates and rates (..., n each)."""
+        return (self.path.gradient(q) * v).sum(-1)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return no wrenches (0, 6), and the efforts (n) on the coordinates."""
+        sign = -1.0 if self.pulls else 1.0
+        return np.zeros((0, 6)), sign * motion.u[0] * self.path.gradient(motion.q)
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_lines`."""
+        rows = [np.array([-1.0 if self.pulls else 1.0, len(self.bodies)])]
+        for body, points in zip(self.path.bodies, self.path.points, strict=True):
+            values = body.number_values
+            rows += [np.array([len(points), body.nv, len(values)]), values, points.ravel()]
+        return np.concatenate(rows)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the line and what is suspicious."""
+        errors, warnings = super().check()
+        if not errors and self.path.bodies and not math.isfinite(self.measure(np.zeros(self.path.size))):
+            errors.append(Finding("bad-line", self.name, "not a number at rest", "a line with a length", "check its points"))
+        return errors, warnings

@@ -1,0 +1,142 @@
+"""Tendons and pressure chambers in deformable bodies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.bodies.modal_fields import integer
+from titop.blocks.bodies.soft.domain import Domain
+from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT
+from titop.blocks.interactions.soft_line import SoftLine
+
+_MAX_POINTS = 64
+_STEP = 1e-30
+
+
+class SoftTendon(SoftLine):
+    """A tendon along a curve of material points, through one deformable body or several. Input: ``tension``, N.
+
+    `System.add_interaction` lets it act on its bodies.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system; the input is ``name.tension``, what can be read ``name.length`` and ``name.rate``.
+    bodies : SoftBody or sequence of SoftBody
+        Several carry each other rigidly: pieces between them are not part of the length.
+    curve : array_like (k, 3) or callable, or a sequence of one for each body, m
+        Points between which it runs straight at rest; or a function ``x(s)`` of s from 0 to 1, which takes complex numbers.
+    max_tension : float, N
+        The input is between zero and this.
+    push : bool
+        Whether the input may be negative, down to minus `max_tension`.
+    points : int
+        Gauss points of every straight piece, or of the whole function.
+
+    Notes
+    -----
+    Its length is ``l = int |F dx/ds| ds``, and a tension T does ``-T dl/dq`` on the coordinates (virtual work, key P, 7.1).
+    """
+
+    inputs = ("tension",)
+    input_units = ("N",)
+
+    def __init__(
+        self, name: str, bodies: Any, curve: Any, max_tension: float = math.inf, push: bool = False, points: int = 4
+    ) -> None:
+        super().__init__(name, bodies, max_tension, push)
+        count = integer(self.reader, "points", points, 1, _MAX_POINTS)
+        curves = self._each("curve", curve, lambda x: callable(x) or np.ndim(x) == 2)
+        if not self.reader.findings:
+            self.points = tuple(_curve_points(self.reader, given, count) for given in curves)
+        self._follow()
+
+    @property
+    def push(self) -> bool:
+        """Whether a negative tension is allowed."""
+        return self.both_ways
+
+
+class SoftChamber(SoftLine):
+    """A cavity in one deformable body or several, under pressure. Input: ``pressure``, Pa, above that outside.
+
+    `System.add_interaction` lets it act on its bodies.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system; the input is ``name.pressure``, what can be read ``name.volume`` and ``name.rate``.
+    bodies : SoftBody or sequence of SoftBody
+    cavity : Domain, or a sequence of one for each body
+        Where it is at rest. The bodies' kinematics carry it along, whether there is material or not.
+    max_pressure : float, Pa
+        The input is between zero and this.
+    suction : bool
+        Whether the input may be negative, down to minus `max_pressure`.
+
+    Notes
+    -----
+    Its volume is ``V = int det F dV``, and a pressure p does ``p dV/dq`` on the coordinates.
+    """
+
+    inputs = ("pressure",)
+    input_units = ("Pa",)
+    measured = "volume"
+    pulls = False
+
+    def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
+        super().__init__(name, bodies, max_pressure, suction)
+        cavities = self._each("cavity", cavity, lambda x: isinstance(x, Domain))
+        if not all(isinstance(part, Domain) for part in cavities):
+            advice = "write tt.Domain.cylinder(radius=0.005, length=0.1)"
+            self.reader.report("wrong-type", "cavity", cavity, "a tt.Domain", advice)
+        elif not self.reader.findings:
+            self.points = tuple(_cavity_points(part) for part in cavities)
+        self._follow()
+
+    @property
+    def suction(self) -> bool:
+        """Whether a negative pressure is allowed."""
+        return self.both_ways
+
+
+def _curve_points(reader: FieldReader, curve: Any, count: int) -> Array:
+    """Return places, directions and weights (k, 7) along a curve."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    s, w = 0.5 * (nodes + 1.0), 0.5 * weights
+    if callable(curve):
+        return _pieces(*_along(reader, curve, s), w)
+    given = real_array(curve)
+    if given is None or given.ndim != 2 or given.shape[1] != 3 or len(given) < 2 or not np.isfinite(given).all():
+        reader.report("wrong-shape", "curve", curve, "points (k, 3), k > 1, or a function of s", "give one row for each point")
+        return np.zeros((0, POINT_SIZE))
+    steps = np.diff(given, axis=0)
+    if not (np.linalg.norm(steps, axis=1) > 0).all():
+        reader.report("no-length", "curve", "two neighbours at one place", "points that differ", "leave one of them out")
+    places = (given[:-1, None] + s[:, None] * steps[:, None]).reshape(-1, 3)
+    return _pieces(places, np.repeat(steps, count, axis=0), np.tile(w, len(steps)))
+
+
+def _along(reader: FieldReader, curve: Callable[[Any], Any], s: Array) -> tuple[Array, Array]:
+    stepped = np.array([np.asarray(curve(x + 1j * _STEP), dtype=complex).ravel() for x in s])
+    if stepped.shape != (len(s), 3) or not np.isfinite(stepped).all() or not stepped.imag.any():
+        expected, advice = "three finite numbers that change with s", "let it take complex numbers: np.sin, not math.sin"
+        reader.report("bad-curve", "curve", stepped.tolist()[:1], expected, advice)
+        return np.zeros((len(s), 3)), np.ones((len(s), 3))
+    return stepped.real, stepped.imag / _STEP
+
+
+def _pieces(places: Array, directions: Array, weights: Array) -> Array:
+    points = np.zeros((len(places), POINT_SIZE))
+    points[:, PLACE], points[:, DIRECTION], points[:, WEIGHT] = places, directions, weights
+    return points
+
+
+def _cavity_points(cavity: Domain) -> Array:
+    return _pieces(cavity.points, np.zeros_like(cavity.points), cavity.volumes)
