@@ -102,15 +102,15 @@ class LawPrograms:
     @functools.cached_property
     def efforts(self) -> Program:
         """In total ``J^T f`` (n) of forces f (3) on the points."""
-        work = casadi().dot(self._p, self._force.vector)
-        return self._of_points(totals=[casadi().gradient(work, self._columns_q)], loads=self._force)
+        return self._of_points(totals=[casadi().mtimes(self._J.T, self._force.vector)], loads=self._force)
 
     @functools.cached_property
     def bends(self) -> Program:
         """In total ``d(J^T f)/dq`` (n x n) of constant forces; at every point p, u, b, J, du/dq and db/dq (3 x n each)."""
-        work = casadi().dot(self._p, self._force.vector)
-        each = [self._p, self._u, self._b, self._J, self._by_q(self._u), self._by_q(self._b)]
-        return self._of_points(totals=[casadi().hessian(work, self._columns_q)[0]], each=each, loads=self._force)
+        J = self._J
+        each = [self._p, self._u, self._b, J, self._by_q(self._u), self._by_q(self._b)]
+        pulled = sum(force * self._by_q(J[k, :].T) for k, force in enumerate(casadi().vertsplit(self._force.vector)))
+        return self._of_points(totals=[pulled], each=each, loads=self._force)
 
     @property
     def _u(self) -> Any:
@@ -151,14 +151,20 @@ class LawPrograms:
     @functools.cached_property
     def resistance(self) -> Program:
         """In total the efforts (n) with which elasticity and damping resist."""
-        return self._of_points([self._resist(self._own_stored, self._own_dissipated)], [self._material_resistance])
+        own = casadi().gradient(self._own_stored, self._columns_q) + casadi().gradient(self._own_dissipated, self._columns_v)
+        return self._of_points([own], [casadi().mtimes(self._stretching.T, self._stress[0])])
 
     @functools.cached_property
     def resistance_slopes(self) -> Program:
         """In total the derivatives of these efforts by q and v (n x n each)."""
-        parts = self._resist(self._own_stored, self._own_dissipated), self._material_resistance
-        by_q, by_v = ([casadi().jacobian(part, along) for part in parts] for along in (self._columns_q, self._columns_v))
-        return self._of_points([by_q[0], by_v[0]], [by_q[1], by_v[1]])
+        own = casadi().gradient(self._own_stored, self._columns_q) + casadi().gradient(self._own_dissipated, self._columns_v)
+        once = [casadi().jacobian(own, along) for along in (self._columns_q, self._columns_v)]
+        G, (stress, by_gradient, by_rate), v = self._stretching, self._stress, self._columns_v
+        bends = [self._by_q(G[k, :].T) for k in range(9)]
+        spread = casadi().vertcat(*(casadi().mtimes(bend, v).T for bend in bends))
+        by_q = casadi().mtimes(G.T, casadi().mtimes(by_gradient, G) + casadi().mtimes(by_rate, spread))
+        by_q += sum(stress[k] * bend for k, bend in enumerate(bends))
+        return self._of_points(once, [by_q, casadi().mtimes(G.T, casadi().mtimes(by_rate, G))])
 
     @property
     def _own_stored(self) -> Any:
@@ -178,21 +184,32 @@ class LawPrograms:
         return expression_of(self.material_energy(F, self._material_numbers) * self._point.entries[VOLUME])
 
     @property
-    def _material_resistance(self) -> Any:
-        dissipated = casadi().SX(0.0)
-        if self.material_energy is not None:
-            gradient = casadi().vec(self._gradient)
-            rate = casadi().reshape(self._along(gradient), 3, 3)
-            F, rates = unstacked(self._gradient, (3, 3)), unstacked(rate, (3, 3))
-            dissipated = expression_of(kelvin_voigt(F, rates, self._material_numbers) * self._point.entries[VOLUME])
-        return self._resist(self._density, dissipated)
+    def _stretching(self) -> Any:
+        """The derivatives dF/dq (9 x n), F row by row."""
+        return self._by_q(casadi().vec(self._gradient.T))
+
+    @functools.cached_property
+    def _stress(self) -> tuple[Any, Any, Any]:
+        """What works on F at a point (9), times the point's volume, and its derivatives by F and by its rate (9 x 9 each).
+
+        Derived by F, not through it: what depends on q alone stays apart from what depends on the point.
+        """
+        if self.material_energy is None:
+            return casadi().SX(9, 1), casadi().SX(9, 9), casadi().SX(9, 9)
+        F, rate = symbols("F", 9), symbols("r", 9)
+        square, squares = F.entries.reshape(3, 3), rate.entries.reshape(3, 3)
+        stored = expression_of(self.material_energy(square, self._material_numbers))
+        dissipated = expression_of(kelvin_voigt(square, squares, self._material_numbers))
+        stress = casadi().gradient(stored, F.vector) + casadi().gradient(dissipated, rate.vector)
+        found = [stress, casadi().jacobian(stress, F.vector), casadi().jacobian(stress, rate.vector)]
+        here = [*map(casadi().densify, (casadi().vec(self._gradient.T), casadi().mtimes(self._stretching, self._columns_v)))]
+        volume = self._point.entries[VOLUME].expression
+        stress, by_gradient, by_rate = (volume * part for part in casadi().substitute(found, [F.vector, rate.vector], here))
+        return stress, by_gradient, by_rate
 
     @property
     def _material_numbers(self) -> Any:
         return getattr(self._numbers, "material", SimpleNamespace())
-
-    def _resist(self, stored: Any, dissipated: Any) -> Any:
-        return casadi().gradient(stored, self._columns_q) + casadi().gradient(dissipated, self._columns_v)
 
     # -- ports -------------------------------------------------------------------------------------------------------------
 
