@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from titop.solvers.kernels.interface import records
+from titop.solvers.kernels.interface.layout import STAGE_COLUMNS, TERMS
 
 Array = NDArray[Any]
 
@@ -123,13 +124,15 @@ class Called:
         self.n, self.ports = numbers.n, len(numbers.ports)
         self.used = (1 << self.ports) - 1 if used is None else used
         self.numbers = numbers.law_numbers()
+        self.stages = np.zeros(STAGE_COLUMNS, dtype=np.int64)
+        self.stages[TERMS] = law.terms.address
         self.law = np.full(records.law_size(self.n, self.ports), np.nan)
         self.slopes = np.full(records.slopes_size(self.n, self.ports), np.nan)
         self.room = np.full(law.room(self.n, self.ports, len(self.numbers)), np.nan)
 
     def call(self, stage: str, q: Array, v: Array, a: Array, twist: Array, acceleration: Array, passive: bool = True) -> None:
         given = [np.ascontiguousarray(x, dtype=float) for x in (q, v, a, twist, acceleration)]
-        words = [self.n, self.ports, self.used, len(self.numbers), int(passive), 0, self.law_of.terms.address]
+        words = [self.n, self.ports, self.used, len(self.numbers), int(passive), 0, self.stages.ctypes.data]
         words += [x.ctypes.data for x in (self.numbers, *given, self.law, self.room, self.slopes)]
         assert getattr(self.law_of, stage)(*words) == 0
 

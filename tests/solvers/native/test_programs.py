@@ -1,0 +1,90 @@
+"""Programs as machine code against the same programs in NumPy."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OPERATIONS, OWN, SHARED, Program, Value
+from titop.solvers.native.programs import ARGUMENTS, ProgramCode
+
+Array = NDArray[Any]
+
+#: Operations of one number each, and of two.
+TWO = ("add", "subtract", "multiply", "divide", "power", "atan2", "minimum", "maximum", "less", "less_equal", "equal")
+TWO += ("not_equal", "and", "or", "if_else_zero")
+ONE = tuple(name for name in OPERATIONS if name not in TWO)
+
+#: NumPy and the C library round elementary functions within a digit or two of each other.
+ROUNDING = 1e-14
+
+
+def run(program: Program, shared: Array, own: Array, loads: Array) -> tuple[Array, Array]:
+    """Return totals and results at every point, from machine code."""
+    count = len(own)
+    results = np.full(len(program.totals) + count * len(program.each), np.nan)
+    code = ProgramCode(lambda: program)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(ARGUMENTS))(code.address)
+    assert function(count, *(x.ctypes.data for x in (shared, own, loads, results))) == 0
+    return results[: len(program.totals)], results[len(program.totals) :].reshape(count, -1)
+
+
+def each_operation() -> Program:
+    """Return a program of every operation, of numbers of every kind: what all share, a section's, a point's, a load's."""
+    values = [Value(SHARED, (0,)), Value(SHARED, (1,)), Value(OWN, (2,)), Value(OWN, (0,)), Value(LOAD, (0,))]
+    values.append(Value(CONSTANT, (0.7,)))
+    given = len(values)
+    for name in ONE:
+        values += [Value(name, (k,)) for k in range(given)]
+    for name in TWO:
+        values += [Value(name, (j, k)) for j in range(given) for k in range(given)]
+    made = tuple(range(given, len(values)))
+    once = (0, 5)
+    return Program(tuple(values), 2, 3, 1, once, (made[3], made[-1]), made)
+
+
+@pytest.mark.parametrize("domain", [(0.1, 0.9), (1.1, 2.0), (-0.9, -0.1)])
+def test_operations(domain: tuple[float, float]) -> None:
+    rng, program = np.random.default_rng(0), each_operation()
+    own = rng.uniform(*domain, (7, 3))
+    own[:4, 2], own[4:, 2] = own[0, 2], own[4, 2]  # two sections
+    given = rng.uniform(*domain, 2), own, rng.uniform(*domain, (7, 1))
+    found = run(program, *given)
+    with np.errstate(all="ignore"):
+        expected = program.evaluate(*given)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=ROUNDING, atol=ROUNDING)
+
+
+def test_sections_are_told_by_their_place() -> None:
+    """A section's numbers are computed anew where z changes, in any order of points; a point more or less changes nothing."""
+    values = Value(OWN, (2,)), Value("square", (0,)), Value(OWN, (0,)), Value("add", (1, 2))
+    program = Program(values, 0, 3, 0, (), (), (3,))
+    own = np.array([[1.0, 0.0, 2.0], [5.0, 0.0, 2.0], [1.0, 0.0, 3.0], [2.0, 0.0, 2.0]])
+    assert run(program, np.zeros(0), own, np.zeros((4, 0)))[1].ravel().tolist() == [5.0, 9.0, 10.0, 6.0]
+
+
+def test_totals_add_what_is_added_once() -> None:
+    values = Value(SHARED, (0,)), Value(OWN, (0,))
+    program = Program(values, 1, 1, 0, (0,), (1,), ())
+    own = np.arange(5.0)[:, None]
+    assert run(program, np.array([100.0]), own, np.zeros((5, 0)))[0].tolist() == [110.0]
+    assert program.evaluate(np.array([100.0]), own)[0].tolist() == [110.0]
+
+
+def test_complex_steps_are_derivatives() -> None:
+    """The NumPy form takes complex numbers: their steps are its derivatives, to differences' accuracy."""
+    program, step, real = each_operation(), 1e-30, 1e-6
+    rng = np.random.default_rng(1)
+    shared, own, loads = rng.uniform(0.1, 0.9, 2), rng.uniform(0.1, 0.9, (3, 3)), rng.uniform(0.1, 0.9, (3, 1))
+    with np.errstate(all="ignore"):
+        found = program.evaluate(shared + 1j * step * np.array([1.0, 0.0]), own, loads)[1].imag / step
+        ahead, behind = (program.evaluate(shared + np.array([d, 0.0]), own, loads)[1] for d in (real, -real))
+        expected = (ahead - behind) / (2 * real)
+    smooth = np.abs(expected) < 1e3  # away from steps of comparisons, which differences see
+    np.testing.assert_allclose(found[smooth], expected[smooth], rtol=1e-8, atol=1e-8)
+    assert smooth.mean() > 0.9
