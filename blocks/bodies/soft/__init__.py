@@ -1,7 +1,9 @@
 """Deformable bodies by their kinematics: bodies whose points move by a function of a user's.
 
-- `domain`: the material at rest, as points and volumes; `material`: its energy and dissipation per volume;
-- `functions`: functions of numbers that NumPy's do not give; `kinematics`: ready kinematics;
+- `domain`: the material at rest, as points and volumes, with `outline`, its surface, and `tetrahedra`, meshes of it;
+- `material`: its energy and dissipation per volume;
+- `functions`: functions of numbers that NumPy's do not give; `integration`: integrals along the axis;
+- `deformation`: kinematics that can be composed; `backbones`, `primitives`: ready ones; `kinematics`: all of them;
 - `program`: lists of operations on numbers; `unknown`, `differentiation`: a user's functions as such lists, with derivatives;
 - `law_programs`: the law of a body as programs;
 - `soft_fields`, `soft_ports`: reading what users give; `soft_data`: a body's fields and parameters; `soft_body`: its law.

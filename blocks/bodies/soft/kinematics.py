@@ -2,64 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
-
+from titop.blocks.bodies.soft.backbones import BackboneKinematics
 from titop.blocks.bodies.soft.functions import cosc, sinc, where
+from titop.blocks.bodies.soft.primitives import PrimitiveKinematics
 
 
-class Kinematics:
-    """A function ``f(x, q)`` or ``f(x, q, numbers)`` that knows its coordinates.
+class Kinematics(BackboneKinematics, PrimitiveKinematics):
+    """A function ``f(x, q)`` or ``f(x, q, numbers)`` that knows its coordinates: one's own, or a ready one.
+
+    Bodies stand along z from the origin, as in key P (a `tt.Rod` runs along x).
+
+    - Plane sections on a backbone: `constant_curvature` (PCC), `affine_curvature` (PAC), `gaussian_curvature` (PGC),
+      `constant_strain` (PCS), `variable_strain` (GVS).
+    - Primitives that keep the volume everywhere (LVP): `elongation`, `twist`, `shear`, `planar_bending`, `source`.
+    - `bulges`, for a radius that varies.
+    - `then` composes them.
 
     Parameters
     ----------
     function : callable
+        Returns the place (3, m) of the point that rests at x (3, m).
     coordinates : sequence of str
-    units : sequence of str
-        Of the coordinates.
+        Names of the entries of q.
+    units : sequence of str, optional
+        Of the coordinates, "1" by default.
     scales : sequence of float, optional
         How far each coordinate goes until the function bends; 1 by default.
+    parameters : mapping of name to number or (number, unit), optional
+        What the function is told as `numbers`.
+
+    Raises
+    ------
+    ModelError
+        If these do not fit to each other.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> bend = tt.Kinematics.planar_bending([lambda z: 1.0])
+    >>> body = tt.Kinematics.elongation([lambda z: z, lambda z: z**2]).then(bend)
+    >>> body.coordinates, body.units
+    (('elongation1', 'elongation2', 'bending_y'), ('1', '1', 'rad/m'))
     """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        coordinates: Sequence[str],
-        units: Sequence[str],
-        scales: Sequence[float] | None = None,
-    ) -> None:
-        self.function = function
-        self.coordinates, self.units = tuple(coordinates), tuple(units)
-        self.scales = None if scales is None else tuple(scales)
-
-    def __call__(self, x: Any, q: Any) -> Any:
-        """Return the place (3) of the point that rests at x."""
-        return self.function(x, q)
 
     sinc = staticmethod(sinc)
     cosc = staticmethod(cosc)
     where = staticmethod(where)
-
-    @classmethod
-    def constant_curvature(cls, length: float, elongation: bool = False) -> Kinematics:
-        """Return constant curvature in the x-z plane, along z from the origin.
-
-        Parameters
-        ----------
-        length : float, m
-        elongation : bool
-            Whether the centre line stretches too.
-        """
-
-        def bend(x: Any, q: Any) -> Any:
-            angle, height = q[0] * x[2] / length, x[2] * (1.0 + q[1] / length) if elongation else x[2]
-            return [
-                height * angle * cosc(angle) + x[0] * np.cos(angle),
-                x[1],
-                height * sinc(angle) - x[0] * np.sin(angle),
-            ]
-
-        names = ("bending", "elongation") if elongation else ("bending",)
-        return cls(bend, names, ("rad", "m")[: len(names)], (1.0, 0.3 * length)[: len(names)])

@@ -246,10 +246,12 @@ class LawPrograms:
     def _frame(self, port: SoftPort) -> tuple[Any, Any, Any]:
         """Return rotation (3 x 3), position (3) and motion subspace (6 x n) of a port."""
         R, r = frame_of(port, self.kinematics, self._q, self._numbers)
+        # of all entries at once: so their derivatives have in common what they can
+        slopes = unstacked(self._by_q(casadi().vertcat(stacked(R), stacked(r))), (12, self.n))
         columns = []
-        for q in self._q:
-            spin = R.T @ _derived(R, q)
-            columns.append(stacked([*(R.T @ _derived(r, q)), spin[2, 1], spin[0, 2], spin[1, 0]]))
+        for slope in slopes.T:
+            spin = R.T @ slope[:9].reshape(3, 3)
+            columns.append(stacked([*(R.T @ slope[9:]), spin[2, 1], spin[0, 2], spin[1, 0]]))
         return R, r, casadi().horzcat(casadi().SX(6, 0), *columns)
 
     def _moved(self, R: Any, r: Any, S: Any) -> tuple[Any, Any]:
@@ -274,10 +276,3 @@ def _carried(R: Any, r: Any, x: Any) -> Any:
 
 def _cross(x: Any, y: Any) -> Any:
     return as_array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]])
-
-
-def _derived(array: Any, by: Any) -> Any:
-    """Return the derivative of an array of symbolic numbers by one."""
-    return as_array([casadi().jacobian(expression_of(entry), expression_of(by)) for entry in array.ravel()]).reshape(
-        array.shape
-    )

@@ -7,43 +7,116 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.soft.soft_fields import read_numbers, with_numbers
+
 
 class Material:
-    """A viscoelastic material, by its energy per volume at rest.
+    """A viscoelastic material: its energy per volume at rest, or `linear`, `neo_hookean` or `incompressible_neo_hookean`.
+
+    All its numbers are parameters of the body, as ``material.young``.
 
     Parameters
     ----------
     energy : callable
-        ``energy(F, numbers)`` (J/m^3), written with array operations, of the deformation gradient F (3 x 3) and of `numbers`,
-        which has the material's parameters as attributes.
-    parameters : mapping of name to (value, unit)
+        ``energy(F)`` or ``energy(F, numbers)`` (J/m^3), written with array operations, of the deformation gradient F (3 x 3)
+        and of `numbers`, which has the material's parameters as attributes.
+    parameters : mapping of name to number or (number, unit), optional
     viscosity : float, Pa s
         Against rates of shear, as of a rod (Kelvin and Voigt): dissipates ``viscosity tr(E'^2)`` with the rate E' of Green's
         strain.
     incompressible : bool
         Whether the energy is without stress at rest only where kinematics keep volumes.
+
+    Raises
+    ------
+    ModelError
+        If the energy is no function, or a number is none, or the viscosity negative.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> def energy(F, numbers):  # neo-Hookean, with a penalty for changes of volume
+    ...     volume = tt.Material.determinant(F)
+    ...     return 0.5 * numbers.shear * (np.sum(F * F) - 3.0 - 2.0 * np.log(volume)) + 0.5 * numbers.bulk * (volume - 1.0) ** 2
+    >>> rubber = tt.Material(energy, {"shear": (1e5, "Pa"), "bulk": (1e7, "Pa")})
     """
 
     def __init__(
         self,
         energy: Callable[..., Any],
-        parameters: Mapping[str, tuple[float, str]] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         viscosity: float = 0.0,
         incompressible: bool = False,
     ) -> None:
-        self.energy, self.incompressible = energy, incompressible
-        self.parameters = {**(parameters or {}), "viscosity": (viscosity, "Pa s")}
+        reader = FieldReader("material")
+        if not callable(energy):
+            reader.report("wrong-type", "energy", energy, "a function of F", "write def energy(F, numbers): return ...")
+        values, units = read_numbers(reader, parameters)
+        if "viscosity" in values:
+            advice = "rename the parameter, or give viscosity= beside it"
+            reader.report("bad-name", "parameters", "viscosity", "a name other than viscosity", advice)
+        reader.non_negative("viscosity", viscosity, "negative-viscosity")
+        if reader.findings:
+            raise ModelError(reader.findings)
+        self.energy, self.incompressible = with_numbers(energy, 1), bool(incompressible)
+        #: Numbers by name, with units.
+        self.parameters = {name: (value, units[name]) for name, value in values.items()} | {"viscosity": (viscosity, "Pa s")}
+
+    @classmethod
+    def linear(cls, young: float, poisson: float, viscosity: float = 0.0) -> Material:
+        """Return a material that is linear in Green's strain E: ``mu tr(E^2) + lambda/2 (tr E)^2``, with Lame's constants.
+
+        Parameters
+        ----------
+        young : float, Pa
+        poisson : float
+            Between -1 and 0.5.
+        viscosity : float, Pa s
+
+        Raises
+        ------
+        ModelError
+            If these are no numbers of a material.
+        """
+        return cls(_linear, _elastic(young, poisson), viscosity)
 
     @classmethod
     def neo_hookean(cls, young: float, poisson: float, viscosity: float = 0.0) -> Material:
-        """Return a compressible material: ``mu/2 (tr B - 3 - 2 ln J) + lambda/2 (ln J)^2``, ``B = F F^T``, ``J = det F``."""
+        """Return a compressible material: ``mu/2 (tr B - 3 - 2 ln J) + lambda/2 (ln J)^2`` with ``B = F F^T``, ``J = det F``.
+
+        Parameters
+        ----------
+        young, poisson, viscosity
+            As for `linear`.
+        """
         return cls(_neo_hookean, _elastic(young, poisson), viscosity)
 
+    @classmethod
+    def incompressible_neo_hookean(cls, stiffness: float, viscosity: float = 0.0) -> Material:
+        """Return the material of key P: ``C (tr B - 3)`` with ``B = F F^T``, for kinematics that keep the volume everywhere.
 
-def _neo_hookean(F: Any, numbers: Any) -> Any:
-    shear, bulk = _lame(numbers)
-    volume = np.log(_determinant(F))
-    return 0.5 * shear * (np.sum(F * F) - 3.0 - 2.0 * volume) + 0.5 * bulk * volume**2
+        Parameters
+        ----------
+        stiffness : float, Pa
+            C: half the shear modulus, a sixth of Young's.
+        viscosity : float, Pa s
+        """
+        reader = FieldReader("material")
+        _read_stiffness(reader, "stiffness", stiffness)
+        if reader.findings:
+            raise ModelError(reader.findings)
+        return cls(_incompressible, {"stiffness": (stiffness, "Pa")}, viscosity, incompressible=True)
+
+    @staticmethod
+    def determinant(F: Any) -> Any:
+        """Return the determinant of a matrix (3 x 3) of numbers that need not be known."""
+        return (
+            F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
+            - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
+            + F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
+        )
 
 
 def kelvin_voigt(F: Any, rate: Any, numbers: Any) -> Any:
@@ -52,19 +125,39 @@ def kelvin_voigt(F: Any, rate: Any, numbers: Any) -> Any:
     return numbers.viscosity * np.sum(strain_rate * strain_rate)
 
 
-def _elastic(young: float, poisson: float) -> dict[str, tuple[float, str]]:
+def _linear(F: Any, numbers: Any) -> Any:
+    shear, bulk = _lame(numbers)
+    strain = 0.5 * (F.T @ F - np.eye(3))
+    return shear * np.sum(strain * strain) + 0.5 * bulk * np.trace(strain) ** 2
+
+
+def _neo_hookean(F: Any, numbers: Any) -> Any:
+    shear, bulk = _lame(numbers)
+    volume = np.log(Material.determinant(F))
+    return 0.5 * shear * (np.sum(F * F) - 3.0 - 2.0 * volume) + 0.5 * bulk * volume**2
+
+
+def _incompressible(F: Any, numbers: Any) -> Any:
+    return numbers.stiffness * (np.sum(F * F) - 3.0)
+
+
+def _elastic(young: Any, poisson: Any) -> dict[str, tuple[float, str]]:
+    reader = FieldReader("material")
+    _read_stiffness(reader, "young", young)
+    if not -1.0 < (ratio := reader.scalar("poisson", poisson)) < 0.5 and np.isfinite(ratio):
+        advice = "take 0.49, or tt.Material.incompressible_neo_hookean for kinematics that keep the volume"
+        reader.report("bad-poisson", "poisson", poisson, "a ratio between -1 and 0.5", advice)
+    if reader.findings:
+        raise ModelError(reader.findings)
     return {"young": (young, "Pa"), "poisson": (poisson, "1")}
+
+
+def _read_stiffness(reader: FieldReader, name: str, value: Any) -> None:
+    if reader.scalar(name, value) <= 0:
+        reader.report(f"bad-{name}", name, value, "a value > 0 (Pa)", "check the sign and the unit")
 
 
 def _lame(numbers: Any) -> tuple[Any, Any]:
     """Return Lame's constants mu and lambda (Pa)."""
     shear = 0.5 * numbers.young / (1.0 + numbers.poisson)
     return shear, 2.0 * shear * numbers.poisson / (1.0 - 2.0 * numbers.poisson)
-
-
-def _determinant(F: Any) -> Any:
-    return (
-        F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
-        - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
-        + F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
-    )

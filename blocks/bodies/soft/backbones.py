@@ -1,0 +1,200 @@
+"""Kinematics of slender bodies: rigid sections, carried by a backbone along z.
+
+Rods of titop run along x; here the backbone is the z axis, as in key P. Turning is right-handed: bending about y moves the tip
+towards x, bending about x moves it towards -y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.soft.deformation import Deformation, Shape, combined, numbered, read_shapes
+from titop.blocks.bodies.soft.functions import sinc
+from titop.blocks.bodies.soft.integration import planar_curve, screw, space_curve
+
+#: Components of the strain: turning about the axes, then displacement along them, a unit of the abscissa.
+COMPONENTS = ("bending_x", "bending_y", "torsion", "shear_x", "shear_y", "elongation")
+#: Of a body that bends in two planes.
+_SPATIAL = COMPONENTS[:2]
+
+
+class BackboneKinematics(Deformation):
+    """Kinematics whose sections stay plane and keep their shape."""
+
+    @classmethod
+    def constant_curvature(cls, length: float, elongation: bool = False, spatial: bool = False) -> Self:
+        """Return constant curvature (PCC), along z from the origin; exact, also where it is straight.
+
+        Parameters
+        ----------
+        length : float, m
+        elongation : bool
+            Whether the centre line stretches too (m): coordinate ``elongation``.
+        spatial : bool
+            Whether it bends about x and about y (rad), as ``bending_x`` and ``bending_y``; else about y alone, as ``bending``.
+        """
+        _check(length)
+
+        def bend(x: Any, q: Any) -> Any:
+            height = x[2] * (1.0 + q[-1] / length) if elongation else x[2]
+            if not spatial:
+                angle = q[0] * x[2] / length
+                chord = height * sinc(0.5 * angle)
+                return [
+                    chord * np.sin(0.5 * angle) + x[0] * np.cos(angle),
+                    x[1],
+                    chord * np.cos(0.5 * angle) - x[0] * np.sin(angle),
+                ]
+            turning = np.array([q[0], q[1], 0.0]) * (x[2] / length)
+            return _carried(*screw(turning, np.array([0.0, 0.0, 1.0]) * height), x)
+
+        names = [*(_SPATIAL if spatial else ("bending",)), *(("elongation",) if elongation else ())]
+        return cls(bend, names, *_measures(names, length))
+
+    @classmethod
+    def affine_curvature(cls, length: float, elongation: bool = False, spatial: bool = False) -> Self:
+        """Return curvature that is linear in the abscissa (PAC): ``(q_1 + q_2 z / length) / length``.
+
+        Parameters
+        ----------
+        length, elongation, spatial
+            As for `constant_curvature`. For each plane there are two coordinates (rad), ``bending1`` and ``bending2`` or
+            ``bending_x1``, ...; in space see `variable_strain` for how exact it is.
+        """
+        _check(length)
+        return cls._curved(length, [lambda z: 1.0, lambda z: z / length], elongation, spatial)
+
+    @classmethod
+    def gaussian_curvature(cls, length: float, elongation: bool = False, spatial: bool = False, width: float = 0.5) -> Self:
+        """Return curvature that is a constant and a bell around the middle (PGC; key P, simulation 5).
+
+        ``(q_1 + q_2 exp(-((z / length - 1/2) / width)^2 / 2)) / length``. The bell of key P,
+        ``exp(-(z - length/2)^2)`` with z in metres, has ``width = sqrt(1/2) / length``: over 0.2 m it is as good as constant.
+
+        Parameters
+        ----------
+        length, elongation, spatial
+            As for `affine_curvature`.
+        width : float
+            Standard deviation of the bell in parts of the length, as of `StrainBasis.gaussian`.
+        """
+        _check(length, width=width)
+        bell = lambda z: np.exp(-0.5 * ((z / length - 0.5) / width) ** 2)  # noqa: E731
+        return cls._curved(length, [lambda z: 1.0, bell], elongation, spatial)
+
+    @classmethod
+    def _curved(cls, length: float, shapes: Sequence[Shape], elongation: bool, spatial: bool) -> Self:
+        if spatial:
+            stretch: dict[str, Sequence[Shape]] = {"elongation": [lambda z: 1.0]} if elongation else {}
+            return cls.variable_strain(length, dict.fromkeys(_SPATIAL, shapes) | stretch)
+        names = [*numbered("bending", len(shapes)), *(("elongation",) if elongation else ())]
+
+        def bend(x: Any, q: Any) -> Any:
+            angle, aside, ahead = planar_curve(lambda z: combined(shapes, q[: len(shapes)], z) / length, x[2])
+            stretch = 1.0 + q[-1] / length if elongation else 1.0
+            return [stretch * aside + x[0] * np.cos(angle), x[1], stretch * ahead - x[0] * np.sin(angle)]
+
+        return cls(bend, names, *_measures(names, length))
+
+    @classmethod
+    def constant_strain(cls, length: float, strains: Sequence[str] = COMPONENTS) -> Self:
+        """Return constant strain (PCS): every section by an exponential of SE(3); exact, also where it is straight.
+
+        Parameters
+        ----------
+        length : float, m
+        strains : sequence of str
+            Which of ``bending_x``, ``bending_y``, ``torsion`` (rad), ``shear_x``, ``shear_y`` and ``elongation`` (m) there are,
+            in the order of the coordinates; all by default.
+
+        Raises
+        ------
+        ModelError
+            If there is no such component.
+        """
+        _check(length)
+        names = _read_components(strains)
+
+        def place(x: Any, q: Any) -> Any:
+            turning, way = _strain(names, q / length)
+            return _carried(*screw(turning * x[2], way * x[2]), x)
+
+        return cls(place, names, *_measures(names, length))
+
+    @classmethod
+    def variable_strain(cls, length: float, shapes: Mapping[str, Any], steps: int = 2) -> Self:
+        """Return strain that varies along the body (GVS): ``sum_k shape_k(z) q_k / length`` for each component.
+
+        A Magnus expansion of sixth order from the base to each section, in steps of equal length: poses of a body that turns by
+        a radian, with shapes as simple as affine ones, are right to some 1e-8 of the length with the default.
+
+        Parameters
+        ----------
+        length : float, m
+        shapes : mapping of component to functions of the abscissa
+            Components as for `constant_strain`; coordinates ``torsion``, or ``torsion1``, ... of several.
+        steps : int
+
+        Raises
+        ------
+        ModelError
+            If there is no such component, or its shapes are no functions.
+        """
+        _check(length)
+        if not isinstance(steps, int) or steps < 1:
+            raise ModelError(Finding("bad-count", "kinematics.steps", steps, "a whole number from 1", "write steps=2"))
+        _read_components(shapes)
+        read = {name: read_shapes(given, name) for name, given in shapes.items()}
+        names = [entry for name, given in read.items() for entry in numbered(name, len(given))]
+        components = [name for name, given in read.items() for _ in given]
+        functions = [shape for given in read.values() for shape in given]
+
+        def place(x: Any, q: Any) -> Any:
+            def strain(z: Any) -> tuple[Any, Any]:
+                return _strain(components, [shape(z) * value / length for shape, value in zip(functions, q, strict=True)])
+
+            return _carried(*space_curve(strain, x[2], steps), x)
+
+        return cls(place, names, *_measures(components, length))
+
+
+def _carried(rotation: Any, position: Any, x: Any) -> Any:
+    """Return the place of a point of a section."""
+    return position + rotation[:, 0] * x[0] + rotation[:, 1] * x[1]
+
+
+def _strain(components: Sequence[str], values: Any) -> tuple[Any, Any]:
+    """Return turning and displacement (3 each) a unit of the abscissa."""
+    strain: list[Any] = [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    for name, value in zip(components, values, strict=True):
+        strain[COMPONENTS.index(name)] = strain[COMPONENTS.index(name)] + value
+    return np.array(strain[:3]), np.array(strain[3:])
+
+
+def _measures(components: Sequence[str], length: float) -> tuple[list[str], list[float]]:
+    """Return units and scales of coordinates."""
+    lengths = [name.startswith(("shear", "elongation")) for name in components]
+    return ["m" if is_length else "rad" for is_length in lengths], [0.3 * length if is_length else 1.0 for is_length in lengths]
+
+
+def _check(length: Any, **others: Any) -> None:
+    reader = FieldReader("kinematics")
+    for name, value in {"length": length, **others}.items():
+        if reader.scalar(name, value) <= 0:
+            reader.report(f"bad-{name}", name, value, "a number > 0", "check the sign and the unit")
+    if reader.findings:
+        raise ModelError(reader.findings)
+
+
+def _read_components(given: Any) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in COMPONENTS:
+            advice = did_you_mean(str(name), COMPONENTS)
+            raise ModelError(Finding("unknown-strain", f"kinematics.{name}", name, "a component of the strain", advice))
+    return names

@@ -1,0 +1,137 @@
+"""Kinematics that know their coordinates, and can be composed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.soft.soft_fields import read_names, with_numbers
+
+#: A function of the abscissa (m), as users give them.
+Shape = Callable[[Any], Any]
+
+
+class Deformation:
+    """A function ``f(x, q)`` or ``f(x, q, numbers)`` that knows its coordinates.
+
+    Parameters
+    ----------
+    function : callable
+        Returns the place (3, m) of the point that rests at x (3, m).
+    coordinates : sequence of str
+        Names of the entries of q.
+    units : sequence of str, optional
+        Of the coordinates, "1" by default.
+    scales : sequence of float, optional
+        How far each coordinate goes until the function bends; 1 by default.
+    parameters : mapping of name to number or (number, unit), optional
+        What the function is told as `numbers`.
+
+    Raises
+    ------
+    ModelError
+        If these do not fit to each other.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        coordinates: Sequence[str],
+        units: Sequence[str] | None = None,
+        scales: Sequence[float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        reader = FieldReader("kinematics")
+        if not callable(function):
+            reader.report("wrong-type", "function", function, "a function f(x, q)", "write def f(x, q): return [...]")
+        self.coordinates = read_names(reader, coordinates, None)
+        count = len(self.coordinates)
+        self.units = ("1",) * count if units is None else tuple(units)
+        if len(self.units) != count:
+            reader.report("wrong-shape", "units", units, f"{count} units", "give one for each coordinate")
+        self.scales = tuple(np.ones(count) if scales is None else reader.array("scales", scales, (count,)).tolist())
+        if reader.findings:
+            raise ModelError(reader.findings)
+        self.function, self.parameters = with_numbers(function, 2), dict(parameters or {})
+
+    def __call__(self, x: Any, q: Any, numbers: Any = None) -> Any:
+        """Return the place (3, m) of the point that rests at x (3, m).
+
+        Parameters
+        ----------
+        x : (3,) array, m
+        q : (n,) array
+        numbers : object, optional
+            With the parameters as attributes.
+        """
+        return self.function(x, q, numbers)
+
+    def then(self, *others: Deformation) -> Self:
+        """Return kinematics that place points by these, and what comes out by each of the others, one after the other.
+
+        Parameters
+        ----------
+        *others : Kinematics
+            Their coordinates come after these.
+
+        Raises
+        ------
+        ModelError
+            If two coordinates or parameters have one name.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> stretch = tt.Kinematics.elongation([lambda z: 1.0])
+        >>> stretch.then(tt.Kinematics.twist([lambda z: 5.0 * z])).coordinates
+        ('elongation', 'twist')
+        """
+        parts: tuple[Deformation, ...] = (self, *others)
+        for kind in ("coordinates", "parameters"):
+            names = [name for part in parts for name in getattr(part, kind)]
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                advice = 'give one of them another name, as in tt.Kinematics.twist(shapes, name="turn")'
+                raise ModelError(Finding("same-name", f"kinematics.{kind}", twice, "names that differ", advice))
+        ends = np.cumsum([0, *(len(part.coordinates) for part in parts)])
+
+        def place(x: Any, q: Any, numbers: Any) -> Any:
+            for part, start, end in zip(parts, ends, ends[1:], strict=False):
+                x = part.function(x, q[start:end], numbers)
+            return x
+
+        return type(self)(
+            place,
+            [name for part in parts for name in part.coordinates],
+            [unit for part in parts for unit in part.units],
+            [scale for part in parts for scale in part.scales],
+            {name: value for part in parts for name, value in part.parameters.items()},
+        )
+
+
+def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
+    """Read functions of the abscissa; one alone stands for a sequence of it.
+
+    Raises
+    ------
+    ModelError
+        If they are none.
+    """
+    given = (shapes,) if callable(shapes) else shapes
+    if isinstance(given, Sequence) and given and all(callable(shape) for shape in given):
+        return tuple(given)
+    advice = "write [lambda z: 1.0, lambda z: z / 0.2], a function of the abscissa for each coordinate"
+    raise ModelError(Finding("wrong-type", f"kinematics.{field}", shapes, "functions of the abscissa", advice))
+
+
+def numbered(name: str, count: int) -> list[str]:
+    """Return names for so many coordinates: the name itself for one, else with numbers from 1."""
+    return [name] if count == 1 else [f"{name}{k + 1}" for k in range(count)]
+
+
+def combined(shapes: Sequence[Shape], q: Any, abscissa: Any) -> Any:
+    """Return the sum of shapes at an abscissa, weighted by the coordinates."""
+    return sum(shape(abscissa) * value for shape, value in zip(shapes, q, strict=True))
