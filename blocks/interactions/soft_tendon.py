@@ -92,7 +92,7 @@ class SoftChamber(SoftLine):
 
     def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
         super().__init__(name, bodies, max_pressure, suction)
-        cavities = self._each("cavity", cavity, lambda x: isinstance(x, Domain))
+        cavities = self._each("cavity", cavity, lambda x: not isinstance(x, list | tuple))
         if not all(isinstance(part, Domain) for part in cavities):
             advice = "write tt.Domain.cylinder(radius=0.005, length=0.1)"
             self.reader.report("wrong-type", "cavity", cavity, "a tt.Domain", advice)
