@@ -1,7 +1,7 @@
 """Kinematics that keep the volume everywhere: ``det F = 1`` (key P, simulations 1 and 2; Xu and Chirikjian 2023).
 
-Each takes functions of z, one for each coordinate, smooth from the base to every point, as integrals from the base by ten Gauss
-points see them: exact for polynomials. `then` composes primitives in any order, and keeps the volume.
+Each takes functions of z, one for each coordinate, that twelve Gauss points from the base to any z can integrate: polynomials
+exactly, bells with a standard deviation of a quarter of the length to 1e-11. `then` composes primitives in any order.
 """
 
 from __future__ import annotations
