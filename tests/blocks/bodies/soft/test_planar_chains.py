@@ -17,61 +17,50 @@ Array = NDArray[np.float64]
 RADIUS, DENSITY = 0.3, 2.0  # bodies of length 1 m, thick: a third of the inertia is that of sections
 
 
-class Lagrangian:
-    """The Lagrangian of a chain of bodies that bend in a plane, integrated over their volumes by hand and by sympy.
+def over_length(integrand: Any, u: Any) -> Any:
+    """Return an integral over u from 0 to 1."""
+    return sp.integrate(sp.expand(integrand), (u, 0, 1), conds="none")
 
-    In the plane of ``w = z + i x`` the point (x_1, x_3) of a body with angle q stands at ``g(q, x_3) + i x_1 exp(i q x_3)`` with
-    ``g = (exp(i q x_3) - 1) / (i q)``, turned and moved by the bodies before it.
+
+@functools.cache
+def one_body() -> tuple[Any, ...]:
+    """Return what is needed of one body, integrated over its volume.
+
+    In the plane of ``w = z + i x`` the point (x_1, x_3) of a body with angle q stands at ``g(q, x_3) + i x_1 exp(i q x_3)``,
+    ``g = (exp(i q x_3) - 1) / (i q)``. Its base moves at (a, b) along its own axes and turns at the rate w; q changes at v.
     """
+    q, v, a, b, w, u = symbols = sp.symbols("q v a b w u", real=True)
+    along, aside = sp.sin(q * u) / q, (1 - sp.cos(q * u)) / q
+    velocity = a - w * aside + v * sp.diff(along, q), b + w * along + v * sp.diff(aside, q)
+    area = DENSITY * sp.pi * sp.Float(RADIUS, 60) ** 2
+    kinetic = area / 2 * over_length(velocity[0] ** 2 + velocity[1] ** 2, u)
+    kinetic += area * sp.Float(RADIUS, 60) ** 2 / 8 * over_length((w + u * v) ** 2, u)
+    means = [area * over_length(part, u) for part in (along, aside)]
+    return symbols[:5], kinetic, means, [along.subs(u, 1), aside.subs(u, 1)]
+
+
+class Lagrangian:
+    """Kinetic energy and height of a chain of bodies that bend in a plane."""
 
     def __init__(self, count: int) -> None:
         self.q = sp.symbols(f"q:{count}", real=True)
         self.v = sp.symbols(f"v:{count}", real=True)
-        area, second = DENSITY * sp.pi * sp.Float(RADIUS, 60) ** 2, DENSITY * sp.pi * sp.Float(RADIUS, 60) ** 4 / 4
+        symbols, kinetic, means, end = one_body()
         turn, base = sp.Integer(0), [sp.Integer(0), sp.Integer(0)]  # angle and place (z, x) of the body's base
-        kinetic, height = sp.Integer(0), sp.Integer(0)
-        for k in range(count):
-            u = sp.Symbol("u", real=True)
-            along = [sp.sin(self.q[k] * u) / self.q[k], (1 - sp.cos(self.q[k] * u)) / self.q[k]]
-            spin = self.rate(turn)
-            # the centre line's velocity in the axes of the body's base: of the base, by turning, and by bending
-            carried = [self.rate(base[0]), self.rate(base[1])]
-            own = [
-                sp.cos(turn) * carried[0]
-                + sp.sin(turn) * carried[1]
-                - spin * along[1]
-                + sp.diff(along[0], self.q[k]) * self.v[k],
-                -sp.sin(turn) * carried[0]
-                + sp.cos(turn) * carried[1]
-                + spin * along[0]
-                + sp.diff(along[1], self.q[k]) * self.v[k],
-            ]
-            kinetic += area / 2 * self.integral(own[0] ** 2 + own[1] ** 2, u)
-            kinetic += second / 2 * self.integral((spin + u * self.v[k]) ** 2, u)
-            mean = [self.integral(part, u) for part in along]
-            height += area * (base[0] + sp.cos(turn) * mean[0] - sp.sin(turn) * mean[1])
-            end = [part.subs(u, 1) for part in along]
-            base = [
-                base[0] + sp.cos(turn) * end[0] - sp.sin(turn) * end[1],
-                base[1] + sp.sin(turn) * end[0] + sp.cos(turn) * end[1],
-            ]
-            turn = turn + self.q[k]
-        self.kinetic, self.height = kinetic, height
+        self.kinetic, self.height = sp.Integer(0), sp.Integer(0)
+        for q, v in zip(self.q, self.v, strict=True):
+            c, s = sp.cos(turn), sp.sin(turn)
+            moved = [self.rate(part) for part in base]
+            state = [q, v, c * moved[0] + s * moved[1], c * moved[1] - s * moved[0], self.rate(turn)]
+            here = dict(zip(symbols, state, strict=True))
+            self.kinetic += kinetic.subs(here, simultaneous=True)
+            mean, tip = ([part.subs(symbols[0], q) for part in parts] for parts in (means, end))
+            self.height += sp.pi * DENSITY * sp.Float(RADIUS, 60) ** 2 * base[0] + c * mean[0] - s * mean[1]
+            base = [base[0] + c * tip[0] - s * tip[1], base[1] + s * tip[0] + c * tip[1]]
+            turn = turn + q
 
     def rate(self, expression: Any) -> Any:
         return sum((sp.diff(expression, a) * b for a, b in zip(self.q, self.v, strict=True)), sp.Integer(0))
-
-    @staticmethod
-    def integral(integrand: Any, u: Any) -> Any:
-        """Integrate over the length, term by term, with what does not depend on u in front."""
-        total = sp.Integer(0)
-        collected: dict[Any, Any] = {}
-        for term in sp.Add.make_args(sp.expand(integrand)):
-            constant, varying = term.as_independent(u)
-            collected[varying] = collected.get(varying, 0) + constant
-        for varying, constant in collected.items():
-            total += constant * sp.integrate(varying, (u, 0, 1), conds="none")
-        return total
 
     @functools.cached_property
     def terms(self) -> Any:
