@@ -187,6 +187,12 @@ class LawPrograms:
     # -- ports -------------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
+    def port_poses(self) -> Program:
+        """One after the other of every port rotation (3 x 3) and position (3)."""
+        frames = (frame(self._q, self._numbers) for frame in self.ports.values())
+        return self._of_points(each=[stacked(np.asarray(part, dtype=object)) for frame in frames for part in frame])
+
+    @functools.cached_property
     def port_columns(self) -> Program:
         """One after the other of every port rotation (3 x 3), position (3), ``dS/dt v`` (6) and S (6 x n)."""
         each: list[Any] = []
