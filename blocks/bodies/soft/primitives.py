@@ -155,7 +155,8 @@ class PrimitiveKinematics(Deformation):
 
         def place(x: Any, q: Any) -> Any:
             waist = _bump((2.0 * x[2] / length - 1.0) ** 2, along)
-            sides = [_bump((2.0 / np.pi * np.arctan2(side * x[1], side * x[0])) ** 2, around) for side in (1.0, -1.0)]
+            ahead = where(x[0] * x[0] + x[1] * x[1] > 0.0, x[0], 1.0)  # the axis, where no direction is, counts as ahead
+            sides = [_bump((2.0 / np.pi * np.arctan2(side * x[1], side * ahead)) ** 2, around) for side in (1.0, -1.0)]
             spreading = 1.0 + waist * (sides[0] * q[0] + sides[1] * q[1]) / radius
             return [x[0] * spreading, x[1] * spreading, x[2]]
 

@@ -139,6 +139,10 @@ class TestBulges:
         domain = tt.Domain.cylinder(R, L, along=4, around=8)
         made = tt.SoftBody("arm", self.KINEMATICS, domain, 1000.0, tt.Material.neo_hookean(1e5, 0.4))
         assert not made.reader.findings
+        axis = tt.Domain([[0.0, 0.0, L], [0.0, 0.0, 0.0]], [1e-6, 1e-6])
+        alone = tt.SoftBody("axis", K.bulges(L, R), axis, 1000.0, ports={})
+        assert not alone.reader.findings
+        np.testing.assert_allclose(alone.volume_ratios(np.array([0.002, 0.001])), 1.0, rtol=1e-15)
         assert made.coordinates == ("bulge1", "bulge2", "bending", "elongation")
         q = np.array([0.002, 0.001, 0.4, 0.01])
         plain = tt.SoftBody("arm", K.constant_curvature(L, elongation=True), domain, 1000.0)
