@@ -189,8 +189,7 @@ class LawPrograms:
     @functools.cached_property
     def port_poses(self) -> Program:
         """One after the other of every port rotation (3 x 3) and position (3)."""
-        frames = (frame(self._q, self._numbers) for frame in self.ports.values())
-        return self._of_points(each=[stacked(np.asarray(part, dtype=object)) for frame in frames for part in frame])
+        return self._of_points(each=[stacked(part) for R, r, _ in self._frames for part in (R, r)])
 
     @functools.cached_property
     def port_columns(self) -> Program:

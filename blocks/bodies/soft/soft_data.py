@@ -146,7 +146,7 @@ class SoftData(Block):
     def shared(
         self, q: Array, v: Array | None = None, a: Array | None = None, twist: Array | None = None, rate: Array | None = None
     ) -> Array:
-        """Return the numbers (k, SI) that all points share in programs: states, zero unless given, and parameters.
+        """Return the numbers (k; SI units) that all points share in programs: states, zero unless given, and parameters.
 
         Parameters
         ----------
