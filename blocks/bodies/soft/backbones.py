@@ -130,8 +130,9 @@ class BackboneKinematics(Deformation):
     def variable_strain(cls, length: float, shapes: Mapping[str, Any], steps: int = 2) -> Self:
         """Return strain that varies along the body (GVS): ``sum_k shape_k(z) q_k / length`` for each component.
 
-        A Magnus expansion of sixth order from the base to each section, in steps of equal length: poses of a body that turns by
-        a radian, with shapes as simple as affine ones, are right to some 1e-8 of the length with the default.
+        A Magnus expansion of sixth order from the base to each section, in steps of equal length. Over a body that turns by a
+        radian, with affine curvature, two steps miss the place by some 1e-6 of the length, four by 2e-8; programs grow with
+        their number. In a plane `affine_curvature` and `gaussian_curvature` are exact to rounding, and much shorter.
 
         Parameters
         ----------

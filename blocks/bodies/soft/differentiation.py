@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program, Value
 from titop.blocks.bodies.soft.unknown import Unknown
 
@@ -23,24 +24,6 @@ _NAMES = {
 }
 _UNARY = {"negate", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh"}
 _UNARY |= {"cosh", "tanh", "asinh", "acosh", "atanh", "absolute", "sign", "not"}
-
-
-def casadi() -> ModuleType:
-    """Return CasADi.
-
-    Raises
-    ------
-    ModelError
-        If it is not installed.
-    """
-    try:
-        import casadi as loaded
-    except ImportError as error:
-        advice = 'pip install "titop[soft]", or pip install casadi'
-        raise ModelError(
-            Finding("missing-extra", "titop.SoftBody", "no casadi", "a library that differentiates", advice)
-        ) from error
-    return loaded
 
 
 class Symbols(NamedTuple):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.bodies.soft.differentiation import expression_of
+from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.unknown import Unknown
 
 
@@ -18,8 +20,6 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where a condition holds, else `no`; both must be finite, with finite derivatives, in any case."""
     if not isinstance(condition, Unknown):
         return np.where(condition, yes, no)[()]
-    from titop.blocks.bodies.soft.differentiation import casadi, expression_of
-
     return Unknown(casadi().if_else(condition.expression, expression_of(yes), expression_of(no)))
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft.functions import rotation_functions
 
-#: Gauss points between the base and an abscissa: exact for polynomials up to degree 19; constant curvature to 1e-14 of the
+#: Gauss points between the base and an abscissa: exact for polynomials up to degree 23; constant curvature to 1e-14 of the
 #: length while it turns by less than a full turn.
-_COUNT = 10
+_COUNT = 12
 
 
 def _collocation(count: int) -> tuple[Array, Array, Array]:
@@ -39,7 +39,8 @@ def integral(function: Callable[[Any], Any], abscissa: Any) -> Any:
 def planar_curve(curvature: Callable[[Any], Any], abscissa: Any) -> tuple[Any, Any, Any]:
     """Return the angle by which a smooth curvature has turned a curve at an abscissa, and the integrals of its sine and cosine.
 
-    Exact to rounding for curvatures that are polynomials up to degree 9, else as well as one of that degree follows them.
+    Exact to rounding for curvatures that are polynomials up to degree 11, else as well as one of that degree follows them:
+    bells with a standard deviation of a quarter of the abscissa to some 1e-11 of it.
 
     Parameters
     ----------

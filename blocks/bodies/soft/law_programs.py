@@ -214,6 +214,11 @@ class LawPrograms:
     # -- ports -------------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
+    def port_poses(self) -> Program:
+        """One after the other of every port rotation (3 x 3) and position (3)."""
+        return self._of_points(each=[stacked(part) for R, r, _ in self._frames for part in (R, r)])
+
+    @functools.cached_property
     def port_columns(self) -> Program:
         """One after the other of every port rotation (3 x 3), position (3), ``dS/dt v`` (6) and S (6 x n)."""
         each: list[Any] = []

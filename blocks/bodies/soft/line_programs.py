@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from titop.blocks.bodies.soft.differentiation import casadi, nested, stacked, symbols, written
+from titop.blocks.bodies.soft.differentiation import nested, stacked, symbols, written
+from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_fields import checked_kinematics
 

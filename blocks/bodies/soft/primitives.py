@@ -1,7 +1,7 @@
 """Kinematics that keep the volume everywhere: ``det F = 1`` (key P, simulations 1 and 2; Xu and Chirikjian 2023).
 
-Each takes functions of z, one for each coordinate, smooth from the base to every point, as integrals from the base by ten Gauss
-points see them: exact for polynomials. `then` composes primitives in any order, and keeps the volume.
+Each takes functions of z, one for each coordinate, that twelve Gauss points from the base to any z can integrate: polynomials
+exactly, bells with a standard deviation of a quarter of the length to 1e-11. `then` composes primitives in any order.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ class PrimitiveKinematics(Deformation):
 
         def place(x: Any, q: Any) -> Any:
             waist = _bump((2.0 * x[2] / length - 1.0) ** 2, along)
-            sides = [_bump((2.0 / np.pi * np.arctan2(side * x[1], side * x[0])) ** 2, around) for side in (1.0, -1.0)]
+            ahead = where(x[0] * x[0] + x[1] * x[1] > 0.0, x[0], 1.0)  # the axis, where no direction is, counts as ahead
+            sides = [_bump((2.0 / np.pi * np.arctan2(side * x[1], side * ahead)) ** 2, around) for side in (1.0, -1.0)]
             spreading = 1.0 + waist * (sides[0] * q[0] + sides[1] * q[1]) / radius
             return [x[0] * spreading, x[1] * spreading, x[2]]
 

@@ -49,10 +49,7 @@ class SoftBody(SoftData):
         ``energy(q)`` (J) and ``dissipation(q, v)`` (W, half the power taken) of the whole body, beside the material's; both may
         take `numbers` as well.
 
-    Raises
-    ------
-    ModelError
-        If CasADi is not installed. What is wrong with the fields is told when the system is resolved.
+    What is wrong with the fields, or that CasADi is not installed, is told when the system is resolved.
 
     Examples
     --------
@@ -69,7 +66,9 @@ class SoftBody(SoftData):
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return rotation and position of a child port."""
-        return self._port(port, q)[:2]
+        _, (row,) = self._law.port_poses.evaluate(self.shared(q), self.points[:1])
+        pose = row.reshape(-1, 12)[self.ports.index(port)]
+        return pose[:9].reshape(3, 3), pose[9:]
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia of the points, seen from P."""

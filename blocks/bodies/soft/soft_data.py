@@ -141,7 +141,15 @@ class SoftData(Block):
     def shared(
         self, q: Array, v: Array | None = None, a: Array | None = None, twist: Array | None = None, rate: Array | None = None
     ) -> Array:
-        """Return the numbers that all points share in programs: states, zero unless given, and parameters."""
+        """Return the numbers (k; SI units) that all points share in programs: states, zero unless given, and parameters.
+
+        Parameters
+        ----------
+        q : (n,) array
+        v, a : (n,) array, optional
+        twist, rate : (6,) array, optional
+            Of the parent port, and its acceleration (m and rad).
+        """
         none, still = np.zeros(self.nv), np.zeros(6)
         states = [q, none if v is None else v, none if a is None else a, still if twist is None else twist]
         return np.concatenate([*states, still if rate is None else rate, self.number_values])

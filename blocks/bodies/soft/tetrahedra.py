@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft.optional import meshio
 from titop.blocks.bodies.soft.outline import Outline
 
 #: Corners of each face of a tetrahedron; seen from outside they turn to the left.
@@ -71,13 +72,9 @@ def mesh_outline(corners: Array, tetrahedra: Array) -> Outline:
 
 
 def _read(path: str | Path) -> Any:
+    library = meshio()
     try:
-        import meshio
-    except ImportError as error:
-        advice = 'pip install "titop[soft]", or pip install meshio'
-        raise ModelError(Finding("missing-extra", "domain.mesh", "no meshio", "a library that reads meshes", advice)) from error
-    try:
-        return meshio.read(path)
+        return library.read(path)
     except (Exception, SystemExit) as error:  # meshio leaves Python where no format fits
         found = f"{path}: {str(error).splitlines()[0] if str(error).strip() else type(error).__name__}"
         advice = "give a mesh file that meshio reads, such as .msh, .vtu or .inp"

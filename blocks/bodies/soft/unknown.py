@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from titop.blocks.bodies.soft.optional import casadi
+
 
 class Unknown:
     """A number that records what is done to it.
@@ -40,7 +42,7 @@ class Unknown:
 
     def arctan2(self, x: Any) -> Unknown:
         """Return the angle of (x, self) (rad)."""
-        return Unknown(_casadi().atan2(self.expression, _expression(x)))
+        return Unknown(casadi().atan2(self.expression, _expression(x)))
 
     def hypot(self, x: Any) -> Unknown:
         """Return the length of (x, self)."""
@@ -63,12 +65,6 @@ class Unknown:
     sqrt: Any
 
 
-def _casadi() -> Any:
-    from titop.blocks.bodies.soft.differentiation import casadi
-
-    return casadi()
-
-
 def _expression(x: Any) -> Any:
     """Return what an operator of CasADi's takes, or None for what is no number."""
     if isinstance(x, Unknown):
@@ -85,7 +81,7 @@ def _operator(name: str) -> Callable[[Unknown, Any], Any]:
 
 
 def _function(name: str) -> Callable[[Unknown], Unknown]:
-    return lambda self: Unknown(getattr(_casadi(), name)(self.expression))
+    return lambda self: Unknown(getattr(casadi(), name)(self.expression))
 
 
 for _name in ("add", "sub", "mul", "truediv", "pow"):

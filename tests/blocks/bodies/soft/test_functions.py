@@ -1,0 +1,77 @@
+"""Functions without digits lost near zero: values and derivatives up to the third, against numbers of many digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi
+import mpmath
+import numpy as np
+import pytest
+
+from titop.blocks.bodies.soft.differentiation import expression_of
+from titop.blocks.bodies.soft.functions import cosc, rotation_functions, sinc, where
+from titop.blocks.bodies.soft.unknown import Unknown
+
+#: Functions of x, and their closed forms.
+OF_ANGLES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sinc": (sinc, lambda x: mpmath.sin(x) / x),
+    "cosc": (cosc, lambda x: (1 - mpmath.cos(x)) / x**2),
+}
+#: Functions of the square of x.
+OF_SQUARES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sine": (lambda s: rotation_functions(s)[0], lambda s: mpmath.sin(mpmath.sqrt(s)) / mpmath.sqrt(s)),
+    "versine": (lambda s: rotation_functions(s)[1], lambda s: (1 - mpmath.cos(mpmath.sqrt(s))) / s),
+    "cubic": (
+        lambda s: rotation_functions(s)[2],
+        lambda s: (mpmath.sqrt(s) - mpmath.sin(mpmath.sqrt(s))) / mpmath.sqrt(s) ** 3,
+    ),
+    "small sine": (lambda s: rotation_functions(s, small=True)[0], lambda s: mpmath.sin(mpmath.sqrt(s)) / mpmath.sqrt(s)),
+}
+
+
+def derivatives(function: Callable[[Any], Any], at: float) -> list[float]:
+    """Return a function and its derivatives up to the third."""
+    x = casadi.SX.sym("x")
+    expressions = [expression_of(function(Unknown(x)))]
+    for _ in range(3):
+        expressions.append(casadi.jacobian(expressions[-1], x))
+    return [float(value) for value in casadi.Function("f", [x], [casadi.vertcat(*expressions)])(at).full()[:, 0]]
+
+
+def exactly(closed: Callable[[Any], Any], at: float) -> list[float]:
+    """Return the same by Taylor coefficients with a hundred digits, just beside zero there."""
+    with mpmath.workdps(100):
+        place = mpmath.mpf(at) if at else mpmath.mpf(10) ** -30
+        coefficients = mpmath.taylor(closed, place, 3)
+        return [float(c * mpmath.factorial(k)) for k, c in enumerate(coefficients)]
+
+
+@pytest.mark.parametrize("name", OF_ANGLES)
+@pytest.mark.parametrize("at", [0.0, 1e-9, -1e-4, 0.03, 0.999, 1.001, -3.0, 7.0, 40.0])
+def test_functions_of_angles(name: str, at: float) -> None:
+    """Where series end the third derivative of the closed form still cancels in its last three digits."""
+    function, closed = OF_ANGLES[name]
+    np.testing.assert_allclose(derivatives(function, at), exactly(closed, at), rtol=0, atol=2e-14)
+
+
+@pytest.mark.parametrize("name", OF_SQUARES)
+@pytest.mark.parametrize("at", [0.0, 1e-12, 0.01, 0.999, 1.001, 3.9, 10.0, 60.0])
+def test_functions_of_squares(name: str, at: float) -> None:
+    if name.startswith("small") and at > 4.0:
+        return
+    function, closed = OF_SQUARES[name]
+    np.testing.assert_allclose(derivatives(function, at), exactly(closed, at), rtol=0, atol=1e-13)
+
+
+def test_closed_forms_lose_digits_near_zero() -> None:
+    """Negative control: the third derivative of cosc has no digit right at a hundredth."""
+    found = derivatives(lambda x: (1.0 - np.cos(x)) / (x * x), 0.01)
+    assert abs(found[3] - exactly(OF_ANGLES["cosc"][1], 0.01)[3]) > 1e-9
+
+
+def test_numbers_and_arrays_go_through_too() -> None:
+    assert sinc(0.0) == 1.0
+    np.testing.assert_allclose(cosc(np.array([0.0, 2.0])), [0.5, (1 - np.cos(2.0)) / 4], rtol=1e-15)
+    np.testing.assert_array_equal(where(np.array([True, False]), 1.0, 2.0), [1.0, 2.0])
