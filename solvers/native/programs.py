@@ -17,11 +17,14 @@ import llvmlite.binding as llvm
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
 from titop.solvers.native.kernel import Stage
 from titop.solvers.native.loading import load_address
-from titop.solvers.native.optimising import optimise
+from titop.solvers.native.optimising import simplify
 
 #: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,
 #: and the results, totals first.
 ARGUMENTS = ("count", "shared", "own", "loads", "results")
+
+#: Larger programs are translated as they are: that runs two to three times as long, and a tenth of the time is waited for it.
+LARGEST = 20000
 
 #: Which of a point's numbers neighbours of a section share.
 _SECTION = 2
@@ -49,24 +52,26 @@ class ProgramCode(Stage):
 
     def _compile(self) -> bytes:
         module = llvm.parse_assembly(self._text.replace("@program", f"@{self.name}"))
-        optimise(module, _target())
-        return bytes(_target().emit_object(module))
+        if self._is_small:
+            simplify(module, _target(optimised=True))
+        return bytes(_target(optimised=self._is_small).emit_object(module))
 
     @property
     def address(self) -> int:
         """Where the compiled program stands in this process."""
         if not self._address:
-            self._text = _Text(self._make()).written()
+            program = self._make()
+            self._text, self._is_small = _Text(program).written(), len(program.values) <= LARGEST
             self.name = f"program_{hashlib.sha256(self._text.encode()).hexdigest()[:16]}"
             self._address = load_address(self.name, self.code())
         return self._address
 
 
 @functools.cache
-def _target() -> llvm.TargetMachine:
+def _target(optimised: bool) -> llvm.TargetMachine:
     host, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=host, features=features, opt=2, codemodel="jitdefault", jit=True)
+    return target.create_target_machine(cpu=host, features=features, opt=int(optimised), codemodel="jitdefault", jit=True)
 
 
 class _Text(NamedTuple):
