@@ -13,6 +13,7 @@ from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_n
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.solvers.arguments.stacked_loads import read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
+from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.resolved import Resolved
 
 #: How many lists of parameters are kept in mind.
@@ -22,7 +23,7 @@ _MOST_ROWS = 32
 class Identification(Resolved):
     """What a model knows of its inertial parameters: ten of each rigid body, in which its dynamics are linear."""
 
-    @cached_property
+    @structural
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the rigid bodies, which have inertial parameters; parents first."""
         blocks = self._assembly.blocks
@@ -109,7 +110,7 @@ class Identification(Resolved):
             found = self._rows_met[names] = places, rows
         return found
 
-    @cached_property
+    @structural
     def _rows_met(self) -> dict[tuple[str, ...], tuple[dict[str, int], Array]]:
         """The `_inertial_rows` that were asked for."""
         return {}
@@ -129,7 +130,7 @@ class Identification(Resolved):
         slopes = [inertial_slopes(self._rigid_body(name)).T for name in self.inertial_bodies]
         return np.array(slopes).reshape(-1, len(NAMES), len(NAMES))
 
-    @cached_property
+    @structural
     def _inertial_places(self) -> dict[str, int]:
         """Row of `_slopes_by_inertia` of every parameter that is a mass, a centre of mass or an inertia."""
         names = (f"{body}.{name}" for body in self.inertial_bodies for name in OWN_NAMES)

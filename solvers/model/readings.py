@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lo
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state
 from titop.solvers.mechanism.inputs import Push, acting_inputs
 from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.sensors import sensed
@@ -52,18 +52,18 @@ class Readings(Resolved):
     leading axis give stacked results.
     """
 
-    @cached_property
+    @structural
     def output_names(self) -> tuple[str, ...]:
         """Names of the sensors' outputs."""
         return tuple(name for sensor in self._assembly.sensors for name in sensor.output_names)
 
-    @cached_property
+    @structural
     def output_units(self) -> tuple[str, ...]:
         """Units of the sensors' outputs."""
         named: Any = self  # it is a Model
         return tuple(unit for of in self.sensed for unit in units_of(named, of))
 
-    @cached_property
+    @structural
     def sensed(self) -> list[Quantity]:
         """What the sensors read."""
         return [sensed(self._assembly, sensor) for sensor in self._assembly.sensors]

@@ -219,7 +219,7 @@ def numbered_anew(
     interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
 ) -> Array:
     """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
-    touched = {owner_of(name) for name in names} if interactions else set()
+    touched = {owner_of(name) for name in names}
     for acting in interactions:
         if acting.block.name in touched:
             start = f"{acting.block.name}."
