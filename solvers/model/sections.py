@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.model.kinematics import Kinematics
 from titop.solvers.model.readings import Readings
 from titop.solvers.signals.section_opening import cut, is_rod
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _KEPT = 64
 
 
-class Sections(Readings):
+class Sections(Kinematics, Readings):
     """What is read of the sections of rods.
 
     Arguments of the methods: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as
@@ -33,8 +34,7 @@ class Sections(Readings):
     @rowwise
     def section_poses(self, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
         """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
-        section, named = self._rod(rod), cast(Any, self)  # it is a Model
-        base, origin = named.pose(rod, q)
+        section, (base, origin) = self._rod(rod), self.pose(rod, q)
         rotations, positions = section.section_poses(self._own(rod, q), abscissas)
         return base @ rotations, origin + positions @ base.T
 
@@ -94,22 +94,22 @@ class Sections(Readings):
             pushes = closed_dynamics.closure_pushes(self, q, carried)
         opened, stop = self._cut_at(rod, fraction), self.assembly.v_slices[rod].stop
         stops, held = (self.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - self.nv)
-        state = [np.insert(x, k, held, axis=0) for x, k in zip((q, v, a), stops, strict=True)]
+        q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip((q, v, a), stops, strict=True))
         outer = opened.external_pushes(wrenches, u)
-        result: Array = opened.engine.dynamics.tree_inverse(*state, [*outer, *pushes])[stop : stop + len(held)]
+        result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[stop : stop + len(held)]
         return result
 
-    def _cut_at(self, rod: str, fraction: float) -> Any:
+    def _cut_at(self, rod: str, fraction: float) -> Self:
         """Return the model cut at a section; kept, for sections asked for again."""
         kept, key = self._cuts, (rod, fraction)
         if key not in kept:
             if len(kept) >= _KEPT:
                 kept.pop(next(iter(kept)), None)
-            kept[key] = cut(cast(Any, self), self._rod(rod), fraction)
+            kept[key] = self.of(cut(self.assembly, self._rod(rod), fraction))
         return kept[key]
 
     @cached_property
-    def _cuts(self) -> dict[tuple[str, float], Any]:
+    def _cuts(self) -> dict[tuple[str, float], Self]:
         """The cut models by rod and place."""
         return {}
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeGuard
 from titop.blocks.basics.paths import split_path
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.network.assembly import Assembly, loop_among
-from titop.solvers.signals.named_model import NamedModel
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
@@ -34,20 +33,17 @@ def section_of(assembly: Assembly, port: str) -> tuple[Rod, float]:
     return rod, rod.rod_ports[own].abscissa / rod.given_length if own else 0.0
 
 
-def cut(model: NamedModel, rod: Rod, fraction: float) -> NamedModel:
-    """Return the model with a rod cut at a section: six coordinates more, behind the rod's own."""
+def cut(assembly: Assembly, rod: Rod, fraction: float) -> Assembly:
+    """Return an assembly with a rod cut at a section: six coordinates more, behind the rod's own."""
     from titop.blocks.bodies.rods.cut_rod import CutRod
 
-    assembly = model.assembly
     blocks = {**assembly.blocks, rod.name: CutRod(rod, fraction)}
 
     def moved(ref: PortRef) -> PortRef:
         return PortRef(blocks[ref.block.name], ref.name)
 
-    return model.of(
-        replace(
-            assembly,
-            connections=tuple(replace(c, parent=moved(c.parent), child=moved(c.child)) for c in assembly.connections),
-            loops=tuple(loop_among(loop, blocks) for loop in assembly.loops),
-        )
+    return replace(
+        assembly,
+        connections=tuple(replace(c, parent=moved(c.parent), child=moved(c.child)) for c in assembly.connections),
+        loops=tuple(loop_among(loop, blocks) for loop in assembly.loops),
     )
