@@ -90,6 +90,10 @@ class Configurations:
 
     def neutral(self) -> Array:
         """Return the configuration (nq) at which all coordinates are zero."""
+        return self._neutral.copy()
+
+    @structural
+    def _neutral(self) -> Array:
         return self._blockwise(lambda block: block.neutral(), self.nq)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:

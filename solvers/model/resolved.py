@@ -37,7 +37,7 @@ class Resolved(ClosedLoops):
         """The engine's kernels."""
         return self.engine.calls
 
-    @property
+    @cached_property
     def assembly(self) -> Assembly:
         """The connected blocks, with the parameters' current values."""
         return self.engine.assembly
