@@ -176,14 +176,14 @@ def named_system(
 
 
 def _warn_away_from_equilibrium(
-    point: OperatingPoint, rates: Array, a: Array, drift: Array, slopes: Array | None = None
+    point: OperatingPoint, rates: Array, a: Array, drift: Array, derivatives: Array | None = None
 ) -> None:
     """Warn when some of the coordinates (`rates` are entries of v) are accelerated, now or while the reference moves.
 
-    `a`, `drift` and `slopes` (if known) are as in `excess`.
+    `a`, `drift` and `derivatives` (if known) are as in `excess`.
     """
     for what, values, parts in zip(
-        ("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift, slopes), strict=True
+        ("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift, derivatives), strict=True
     ):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]

@@ -280,7 +280,7 @@ class Configurations:
                 rate[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
         return rate
 
-    def configuration_slopes(self, q: Any) -> Array:
+    def configuration_derivatives(self, q: Any) -> Array:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
         q = self._read_q(q)
         slopes = np.zeros((self.nq, self.nv))

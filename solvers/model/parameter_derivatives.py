@@ -49,7 +49,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
             inertial = self._inertial_rows(names)
             if inertial is not None:
                 places, rows = inertial
-                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, -2))
+                return NamedRows(places, self._derivatives_by_inertia(q, v, a).take(rows, -2))
         return self._effort_sensitivities(q, v, a, wrenches, u, self._sensitivities(names))
 
     @rowwise
@@ -82,7 +82,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
             if inertial is not None:
                 places, rows = inertial
                 a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
+                return NamedRows(places, -self._derivatives_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
         return self._acceleration_sensitivities(q, v, tau, wrenches, u, self._sensitivities(names))
 
     @rowwise

@@ -37,7 +37,7 @@ class SensitiveModel(NamedModel, Protocol):
     def closure_jacobian(self, q: Any) -> Array: ...
     def motor_efforts(self, u: Any) -> Any: ...
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]: ...
-    def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
+    def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
     ) -> Array: ...
@@ -95,7 +95,7 @@ class Sensitivities:
             ]
             return np.array(parts).T.reshape(efforts.shape)
 
-        inertial = model.inertial_effort_slopes(self.names, q, v, a)
+        inertial = model.inertial_effort_derivatives(self.names, q, v, a)
 
         def change(name: str) -> Array:
             if name in inertial:
@@ -117,7 +117,7 @@ class Sensitivities:
             rows = changed.engine.dynamics.constraints(q, v)
             return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)[0]
 
-        inertial = model.inertial_effort_slopes(self.names, q, v, a)
+        inertial = model.inertial_effort_derivatives(self.names, q, v, a)
 
         def change(name: str) -> Array:
             if name in inertial:

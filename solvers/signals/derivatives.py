@@ -40,7 +40,7 @@ def derivative_of(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inp
 
 
 def _displacements(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
-    return change.q if at is None else at.displacement_slopes @ change.q
+    return change.q if at is None else at.displacement_derivatives @ change.q
 
 
 #: From a state, its change, a quantity and the inputs to the change of all entries of the quantity's vector.
@@ -49,7 +49,7 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.RATE: lambda at, change, of, inputs: change.v,
     Kind.ACCELERATION: lambda at, change, of, inputs: change.a,
     Kind.EFFORT: lambda at, change, of, inputs: change.tau,
-    Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_slopes(at.q) @ change.q,
+    Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_derivatives(at.q) @ change.q,
     Kind.PORT_ACCELERATION: lambda at, change, of, inputs: acceleration_derivative(at, change, of.owner),
     Kind.TWIST: lambda at, change, of, inputs: twist_derivative(at, change, of.owner),
     Kind.PLACE: lambda at, change, of, inputs: place_derivative(at, change, of.owner),

@@ -15,14 +15,14 @@ _LOCK = 1e-6
 
 def acceleration_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
     """Return the change (6, z) of a port's spatial acceleration, in its frame."""
-    slopes = at.model.motion_derivatives(port, at.q, at.v, at.a)
-    return slopes.dA_dq @ change.q + slopes.dA_dv @ change.v + slopes.jacobian @ change.a
+    derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
+    return derivatives.dA_dq @ change.q + derivatives.dA_dv @ change.v + derivatives.jacobian @ change.a
 
 
 def twist_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
     """Return the change (6, z) of a port's twist, in its frame."""
-    slopes = at.model.motion_derivatives(port, at.q, at.v, at.a)
-    return slopes.dV_dq @ change.q + slopes.jacobian @ change.v
+    derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
+    return derivatives.dV_dq @ change.q + derivatives.jacobian @ change.v
 
 
 def place_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
