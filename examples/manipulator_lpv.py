@@ -85,7 +85,11 @@ def balanced(a: Array, b: Array, c: Array, order: int) -> tuple[Array, Array, Ar
 
 
 class Regulator(NamedTuple):
-    """A sampled controller: its states are estimates of a reduced model's, and of the force on the tip (N)."""
+    """A sampled controller: its states x are estimates of a reduced model's, and of the force on the tip (N).
+
+    A measurement y moves them by ``kalman (y - c x)``, tensions u to ``a x + b u`` at the next sample; references r are
+    answered by ``u = forward r - gain (x - rest r)``.
+    """
 
     a: Array
     b: Array
@@ -110,8 +114,9 @@ class Regulator(NamedTuple):
         """Return the growth rate (1/s) of its closed loop with a member of the family: positive is unstable."""
         plant = control.sample_system(member, SAMPLE_TIME)
         estimate = np.hstack([self.kalman @ plant.C, np.eye(len(self.a)) - self.kalman @ self.c])
-        plant_next = np.hstack([plant.A, 0 * plant.A[:, :1] * self.a[:1]]) - plant.B[:, : len(TENDONS)] @ self.gain @ estimate
-        closed = np.vstack([plant_next, (self.a - self.b @ self.gain) @ estimate])
+        alone = np.hstack([plant.A, np.zeros((plant.nstates, len(self.a)))])
+        pulled = alone - plant.B[:, : len(TENDONS)] @ self.gain @ estimate
+        closed = np.vstack([pulled, (self.a - self.b @ self.gain) @ estimate])
         return float(np.log(np.abs(np.linalg.eigvals(closed)).max()) / SAMPLE_TIME)
 
 
