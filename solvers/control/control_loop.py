@@ -110,6 +110,11 @@ class ControlLoop(ABC):
             "states": ("1",) * len(states),
         }
 
+    @property
+    def reference_units(self) -> tuple[str, ...]:
+        """Units of the references."""
+        return self._units["references"]
+
     def send(self, values: Array) -> Command:
         """Return the whole command for the outputs of the controller, as deviations from the operating point."""
         command = self.commands.send(values)

@@ -81,9 +81,10 @@ def linearize(
         What `trim` returns, or any state; a warning gives the acceleration away from an equilibrium, and names flexible bodies
         without geometric stiffness that spin.
     inputs : sequence of str
-        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
-        inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its
-        parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a channel inverted).
+        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's,
+        ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame
+        (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a
+        channel inverted).
     outputs : sequence of str, callable or (name, callable)
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;

@@ -13,6 +13,7 @@ from titop.solvers.signals.port_derivatives import (
     angles_derivative,
     place_derivative,
     pose_derivative,
+    position_derivative,
     specific_force_derivative,
     twist_derivative,
 )
@@ -43,6 +44,12 @@ def _displacements(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, in
     return change.q if at is None else at.displacement_derivatives @ change.q
 
 
+def _pose(at: Snapshot, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+    if max(of.entries) < 3:  # no angles, which have no derivative in a gimbal lock
+        return position_derivative(at, change, of.owner)
+    return pose_derivative(at, change, of.owner, of.sequence)
+
+
 #: From a state, its change, a quantity and the inputs to the change of all entries of the quantity's vector.
 DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.POSITION: _displacements,
@@ -55,7 +62,7 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.PLACE: lambda at, change, of, inputs: place_derivative(at, change, of.owner),
     Kind.ANGLES: lambda at, change, of, inputs: angles_derivative(at, change, of.owner, of.sequence),
     Kind.SPECIFIC_FORCE: lambda at, change, of, inputs: specific_force_derivative(at, change, of.owner),
-    Kind.POSE: lambda at, change, of, inputs: pose_derivative(at, change, of.owner, of.sequence),
+    Kind.POSE: _pose,
     Kind.MOMENTUM: lambda at, change, of, inputs: of.factor * change.v,
     Kind.LENGTH: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.VOLUME: lambda at, change, of, inputs: line_derivatives(at, change, of),

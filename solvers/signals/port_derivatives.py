@@ -38,10 +38,14 @@ def angles_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence:
     return angles_by_rotation(port, at.model.pose(port, at.q)[0], sequence) @ turned
 
 
+def position_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+    """Return the change (3, z) of a port's position in inertial axes."""
+    return at.model.pose(port, at.q)[0] @ at.model.jacobian(port, at.q)[:3] @ change.q
+
+
 def pose_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence: str) -> Array:
     """Return the change (6, z) of a port's position in inertial axes, and of its Euler angles."""
-    displacement, rotation = at.model.jacobian(port, at.q) @ change.q, at.model.pose(port, at.q)[0]
-    return np.vstack([rotation @ displacement[:3], angles_by_rotation(port, rotation, sequence) @ displacement[3:]])
+    return np.vstack([position_derivative(at, change, port), angles_derivative(at, change, port, sequence)])
 
 
 def specific_force_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
