@@ -29,6 +29,20 @@ def test_left_alone(library: str, loaded: frozenset[str]) -> None:
     assert library not in loaded
 
 
+#: Modules of kinds of blocks that a rigid system does not have.
+OF_OTHER_KINDS = (
+    *("bodies.rods.rod", "bodies.rods.cut_rod", "bodies.rods.section", "interactions.rod_line", "interactions.tendon"),
+    *("interactions.cable", "interactions.contact", "bodies.beam"),
+)
+
+
+@pytest.mark.parametrize("module", OF_OTHER_KINDS)
+def test_other_kinds_of_blocks_are_left_alone(module: str, loaded: frozenset[str]) -> None:
+    """Whoever reads blocks asks them what can be read of them."""
+    assert f"titop.blocks.{module}" not in loaded
+    assert (Path(__file__).parents[1] / "blocks" / f"{module.replace('.', '/')}.py").exists()
+
+
 def test_what_is_needed_is_there(loaded: frozenset[str]) -> None:
     assert {"numpy", "networkx", "titop.solvers.engines.compiled.engine"} <= loaded
 

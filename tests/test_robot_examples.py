@@ -1,4 +1,4 @@
-"""The hybrid robots of ``examples/``: what they find is right."""
+"""The robots and soft rods of ``examples/``: what they find is right."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import simpson
+from scipy.linalg import solve_discrete_lyapunov
+from scipy.optimize import brentq
 
-from tests.example_scripts import script
+from tests.example_scripts import EXAMPLES, script
 from tests.systems import Array
 
 #: Of the energy that turns over, what is left unexplained: implicit steps at 1e-9, and six Gauss points on every 10 ms.
@@ -137,3 +140,127 @@ def test_energy_of_the_parallel_robot_is_balanced() -> None:
         power.append(push[:3] @ rotation @ twist[:3] + push[3:] @ rotation @ twist[3:])
     rods = {name: example["pillar"](name) for name in ("pillar1", "pillar2", "pillar3")}
     assert_balanced(trajectory, weights, np.array(power), loss(trajectory, rods))
+
+
+def test_manipulator_lpv(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = script("manipulator_lpv")
+    members, rates, runs = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.count("mm in the end") == len(runs) == 3
+    assert members.valid.all()
+    assert np.abs(members.y[:, :2] - example["HOME"]).max() < 1e-8  # m, where Newton's method ends
+
+    # a steady force on the tip moves it as far as the member says, nonlinear statics at plus and minus 10 mN
+    tt, tip, mass = example["tt"], example["tip"], float(example["MASSES"][2])
+    model = example["build"]().resolve().with_parameters({"gripper.mass": mass})
+    point = example["held"](model, example["HOME"])
+    inputs = dict.fromkeys(example["TENDONS"], 0.0) | dict(zip(example["TENDONS"], point.u, strict=True))
+    moved = []
+    for sign in (1, -1):
+        wrench = {"gripper.hook": np.array([0, 0.01 * sign, 0, 0, 0, 0])}
+        moved.append(tip(model, tt.trim(model, q=point.q, u=inputs, wrenches=wrench).q))
+    slopes = members.at(gripper_mass=mass)(0.0).real[:, len(inputs) + 1]
+    np.testing.assert_allclose((moved[0] - moved[1]) / 0.02, slopes, atol=1e-4 * np.abs(slopes).max())  # cubic in 10 mN
+
+    # twelve states do for 48: the bound of balanced truncation, with the Gramians' values from another way
+    plant = example["control"].sample_system(members.at(gripper_mass=mass), example["SAMPLE_TIME"])
+    reached, seen = (solve_discrete_lyapunov(a, b @ b.T) for a, b in ((plant.A, plant.B), (plant.A.T, plant.C.T)))
+    values = np.sort(np.sqrt(np.abs(np.linalg.eigvals(reached @ seen))))[::-1]
+    reduced = example["balanced"](plant.A, plant.B, plant.C, example["ORDER"])
+    for angle in np.geomspace(1e-3, np.pi, 20):
+        turn = np.exp(1j * angle)
+        whole, part = (c @ np.linalg.solve(turn * np.eye(len(a)) - a, b) for a, b, c in ((plant.A, plant.B, plant.C), reduced))
+        assert np.linalg.norm(whole - part, 2) < 2 * values[example["ORDER"] :].sum()
+
+    alone, fixed, looked_up = (runs[example[name]] for name in ("ALONE", "FIXED", "LOOKED_UP"))
+    ends = [np.linalg.norm(example["errors"](run)[-25:], axis=1).max() for run in (alone, fixed, looked_up)]
+    assert ends[2] < 1.5 < 20 < min(ends[:2])  # mm; of the measurements' noise of 0.3 mm some 0.3 mm come through
+    for run in runs.values():
+        assert run.u.min() >= 0
+        assert run.u.max() <= example["LARGEST"]
+        assert run.violations() == []
+    assert (fixed.u == 0).mean() > 0.1  # tendons go slack, and commands are cut
+
+    # about what holds 150 g the nonlinear rod departs under the controller of 20 g as the linear model does, step by step
+    loaded = model.with_parameters({"gripper.mass": example["CARRIED"]})
+    regulator, point = example["design"](members.at(gripper_mass=example["EMPTY"])), example["held"](loaded, example["HOME"])
+    controller, v = regulator.controller(point.u), 1e-3 * loaded.velocity({"rod.bending_z0": 1.0})
+    t = np.arange(0, 0.61, example["SAMPLE_TIME"])
+    loop = {"controller": controller, "operating_point": point, "method": "Radau", "rtol": 1e-4, "atol": 1e-8}
+    run = tt.simulate(loaded, t, point.q, v, **loop)
+    member = tt.linearize(loaded, point, inputs=example["TENDONS"], outputs=example["TIP"])
+    plant = example["control"].sample_system(member, example["SAMPLE_TIME"])
+    x, z, away = np.concatenate([0 * v, 1e-12 * v]), np.zeros(len(regulator.a)), []  # so small that no tendon goes slack
+    for _ in range(400):
+        away.append(plant.C @ x)
+        z, u = controller.update(0.0, z, away[-1], np.zeros(3))
+        x = plant.A @ x + plant.B @ u
+    found = np.array([tip(loaded, q) for q in run.q]) - tip(loaded, point.q)
+    # of the 30 um that it moves, some 1e-3 are steps at 1e-4, and 0.5 rad/s squared
+    assert np.abs(found - 1e12 * np.array(away[: len(t)])).max() < 5e-3 * np.abs(found).max()
+    sizes = np.linalg.norm(away, axis=1)
+    growth = np.polyfit(np.arange(200) * example["SAMPLE_TIME"], np.log(sizes[200:]), 1)[0]
+    assert growth == pytest.approx(regulator.growth(member), rel=0.03)  # half of its size, swinging, over four seconds
+    assert regulator.growth(member) == pytest.approx(max(rates[example["FIXED"]][3:5]), rel=0.2)  # members at 110 and 140 g
+    assert max(rates[example["LOOKED_UP"]]) < -0.5
+
+
+def test_rod_antenna(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("rod_antenna")
+    runs, families = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.count("the tip lags") == len(runs) == 2
+    rod, beam = (example["frequencies"](families[example[kind]]) for kind in ("ROD", "BEAM"))
+    mass, inertia, mount, length = (example[name] for name in ("MASS", "INERTIA", "MOUNT", "LENGTH"))
+    area, moment = np.pi * example["RADIUS"] ** 2, np.pi * example["RADIUS"] ** 4 / 4
+    linear_density, stiffness = example["DENSITY"] * area, example["YOUNG"] * moment
+
+    # at rest: an Euler-Bernoulli beam, whose root moves with the hub as momentum and its moment tell
+    def closed(wavenumber: float, about: float) -> Any:
+        def slopes(x: float) -> Array:
+            """Return the functions that bend with this wave number (their derivatives in rows, 0 to 3)."""
+            y = wavenumber * x
+            c, s, ch, sh = np.cos(y), np.sin(y), np.cosh(y), np.sinh(y)
+            rows = np.array([[c, s, ch, sh], [-s, c, sh, ch], [-c, -s, ch, sh], [s, -c, sh, ch]])
+            return rows * wavenumber ** np.arange(4)[:, None]
+
+        root, square = slopes(0.0), stiffness * wavenumber**4 / linear_density
+        momentum = mass * square * (root[0] - mount * root[1]) - stiffness * root[3]
+        moments = about * square * root[1] - stiffness * (mount * root[3] - root[2])
+        return np.linalg.det([slopes(length)[2], slopes(length)[3], momentum, moments])
+
+    expected = []
+    for about in inertia[[2, 1]]:  # in the plane of the spin, and across
+        wavenumbers = np.linspace(0.1, 10.0, 400) / length
+        signs = np.sign([closed(k, about) for k in wavenumbers])
+        roots = [brentq(closed, *wavenumbers[k : k + 2], (about,)) for k in np.flatnonzero(np.diff(signs))]
+        expected += [k**2 * np.sqrt(stiffness / linear_density) / (2 * np.pi) for k in roots]
+    expected.sort()
+    # six polynomials and nine points: 7e-6, 9e-5, 7e-4
+    for found, tolerance in zip(rod[0, 1:].reshape(3, 2), (2e-5, 2e-4, 2e-3), strict=True):
+        np.testing.assert_allclose(found, [expected.pop(0), expected.pop(0)], rtol=tolerance)
+
+    # spinning, a beam of another law agrees, of which three modes a plane are as good; nutation begins as a rigid body's
+    np.testing.assert_allclose(beam, rod, rtol=6e-3)
+    assert (rod[-1, 1:] > 1.25 * rod[0, 1:]).all()  # which would show it if nothing stiffened
+    reach, carried = mount + length / 2, linear_density * length
+    swung = carried * length**2 / 12 + mass * carried / (mass + carried) * reach**2
+    along, across, about = inertia + np.array([0.0, swung, swung])
+    nutation = example["SPINS"][1] * np.sqrt((about - along) * (about - across) / (along * across)) / (2 * np.pi)
+    assert rod[1, 0] == pytest.approx(nutation, rel=0.01)  # (spin / frequency)^2 = 0.03, part of which the antenna follows
+
+    # momentum is what the thrusters gave, energy their work, by Simpson's rule; Radau at 1e-6
+    run = runs[example["ROD"]]
+    given = np.array([example["torque"](time) for time in run.t])
+    momenta = np.array([run.model.momentum(q, v) for q, v in zip(run.q, run.v, strict=True)])
+    total = simpson(given, x=run.t)
+    np.testing.assert_allclose(momenta[-1], [0, 0, 0, 0, 0, total], rtol=0, atol=1e-6 * total)
+    for k in range(2, len(run.t), 10):
+        assert momenta[k, 5] == pytest.approx(simpson(given[: k + 1], x=run.t[: k + 1]), abs=1e-6 * total)
+    energy, work = run.energy().sum(axis=1), simpson(given * run.v[:, 5], x=run.t)
+    assert energy[-1] == pytest.approx(work, rel=1e-6)
+    assert np.ptp(energy[run.t >= example["DURATION"]]) < 1e-7 * work
+    lags = [-example["seen_from_hub"](run.model, q, "antenna.tip")[1] for q in run.q]
+    assert max(lags) > 0.6 * length  # far beyond what is small: the beam is lost there
+    assert example["seen_from_hub"](runs[example["BEAM"]].model, runs[example["BEAM"]].q[-1], "antenna.C")[1] < -length

@@ -84,7 +84,7 @@ def rod_shapes(bubbles: int, points: int) -> tuple[Array, Array]:
     Here and below slopes are derivatives by ``t = x / length``, in the coordinates of the matrices.
     """
     x, _ = points_of(points)
-    return _with_bubbles((_linear(x), _linear_slopes(x)), 1, bubbles, points)
+    return _with_bubbles((_linear(x), _linear_derivatives(x)), 1, bubbles, points)
 
 
 def bending_shapes(length: float, bubbles: int, points: int) -> tuple[Array, Array, Array]:
@@ -121,7 +121,7 @@ def _linear(x: Array) -> Array:
     return np.array([(1 - x) / 2, (1 + x) / 2])
 
 
-def _linear_slopes(x: Array) -> Array:
+def _linear_derivatives(x: Array) -> Array:
     return np.array([np.full_like(x, -1.0), np.full_like(x, 1.0)])
 
 

@@ -43,16 +43,16 @@ def own_numbers(where: str, numbers: Array) -> Array:
     return np.concatenate([[mass], com, numbers[4:] - mass * _spread(com)[_ROWS, _COLUMNS]])
 
 
-def inertial_slopes(body: RigidBody) -> Array:
+def inertial_derivatives(body: RigidBody) -> Array:
     """Return the derivatives (10 x 10) of the ten numbers by the body's own parameters, in the order of `OWN_NAMES`."""
     mass, (x, y, z) = body.mass, body.com
-    slopes = np.eye(10)
-    slopes[1:4, 0], slopes[4:, 0] = body.com, _spread(body.com)[_ROWS, _COLUMNS]
-    slopes[1:4, 1:4] *= mass
-    slopes[4:, 1:4] = mass * np.array(
+    derivatives = np.eye(10)
+    derivatives[1:4, 0], derivatives[4:, 0] = body.com, _spread(body.com)[_ROWS, _COLUMNS]
+    derivatives[1:4, 1:4] *= mass
+    derivatives[4:, 1:4] = mass * np.array(
         [[0, 2 * y, 2 * z], [2 * x, 0, 2 * z], [2 * x, 2 * y, 0], [-y, -x, 0], [-z, 0, -x], [0, -z, -y]]
     )
-    return slopes
+    return derivatives
 
 
 def wrenches_of_numbers(twist: Array, acceleration: Array) -> Array:

@@ -8,6 +8,7 @@ port's frame; ``w = w2 - R^T w1`` the relative angular velocity, in the frame of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,9 +28,12 @@ class Closure(Block):
         Blocks on whose data it depends, beside its targets.
     own_coordinates : tuple of str
         Coordinates on which it acts without being told, before those that it is told of.
+    measured : str
+        What it measures of rods through which it runs, as signals name it: ``"length"`` or ``"volume"``; nothing for others.
     """
 
     own_blocks: tuple[Block, ...] = ()
+    measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()
 
     def among(self, blocks: Mapping[str, Block]) -> Closure:

@@ -64,7 +64,7 @@ def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
     return np.concatenate([mass * down, np.cross(moment, down), own]) - block.mass_matrix(at.q)[:, :3] @ down
 
 
-def slopes_at(block: Block, at: Place, gravity: Array) -> tuple[Array, Array, Array, Array]:
+def derivatives_at(block: Block, at: Place, gravity: Array) -> tuple[Array, Array, Array, Array]:
     """Return the derivatives of all efforts (6 + n) by q, v (n each), twist and displacement of the parent port (6 each).
 
     A displacement is a small twist of the parent port, in its frame.

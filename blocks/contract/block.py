@@ -93,6 +93,8 @@ class Block(BlockLaw):
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
     complex_parameters: ClassVar[bool] = True
+    #: Whether it has sections along its length, of which poses, strains, stresses and wrenches can be read.
+    has_sections: ClassVar[bool] = False
     #: Units of the block's parameters by dotted name, for those that it wants to be known by.
     parameter_units: ClassVar[dict[str, str]] = {}
 

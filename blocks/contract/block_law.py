@@ -90,16 +90,16 @@ class BlockLaw(OwnCoordinates, Surrounded):
 
         ``h_P = (dM/dt x)_P - ad(V)^T (M x)_P`` and ``h_q = (dM/dt x)_q - d(x^T M x / 2)/dq - bracket(v)^T (M x)_q``.
         """
-        return self._gyroscopic_of(*self._inertia_and_slopes(q), v, twist)
+        return self._gyroscopic_of(*self._inertia_and_derivatives(q), v, twist)
 
     def _inertia_and_gyroscopic(self, q: Array) -> tuple[Array, Callable[[Array, Array], Array]]:
         """Return M, and h as a function of v and the parent port's twist."""
         if redefines(self, "gyroscopic", BlockLaw):
             return self.mass_matrix(q), lambda v, twist: self.gyroscopic(q, v, twist)
-        M, changes = self._inertia_and_slopes(q)
+        M, changes = self._inertia_and_derivatives(q)
         return M, lambda v, twist: self._gyroscopic_of(M, changes, v, twist)
 
-    def _inertia_and_slopes(self, q: Array) -> tuple[Array, Array]:
+    def _inertia_and_derivatives(self, q: Array) -> tuple[Array, Array]:
         """Return M, and its derivatives along the coordinates (n x 6 + n x 6 + n)."""
         if self.nv == 0:
             return (M := self.mass_matrix(q)), np.zeros((0, *M.shape))
@@ -140,13 +140,13 @@ class BlockLaw(OwnCoordinates, Surrounded):
 
         by_q = self.slopes(law, q)
         if not self.complex_safe:
-            return by_q, *self._rate_slopes(q, v, twist)
+            return by_q, *self._rate_derivatives(q, v, twist)
         _, gyroscopic = self._inertia_and_gyroscopic(q)
         by_twist, by_v = complex_step(lambda y: gyroscopic(v, y), twist), complex_step(lambda y: gyroscopic(y, twist), v)
         by_v[6:] -= complex_step(lambda y: self.passive_efforts(q, y), v)
         return by_q, by_v, by_twist
 
-    def _rate_slopes(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
+    def _rate_derivatives(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
         """Return the derivatives of ``h - [0; passive]`` by v and the twist by differences: h is quadratic, so exactly."""
         motion, sizes = np.concatenate([twist, v]), self.displacement_sizes(q)
         columns = []

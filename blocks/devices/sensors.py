@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from titop.blocks.basics.user_input import sequence_findings
-from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.devices.loads import read_target
@@ -94,7 +93,7 @@ class StrainGauge(_PortSensor):
 
     def __init__(self, name: str, target: PortRef | Block) -> None:
         super().__init__(name, target)
-        if not isinstance(self.target.block, Rod) and self.target.block is not self:
+        if not self.target.block.has_sections and self.target.block is not self:
             advice = "write rod.port('tip'), or give the rod a port there: tt.Rod(..., ports={'gauge': 0.2})"
             self.reader.report("not-on-a-rod", "target", str(self.target), "a port of a tt.Rod", advice)
 

@@ -209,7 +209,7 @@ def displaced(motion: TargetMotion, steps: Array) -> TargetMotion:
     return motion._replace(R=np.array(R).reshape(-1, 3, 3), r=np.array(r).reshape(-1, 3))
 
 
-def load_slopes(
+def load_derivatives(
     interaction: Interaction, motion: TargetMotion, step: Callable[[Callable[[Array], Any], Array], Array]
 ) -> Array:
     """Return the derivatives of all wrenches and efforts (6 p + n), one after the other, that `step` finds.

@@ -48,8 +48,7 @@ class RodLine(Interaction):
     """
 
     port_counts = (0, 0)
-    #: What its measure is, as signals name it.
-    measured: ClassVar[str] = "length"
+    measured = "length"
     #: Whether a line along the axis is suspicious.
     needs_lever: ClassVar[bool] = True
     #: Fields that may be numbers, tapers or functions of X, and their units.

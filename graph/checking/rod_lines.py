@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from titop.blocks.basics.errors import Finding, did_you_mean
-from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_ports import TIP
 from titop.blocks.devices.sensors import TendonSensor
-from titop.blocks.interactions.rod_line import RodLine
-from titop.blocks.interactions.tendon import Tendon
 from titop.graph.network.network import Network
+
+if TYPE_CHECKING:
+    from titop.blocks.bodies.rods.rod import Rod
+    from titop.blocks.interactions.rod_line import RodLine
 
 
 def wrong_lines(system: Network) -> Iterator[Finding]:
@@ -21,7 +22,7 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
             if system.graph.nodes.get(block.name, {}).get("block") is not block:
                 where = f"{loop.closure.name}.rods"
                 yield Finding("foreign-target", where, block.name, "a rod of this system", "connect the rod itself first")
-    tendons = [loop.closure.name for loop in system.loops if isinstance(loop.closure, Tendon)]
+    tendons = [loop.closure.name for loop in system.loops if loop.closure.measured == "length"]
     for sensor in system.sensors:
         if isinstance(sensor, TendonSensor) and sensor.tendon not in tendons:
             where, advice = f"{sensor.name}.tendon", did_you_mean(sensor.tendon, tendons)
@@ -32,7 +33,7 @@ def lines_across_joints(system: Network) -> Iterator[Finding]:
     """Find lines through rods that do not carry each other, tip to base, without anything that moves between."""
     below = {connection.child.block.name: connection for connection in system.connections}
     for loop in system.loops:
-        if not isinstance(loop.closure, RodLine):
+        if not _is_line(loop.closure):
             continue
         for lower, upper in pairwise(loop.closure.rods):
             moving, connection = None, below.get(upper.name)
@@ -53,5 +54,9 @@ def lines_across_joints(system: Network) -> Iterator[Finding]:
                 yield Finding("not-at-the-tip", where, found, f"{upper.name!r} on the tip of {lower.name!r}", advice)
 
 
+def _is_line(closure: Any) -> TypeGuard[RodLine]:
+    return bool(closure.measured)
+
+
 def _stands_at_tip(rod: Rod, port: str | None) -> bool:
-    return port == TIP or (port in rod.rod_ports and rod.rod_ports[port].abscissa == rod.given_length)
+    return port in rod.rod_ports and rod.rod_ports[port].abscissa == rod.given_length

@@ -36,6 +36,7 @@ from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
+from titop.solvers.mechanism.shared import geometric, structural
 
 
 class ClosedLoops(Configurations):
@@ -45,12 +46,18 @@ class ClosedLoops(Configurations):
     of joints and blocks for all of theirs.
     """
 
-    engine: Engine
+    #: What makes the engine of a model with other parameters.
+    _make_engine: Callable[[Any], Engine]
 
     #: The `regular_configuration` of the model whose parameters were changed, if these were.
     regular_before: Array | None = None
 
     @cached_property
+    def engine(self) -> Engine:
+        """What computes; with other parameters, made when something is to be computed."""
+        return self._make_engine(self)
+
+    @structural
     def rigid_loops(self) -> tuple[Loop, ...]:
         """The loops with rigid closures."""
         return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
@@ -60,44 +67,44 @@ class ClosedLoops(Configurations):
         """The interactions and what they act on, with the parameters' current values."""
         return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
 
-    @cached_property
+    @structural
     def gear_constraints(self) -> tuple[GearConstraint, ...]:
         """The gears as constraints."""
         return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
 
-    @cached_property
+    @structural
     def gear_count(self) -> int:
         """How many of the constraints, the last ones, are gears."""
         return len(self._assembly.gears)
 
-    @cached_property
+    @structural
     def is_tree(self) -> bool:
         """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
         return not self._assembly.loops and not self._assembly.gears
 
-    @cached_property
+    @structural
     def is_constrained(self) -> bool:
         """Whether there are rigid closures or gears."""
         return bool(self.rigid_loops or self.gear_constraints)
 
-    @cached_property
+    @structural
     def constraint_names(self) -> tuple[str, ...]:
         """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
         closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
         return (*closures, *(constraint.name for constraint in self.gear_constraints))
 
-    @cached_property
+    @structural
     def constraint_units(self) -> tuple[str, ...]:
         """Units of the constraints' errors: of a gear, its driven coordinate's."""
         of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
         return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
 
-    @cached_property
+    @structural
     def angular_constraints(self) -> Array:
         """Whether the errors of the constraints are angles, or other numbers, rather than lengths (k)."""
         return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
 
-    @cached_property
+    @structural
     def closure_weights(self) -> Array:
         """What constraints (k, no unit or 1/m) are multiplied by to compare: 1, for lengths one over the system's size.
 
@@ -110,17 +117,17 @@ class ClosedLoops(Configurations):
             weights[row] /= max(1.0, speed_up)
         return weights
 
-    @cached_property
+    @structural
     def coordinate_weights(self) -> Array:
         """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
         return np.where(np.array(self._assembly.coordinate_units) == "m", self.size, 1.0)
 
-    @cached_property
+    @structural
     def size(self) -> float:
         """The system's length (m), one without any."""
         return self.extent or 1.0
 
-    @cached_property
+    @structural
     def extent(self) -> float:
         """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; zero without any.
 
@@ -176,7 +183,7 @@ class ClosedLoops(Configurations):
         rank = len(independent_rows(self.closure_weights[:, None] * jacobian, gears=self.gear_count))
         return rank if rank == self.generic_rank else rank_on_branch(self, q)
 
-    @cached_property
+    @geometric
     def generic_rank(self) -> int:
         """How many constraints are independent at the `regular_configuration`: so many act where nobody has looked closer.
 
@@ -185,7 +192,7 @@ class ClosedLoops(Configurations):
         q = self.regular_configuration
         return min(len(self.constraint_names), self.nv) if q is None else independent_count(self, q)
 
-    @cached_property
+    @geometric
     def regular_configuration(self) -> Array | None:
         """A closed configuration (nq) of the model's own, which depends on no state met before; see `branch`.
 
@@ -199,7 +206,7 @@ class ClosedLoops(Configurations):
         q = self._closed_somewhere[0]
         return None if q is None else regular_configuration(self, q)
 
-    @cached_property
+    @geometric
     def _closed_somewhere(self) -> tuple[Array | None, str]:
         """A closed configuration near the neutral one, or None and why there is none."""
         try:

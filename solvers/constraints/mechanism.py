@@ -201,8 +201,9 @@ class ClosedMechanism(Protocol):
     nv: int
     coordinate_names: tuple[str, ...]
     configuration_names: tuple[str, ...]
-    engine: Engine
 
+    @property
+    def engine(self) -> Engine: ...
     @property
     def assembly(self) -> Assembly: ...
     @property

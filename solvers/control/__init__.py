@@ -4,7 +4,7 @@
 - `loop_arguments`: reading the arguments of `simulate`; `loop_signals`: names of what is measured and commanded;
 - `linear_feedback`: linear continuous controllers as tables for compiled steps; `implicit_control`: continuous controllers
   within steps of implicit integrators;
-- `loop_slopes`: how a continuous loop answers to small changes; `loop_checks`: what is suspicious about a loop;
+- `loop_derivatives`: how a continuous loop answers to small changes; `loop_checks`: what is suspicious about a loop;
 - `control_loop`: the loop, continuous or sampled; its parts are `measurements`, `commands`, `references`, `operating_values`;
 - `control_history`: what went through it.
 """

@@ -23,8 +23,8 @@ from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.control.linear_controller import REFERENCE
 from titop.solvers.control.linear_feedback import LinearFeedback
+from titop.solvers.control.loop_derivatives import LoopDerivatives
 from titop.solvers.control.loop_signals import check_names, measured_signals
-from titop.solvers.control.loop_slopes import LoopSlopes
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
@@ -110,6 +110,11 @@ class ControlLoop(ABC):
             "states": ("1",) * len(states),
         }
 
+    @property
+    def reference_units(self) -> tuple[str, ...]:
+        """Units of the references."""
+        return self._units["references"]
+
     def send(self, values: Array) -> Command:
         """Return the whole command for the outputs of the controller, as deviations from the operating point."""
         command = self.commands.send(values)
@@ -150,7 +155,7 @@ class ContinuousLoop(ControlLoop):
         wiring, self.K = law.wiring, law.K
         super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
         self._from_y, self._from_r = wiring.from_y, wiring.from_r
-        self._slopes = LoopSlopes(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
+        self._derivatives = LoopDerivatives(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
         self.initial_state = np.zeros(law.K.nstates)
         through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
         if len(through):
@@ -203,12 +208,12 @@ class ContinuousLoop(ControlLoop):
         return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
 
     def slopes(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
-        """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopSlopes.at`."""
+        """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopDerivatives.at`."""
         q, v = plant.split(t, y)
         a, tau = plant.dynamics(t, q, v)
         acting = self.commands.acting(plant.inputs(t, q, v))
         state = Snapshot(plant.model, q, v, a, tau, plant.inputs(t, q, v), plant.wrenches(t, q, v), self.measurements.origin)
-        return self._slopes.at(state, by_state, by_tau, acting)
+        return self._derivatives.at(state, by_state, by_tau, acting)
 
     def command_at(self, plant: Plant, t: float, y: Array) -> Command:
         q, v = plant.split(t, y)

@@ -9,6 +9,9 @@ from titop.blocks.basics.errors import Finding
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.operating_values import OperatingValues
 
+#: Of the system's size, a radian or one: about an operating point nearer to zero than this, references are deviations.
+_NEGLIGIBLE = 1e-6
+
 
 def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
     """Yield what is suspicious: wrenches of the operating point that do not act, references that look like deviations from it.
@@ -25,8 +28,10 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
         if wrench.any() and port not in wrenches:
             advice = "pass wrenches=point.wrenches, or something else for this port"
             yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
-    for name, reference, there in zip(loop.references.names, loop.references.read(start), loop.r_trim, strict=True):
-        if abs(reference - there) > abs(reference):
+    references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
+    for name, unit, reference, there in references:
+        size = loop.measurements.model.size if unit in ("m", "m/s") else 1.0
+        if abs(reference - there) > abs(reference) and abs(there) > _NEGLIGIBLE * size:
             found, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
             advice = "references are absolute: if a deviation is meant, add the operating point's value"
             yield Finding("far-reference", f"reference[{name!r}]", found, expected, advice)

@@ -68,9 +68,10 @@ def measured_signals(model: Model) -> SignalTable:
 
 
 def commanded_signals(model: Model) -> SignalTable:
-    """Return what a controller can command: the actuators' inputs, then efforts of joints (``hinge`` or ``hinge.tau``)."""
-    efforts = {name: read_name(model, COMMANDED, name).paths[0] for name in model.coordinate_names}
-    return SignalTable(COMMANDED.expected, _paths(model, COMMANDED), efforts)
+    """Return what a controller can command: inputs (``flexor`` is a tendon's), then efforts (``hinge`` or ``hinge.tau``)."""
+    named = {name: read_name(model, COMMANDED, name).paths for name in COMMANDED.names(model)}
+    single = {name: paths[0] for name, paths in named.items() if len(paths) == 1}
+    return SignalTable(COMMANDED.expected, _paths(model, COMMANDED), single)
 
 
 def _paths(model: Model, role: Role) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from titop.solvers.control.loop_signals import SignalTable, commanded_signals, m
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.model.model import Model
 
+#: What a family's `trim_at` returns.
+_TRIMS = {"q", "v", "tau", "u", "y"}
+
 
 class OperatingValues:
     """Outputs and commands at an operating point; zero where nothing is said.
@@ -25,7 +29,8 @@ class OperatingValues:
     given : mapping of name to number, or object, optional
         Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; and
         inputs ``u``, efforts ``tau``, accelerations ``a``, external ``wrenches`` where they are not zero, and a ``model`` where
-        its parameters are not those of the one that is simulated. ``y`` and ``u`` may be mappings.
+        its parameters are not those of the one that is simulated. ``y`` and ``u`` may be mappings. What `LPVModel.trim_at`
+        returns stands for an object with its state and inputs.
 
     Attributes
     ----------
@@ -48,6 +53,8 @@ class OperatingValues:
         self._outputs: dict[str, float] = {}
         u, tau = np.zeros(model.nu), np.zeros(model.nv)
         measured, commanded = measured_signals(model), commanded_signals(model)
+        if isinstance(given, Mapping) and set(given) == _TRIMS:
+            given = SimpleNamespace(**given)
         if isinstance(given, Mapping):
             for name, value in given.items():
                 number = float(read_state(f"operating_point[{name!r}]", [value], (str(name),))[0])

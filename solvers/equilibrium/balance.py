@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.interaction_loads import input_efforts
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.sizes import acceleration_slopes
+from titop.solvers.equilibrium.sizes import acceleration_derivatives
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.signals.named_model import NamedModel
 
@@ -34,7 +34,7 @@ def motion_rate(model: NamedModel, q: Array, v: Array) -> float:
     return float(np.abs(np.divide(v, along, out=np.zeros(len(v)), where=along > 0)).max(initial=0.0))
 
 
-def excess(point: OperatingPoint, a: Array, drift: Array, slopes: Array | None = None) -> tuple[Array, Array]:
+def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: Array | None = None) -> tuple[Array, Array]:
     """Return accelerations, and their rates along the motion, in parts of what is allowed (nv each).
 
     Parameters
@@ -42,14 +42,14 @@ def excess(point: OperatingPoint, a: Array, drift: Array, slopes: Array | None =
     point : OperatingPoint
     a, drift : (nv,) arrays
         Accelerations, and their rates of change while the point moves.
-    slopes : (nv, 2nv) array, optional
+    derivatives : (nv, 2nv) array, optional
         Derivatives of the accelerations by coordinates and rates, if known.
     """
     model, rate = point.model, motion_rate(point.model, point.q, point.v)
     along = reaches(model, point.q)
-    if slopes is None:
-        slopes = acceleration_slopes(point)[0]
-    allowed = _OF_REACH * np.abs(slopes) @ np.concatenate([along, rate * along])
+    if derivatives is None:
+        derivatives = acceleration_derivatives(point)[0]
+    allowed = _OF_REACH * np.abs(derivatives) @ np.concatenate([along, rate * along])
     found = _parts(a, drift, allowed, rate)
     if max(part.max(initial=0.0) for part in found) <= 1.0:
         return found
@@ -77,5 +77,5 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
         efforts.append(model.jacobian(port, q).T @ own)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
     falling = float(np.linalg.norm(model.gravity)) / model.size
-    alone: Array = np.abs(acceleration_slopes(point)[1]) @ total + along * (falling + rate**2)
+    alone: Array = np.abs(acceleration_derivatives(point)[1]) @ total + along * (falling + rate**2)
     return alone

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.equilibrium.equations import equation_slopes
+from titop.solvers.equilibrium.equations import equation_derivatives
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, search
 from titop.solvers.equilibrium.unknowns import Unknowns
@@ -145,9 +145,9 @@ def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknown
     """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (over their scales)."""
     both = Unknowns(start, [*names, *([unknowns] if isinstance(unknowns, str) else unknowns)])
     moving = bool(start.v.any()) or bool(both.select(Kind.RATE)[0])
-    slopes = equation_slopes(both, np.zeros(len(both.entries)), moving)
+    derivatives = equation_derivatives(both, np.zeros(len(both.entries)), moving)
     n = len(names)
-    predicted: Array = -np.linalg.lstsq(slopes[:, n:], slopes[:, :n] @ changes, rcond=1e-10)[0] * both.scales[n:]
+    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], derivatives[:, :n] @ changes, rcond=1e-10)[0] * both.scales[n:]
     return predicted
 
 

@@ -1,7 +1,7 @@
 """What an equilibrium's equations say of its unknowns: which are free, and what does not depend on them.
 
-Stiff and soft coordinates stand side by side in the equations' slopes. An entry counts as zero beside the rounding of the terms
-that made it, and rows and columns are brought to one size before ranks are counted.
+Stiff and soft coordinates stand side by side in the equations' derivatives. An entry counts as zero beside the rounding of the
+terms that made it, and rows and columns are brought to one size before ranks are counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RANK = 1e-8
 _ENTRY = 1e-6
 
 
-def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> OperatingPoint:
+def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> OperatingPoint:
     """Return an equilibrium with what its equations say of the unknowns.
 
     Equations are looked at as efforts: one that depends on no unknown accelerates all coordinates that its own is coupled to.
@@ -34,20 +34,20 @@ def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Opera
     Parameters
     ----------
     point : OperatingPoint
-    slopes : (equations, unknowns) array
+    derivatives : (equations, unknowns) array
         Derivatives of `titop.solvers.equilibrium.equations.equations` by the unknowns.
     unknowns : Unknowns
     """
     model, nv = point.model, point.model.nv
-    efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * slopes[:nv])
+    efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * derivatives[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
-    if not model.is_constrained and len(slopes) == nv and is_regular(_equilibrated(efforts), _RANK):
+    if not model.is_constrained and len(derivatives) == nv and is_regular(_equilibrated(efforts), _RANK):
         return replace(point, unknowns=unknowns.names, rank=len(unknowns.names), free=(), overdetermined=())
-    motions, closed = _motions(point, independent), _closed_directions(point, slopes)
+    motions, closed = _motions(point, independent), _closed_directions(point, derivatives)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
     left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
-    rest = slopes[nv:]  # along the motion by differences, and of closures
+    rest = derivatives[nv:]  # along the motion by differences, and of closures
     rest = np.where(np.abs(rest) > _RANK * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
     _, sizes, right = np.linalg.svd(_equilibrated(np.vstack([efforts, rest])))
     rank = _rank(sizes)
@@ -75,13 +75,13 @@ def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
     return efforts
 
 
-def _efforts(mass: Array, slopes: Array) -> Array:
+def _efforts(mass: Array, derivatives: Array) -> Array:
     """Return the efforts M A that stand for accelerations A, without what is rounding beside others of the same unknown.
 
     Efforts compare with each other over the root of their coordinates' inertia; a soft coordinate's with its own only.
     """
     inertia = np.diag(mass)[:, None]
-    efforts = mass @ slopes
+    efforts = mass @ derivatives
     compared = np.abs(efforts) / np.sqrt(np.where(inertia > 0, inertia, 1.0))
     return np.where(compared > _ROUNDING * compared.max(axis=0, initial=0.0), efforts, 0.0)
 
@@ -107,9 +107,9 @@ def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
     return motions
 
 
-def _closed_directions(point: OperatingPoint, slopes: Array) -> Array:
+def _closed_directions(point: OperatingPoint, derivatives: Array) -> Array:
     """Return directions of the unknowns (columns) in which rigid closures and gears stay closed: all of them for a tree."""
-    closures = slopes[len(slopes) - 2 * len(point.model.constraint_names) :]
+    closures = derivatives[len(derivatives) - 2 * len(point.model.constraint_names) :]
     _, sizes, right = np.linalg.svd(closures)
     directions: Array = right[_rank(sizes) :].T
     return directions

@@ -58,14 +58,14 @@ def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
     return np.concatenate(parts)
 
 
-def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
+def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x: exact, but for those by parameters and along the motion."""
     point = unknowns.at(x)
     model, nv, scales = point.model, point.model.nv, unknowns.scales
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
     by_x = difference_slopes(unknowns, x, moving) * ones
     by_q, by_v, by_tau = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
-    closed, turning = _closure_slopes(point)
+    closed, turning = _closure_derivatives(point)
     first = len(by_x) - 2 * len(closed)
     positions, _ = unknowns.select(Kind.POSITION)
     if positions:
@@ -84,7 +84,7 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
 
 
 def is_balance(unknowns: Unknowns, moving: bool) -> bool:
-    """Tell whether a search is one for a tree's balance of efforts, by what has exact slopes there; see `Balance`."""
+    """Tell whether a search is one for a tree's balance of efforts, by what has exact derivatives there; see `Balance`."""
     return not (moving or unknowns.guess.model.is_constrained or unknowns.select(Kind.PARAMETER)[0])
 
 
@@ -102,7 +102,7 @@ class Balance:
         self._last: tuple[Array, OperatingPoint] | None = None
 
     def _at(self, x: Array) -> OperatingPoint:
-        """Return the point that x stands for; residual and slopes are asked for at the same."""
+        """Return the point that x stands for; residual and derivatives are asked for at the same."""
         if self._last is None or self._last[0] is not x:
             self._last = x, self.unknowns.at(x)
         return self._last[1]
@@ -114,7 +114,7 @@ class Balance:
         left: Array = (point.tau - needed) / self._sizes
         return left
 
-    def slopes(self, x: Array) -> Array:
+    def derivatives(self, x: Array) -> Array:
         """Return their derivatives (nv, n) by x."""
         unknowns, point = self.unknowns, self._at(x)
         model, by_x = point.model, np.zeros((len(self._rest), len(x)))
@@ -187,7 +187,7 @@ def _closures(point: OperatingPoint) -> tuple[Array, Array]:
     return rows.error, rows.jacobian @ point.v
 
 
-def _closure_slopes(point: OperatingPoint) -> tuple[Array, Array]:
+def _closure_derivatives(point: OperatingPoint) -> tuple[Array, Array]:
     """Return the closures' Jacobian J (k, nv), and the derivative of ``J v`` by q (k, nv)."""
     model = point.model
     if not model.is_constrained:

@@ -105,16 +105,16 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
         errors = _errors(model, poses, model.integrate(start, displacement(x)))
         return np.concatenate([_weighted(error, arm) for _, error in errors])
 
-    def slopes(x: Array) -> Array:
+    def derivatives(x: Array) -> Array:
         dq = displacement(x)
         by_tangent = _slopes(model, poses, model.integrate(start, dq), arm)
         return np.linalg.solve(model.difference_slopes(dq).T, by_tangent.T).T[:, sought]
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
-        x = least_squares(residual, x, slopes, xtol=_EXACT, ftol=_EXACT, gtol=_EXACT).x
+        x = least_squares(residual, x, derivatives, xtol=_EXACT, ftol=_EXACT, gtol=_EXACT).x
     q = model.integrate(start, displacement(x))
-    rank = int(np.linalg.matrix_rank(slopes(x), tol=None, rtol=_RANK)) if len(sought) and poses else 0
+    rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=_RANK)) if len(sought) and poses else 0
     if rank < len(sought):
         found, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
         advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"

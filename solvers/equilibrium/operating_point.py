@@ -116,7 +116,8 @@ class OperatingPoint:
 
         if not len(self._slopes):
             return "stable"
-        balanced = linalg.matrix_balance(self._slopes)[0]
+        with np.errstate(invalid="ignore"):  # scales beyond integers, which scipy takes for places too
+            balanced = linalg.matrix_balance(self._slopes)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
         with np.errstate(divide="ignore"):  # defective ones may be anywhere
             moved = _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))

@@ -39,7 +39,7 @@ class Course:
 
 def newton(
     residual: Function,
-    slopes: Function,
+    derivatives: Function,
     x: Array,
     bounds: tuple[Array, Array],
     reach: Array,
@@ -52,7 +52,7 @@ def newton(
     ----------
     residual : callable
         From x (n) to the equations' residuals, infinite where they cannot be evaluated.
-    slopes : callable
+    derivatives : callable
         From x to their derivatives.
     x : (n,) array
         Within the bounds.
@@ -66,7 +66,7 @@ def newton(
     course = course or Course()
     values, moved = residual(x), np.inf
     for _ in range(iterations):
-        step = least_step(slopes(x), values, x, bounds)
+        step = least_step(derivatives(x), values, x, bounds)
         cut = max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
         step = step / cut
         for halving in range(_HALVINGS):
@@ -85,13 +85,13 @@ def newton(
     return x
 
 
-def least_step(slopes: Array, values: Array, x: Array, bounds: tuple[Array, Array]) -> Array:
+def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array, Array]) -> Array:
     """Return the shortest step that solves the linearised equations best within the bounds."""
     lower, upper = bounds
     step, fixed = np.zeros(len(x)), np.zeros(len(x), dtype=bool)
     while not fixed.all():
-        left = values + slopes[:, fixed] @ step[fixed]
-        step[~fixed] = -_least_solution(slopes[:, ~fixed], left)
+        left = values + derivatives[:, fixed] @ step[fixed]
+        step[~fixed] = -_least_solution(derivatives[:, ~fixed], left)
         beyond = ~fixed & ((x + step < lower) | (x + step > upper))
         if not beyond.any():
             break
@@ -122,7 +122,7 @@ def is_regular(matrix: Array, part: float) -> bool:
     return bool(condition * n * part < 1.0)
 
 
-def trust_region(residual: Function, slopes: Function, x: Array, bounds: tuple[Array, Array], evaluations: int) -> Array:
+def trust_region(residual: Function, derivatives: Function, x: Array, bounds: tuple[Array, Array], evaluations: int) -> Array:
     """Return the minimum of the residual that scipy's trust-region method finds from x."""
     from scipy.optimize import least_squares
 
@@ -130,6 +130,6 @@ def trust_region(residual: Function, slopes: Function, x: Array, bounds: tuple[A
     margin = 1e-6 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     inside = np.clip(x, lower + margin, upper - margin)
     found: Array = least_squares(
-        residual, inside, slopes, (lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=evaluations
+        residual, inside, derivatives, (lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=evaluations
     ).x
     return found

@@ -91,9 +91,9 @@ def _length(point: OperatingPoint) -> float:
     if not lengths.any():
         return 1.0
     here = np.abs(model.difference(model.neutral(), point.q))[lengths].max()
-    pulled, slopes = np.abs(point.residual), np.abs(acceleration_slopes(point)[0][:, : model.nv])
-    held = lengths & (np.diag(slopes) > 0)
-    held_at = (pulled[held] / np.diag(slopes)[held]).max(initial=0.0)
+    pulled, derivatives = np.abs(point.residual), np.abs(acceleration_derivatives(point)[0][:, : model.nv])
+    held = lengths & (np.diag(derivatives) > 0)
+    held_at = (pulled[held] / np.diag(derivatives)[held]).max(initial=0.0)
     return float(max(here, held_at)) or 1.0
 
 
@@ -104,7 +104,7 @@ def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
     moving = float(np.abs(point.v / coordinates).max(initial=0.0))
     if falling or moving:
         return float(np.sqrt(falling + moving**2))
-    by_state, by_effort = acceleration_slopes(point)
+    by_state, by_effort = acceleration_derivatives(point)
     acting = model.engine.dynamics.tree_inverse(
         point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.u)
     )
@@ -113,7 +113,7 @@ def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
     return float(np.sqrt(pulled.max(initial=0.0)) or np.sqrt(stiff.max(initial=0.0))) or 1.0
 
 
-def acceleration_slopes(point: OperatingPoint) -> tuple[Array, Array]:
+def acceleration_derivatives(point: OperatingPoint) -> tuple[Array, Array]:
     """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
     nv = point.model.nv
     _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)

@@ -16,8 +16,8 @@ from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.equations import (
     Balance,
     Equations,
+    equation_derivatives,
     equation_sizes,
-    equation_slopes,
     equations,
     is_balance,
     later_along,
@@ -205,8 +205,8 @@ def search(
         except ModelError:  # parameters or configurations that cannot be
             return np.full(size, np.inf)
 
-    def slopes(x: Array) -> Array:
-        return equation_slopes(unknowns, x, moving)
+    def derivatives(x: Array) -> Array:
+        return equation_derivatives(unknowns, x, moving)
 
     def excess(x: Array, by_x: Array) -> Array:
         """Return the residuals in parts of what is allowed."""
@@ -216,14 +216,14 @@ def search(
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     if len(x):
         balance = Balance(unknowns) if is_balance(unknowns, moving) else None
-        sought = (residual, slopes) if balance is None else (balance.residual, balance.slopes)
+        sought = (residual, derivatives) if balance is None else (balance.residual, balance.derivatives)
         x = newton(*sought, x, bounds, reach, max_iterations, course)
-    by_x = slopes(x)
+    by_x = derivatives(x)
     left = excess(x, by_x)
     if (left > 1).any() and course is None:
-        wider = trust_region(residual, slopes, x, bounds, max_iterations)
-        x = newton(residual, slopes, wider, bounds, reach, max_iterations)
-        by_x = slopes(x)
+        wider = trust_region(residual, derivatives, x, bounds, max_iterations)
+        x = newton(residual, derivatives, wider, bounds, reach, max_iterations)
+        by_x = derivatives(x)
         left = excess(x, by_x)
     point = unknowns.at(x)
     _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
@@ -252,14 +252,14 @@ def _refuse_residual(
     )
 
 
-def _refuse_passing(point: OperatingPoint, slopes: Array, tolerance: float, unknowns: Unknowns) -> None:
+def _refuse_passing(point: OperatingPoint, derivatives: Array, tolerance: float, unknowns: Unknowns) -> None:
     """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing."""
     names, sizes, allowed = point.model.coordinate_names, unknowns.sizes, _LATER * tolerance
     try:
         later = later_along(point, sizes)
     except ConvergenceError as error:
         raise ConvergenceError(f"no equilibrium: at constant rates, {error}") from None
-    size = sizes.accelerations * (1.0 + np.abs(slopes[: point.model.nv]) @ unknowns.least)
+    size = sizes.accelerations * (1.0 + np.abs(derivatives[: point.model.nv]) @ unknowns.least)
     accelerated = np.abs(later.accelerations).max(axis=0, initial=0.0) / (allowed * size)
     if (accelerated > 1).any():
         raise ConvergenceError(

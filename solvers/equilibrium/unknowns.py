@@ -170,8 +170,8 @@ class Unknowns:
         positions, indices = self.select(Kind.POSITION)
         dq = np.zeros(model.nv)
         dq[indices] = self.scales[positions] * x[positions]
-        slopes: Array = np.linalg.inv(model.difference_slopes(dq))[:, indices] * self.scales[positions]
-        return slopes
+        derivatives: Array = np.linalg.inv(model.difference_slopes(dq))[:, indices] * self.scales[positions]
+        return derivatives
 
     @cached_property
     def _plain_chart(self) -> Array:

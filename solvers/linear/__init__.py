@@ -1,7 +1,7 @@
 """Linear models about operating points.
 
 - `linearize`: named state spaces and raw matrices, from the `linear_equations` of stacked points;
-- `system_outputs`: what is read, by names of `titop.solvers.signals` or by functions of users (`function_slopes`);
+- `system_outputs`: what is read, by names of `titop.solvers.signals` or by functions of users (`function_derivatives`);
 - `omission`: coordinates that nothing depends on;
 - `block_system`, `channels`: a block's own linear TITOP model, and inverting its channels;
 - `lpv`: families over parameters, and `lpv_model`, `lpv_plots`: what is done with them; `lpv_members`: their points trimmed and

@@ -19,7 +19,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
-from titop.blocks.contract.applied import Place, is_acted_on, slopes_at
+from titop.blocks.contract.applied import Place, derivatives_at, is_acted_on
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import interaction_pushes
@@ -186,7 +186,7 @@ def _matrices(
     own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
     for port in (*ports, *loaded):
         turned = _turned(port.turning, port.onto @ xi + port.subspace @ dq)
-        law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_slopes(port, port.wrench) @ dq
+        law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_derivatives(port, port.wrench) @ dq
     for port, applied in zip(ports, wrenches, strict=True):
         law -= np.hstack([port.onto, port.subspace]).T @ applied
         outputs.append(_port_acceleration(port, state.V, own_acceleration, (v, a), (acceleration, da), (twist, dq, dv)))
@@ -217,12 +217,12 @@ def _law_slopes(block: Block, q: Array, v: Array, a: Array, state: State, driven
         by_q, by_v, by_twist = *np.zeros((2, 6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
     slopes = [by_q, by_v, by_twist, np.zeros((6 + block.nv, 6))]
     if is_acted_on(block):
-        acting = slopes_at(block, Place(q, v, state.V, state.rotation, state.position), gravity)
+        acting = derivatives_at(block, Place(q, v, state.V, state.rotation, state.position), gravity)
         slopes = [slope - part for slope, part in zip(slopes, acting, strict=True)]
     return slopes
 
 
-def _transport_slopes(port: Port, wrench: Array) -> Array:
+def _transport_derivatives(port: Port, wrench: Array) -> Array:
     """Return the derivative (6 + n, n) of ``B^T W`` by q, W constant."""
     columns = []
     for j in range(port.subspace.shape[1]):

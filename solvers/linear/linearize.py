@@ -81,9 +81,10 @@ def linearize(
         What `trim` returns, or any state; a warning gives the acceleration away from an equilibrium, and names flexible bodies
         without geometric stiffness that spin.
     inputs : sequence of str
-        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
-        inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame (``"hub.C.F"``, ``"hub.C.T"`` its
-        parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a channel inverted).
+        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's,
+        ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame
+        (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a
+        channel inverted).
     outputs : sequence of str, callable or (name, callable)
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -176,14 +177,14 @@ def named_system(
 
 
 def _warn_away_from_equilibrium(
-    point: OperatingPoint, rates: Array, a: Array, drift: Array, slopes: Array | None = None
+    point: OperatingPoint, rates: Array, a: Array, drift: Array, derivatives: Array | None = None
 ) -> None:
     """Warn when some of the coordinates (`rates` are entries of v) are accelerated, now or while the reference moves.
 
-    `a`, `drift` and `slopes` (if known) are as in `excess`.
+    `a`, `drift` and `derivatives` (if known) are as in `excess`.
     """
     for what, values, parts in zip(
-        ("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift, slopes), strict=True
+        ("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift, derivatives), strict=True
     ):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]

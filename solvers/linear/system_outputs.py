@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.linear.function_slopes import function_slopes, function_value
+from titop.solvers.linear.function_derivatives import function_derivatives, function_value
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
@@ -77,5 +77,5 @@ def _function(model: Model, name: str, function: Callable[..., Any], inputs: Sys
     return SystemOutputs(
         components(name, "1", count),
         lambda at: function_value(name, function, at.q, at.v, at.a, at.inputs),
-        lambda at, change: function_slopes(at, change, name, function, inputs),
+        lambda at, change: function_derivatives(at, change, name, function, inputs),
     )

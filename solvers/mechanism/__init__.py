@@ -1,6 +1,7 @@
 """What is known of a system without resolving it.
 
 - `coordinates`: names and configurations; `plain_coordinates`: which of them are numbers;
+- `shared`: what is found once for all models of a structure;
 - `fast_path`: from a user's call straight into a kernel;
 - `coordinate_sizes`: what counts as one of each coordinate;
 - `inputs`: of actuators, blocks and interactions; `port_motion`: the motion of a port;

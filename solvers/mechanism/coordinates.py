@@ -20,6 +20,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
 from titop.solvers.mechanism.fast_path import NO_CALLS, Shapes, between_configurations, derivatives_between, real_only
 from titop.solvers.mechanism.plain_coordinates import PlainCoordinates, plain_coordinates
+from titop.solvers.mechanism.shared import structural
 
 
 class Configurations:
@@ -29,9 +30,6 @@ class Configurations:
     or coordinate; `rng` a NumPy random generator.
     """
 
-    #: The engine's kernels.
-    _calls: Any = NO_CALLS
-
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self.name = assembly.name
@@ -39,8 +37,14 @@ class Configurations:
         self.configuration_names = assembly.configuration_names
         self.nq: int = len(self.configuration_names)
         self.nv: int = len(self.coordinate_names)
-        self._shapes = Shapes(self)
+        self._shapes = Shapes(nq=self.nq, nv=self.nv)
         self._stills = (), (np.zeros(self.nv),), (np.zeros(self.nv), np.zeros(self.nv))
+        self._structural, self._geometric = self.__dict__.copy(), dict[str, Any]()
+
+    @cached_property
+    def _calls(self) -> Any:
+        """The kernels of an engine, where there is one."""
+        return NO_CALLS
 
     @property
     def assembly(self) -> Assembly:
@@ -49,17 +53,17 @@ class Configurations:
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @structural
     def body_names(self) -> tuple[str, ...]:
         """Names of the bodies, parents first."""
         return tuple(c.child.block.name for c in self._assembly.connections)
 
-    @cached_property
+    @structural
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of their bodies."""
         return tuple(c.joint.name for c in self._assembly.connections)
 
-    @cached_property
+    @structural
     def ports(self) -> dict[str, tuple[str, str | None]]:
         """Block and port by dotted name; a block's own name stands for its reference frame."""
         result: dict[str, tuple[str, str | None]] = {}
@@ -73,7 +77,7 @@ class Configurations:
         """Names of all ports, the bodies' reference frames among them."""
         return tuple(self.ports)
 
-    @cached_property
+    @structural
     def quaternions(self) -> tuple[int, ...]:
         """Where quaternions begin in q."""
         starts = []
@@ -86,6 +90,10 @@ class Configurations:
 
     def neutral(self) -> Array:
         """Return the configuration (nq) at which all coordinates are zero."""
+        return self._neutral.copy()
+
+    @structural
+    def _neutral(self) -> Array:
         return self._blockwise(lambda block: block.neutral(), self.nq)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
@@ -272,7 +280,7 @@ class Configurations:
                 rate[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
         return rate
 
-    def configuration_slopes(self, q: Any) -> Array:
+    def configuration_derivatives(self, q: Any) -> Array:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
         q = self._read_q(q)
         slopes = np.zeros((self.nq, self.nv))
@@ -310,12 +318,12 @@ class Configurations:
 
     # -- for the model and its engines -------------------------------------------------------------------------------
 
-    @cached_property
+    @structural
     def plain_coordinates(self) -> PlainCoordinates:
         """Where coordinates are plain numbers in q (nq) and in v (nv), their places without unit; and the others."""
         return plain_coordinates(self._assembly)
 
-    @cached_property
+    @structural
     def own_coordinates(self) -> frozenset[str]:
         """The names of the coordinates that are bodies' own: deformations."""
         bodies = [block for block in self._assembly.blocks_with_coordinates if not isinstance(block, Joint)]
@@ -338,7 +346,7 @@ class Configurations:
             bracket[at, at] = block.bracket(v[at])
         return bracket
 
-    @cached_property
+    @structural
     def _turning(self) -> list[tuple[Block, slice]]:
         """The blocks whose velocities have brackets, and where these stand in v."""
         blocks = [block for block in self._assembly.blocks_with_coordinates if overrides_method(block, "bracket")]

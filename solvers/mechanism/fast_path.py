@@ -258,12 +258,12 @@ def driven_by(tau: Any, driven: Array | None) -> Any:
 
 
 class Shapes(dict[tuple[str | int, ...], tuple[int, ...]]):
-    """Shapes by the names of their sizes, which are attributes of a model."""
+    """Shapes by the names of their sizes, which are given by name."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, **sizes: int) -> None:
         super().__init__()
-        self._model = model
+        self.sizes = sizes
 
     def __missing__(self, sizes: tuple[str | int, ...]) -> tuple[int, ...]:
-        self[sizes] = shape = tuple(getattr(self._model, size) if isinstance(size, str) else size for size in sizes)
+        self[sizes] = shape = tuple(self.sizes[size] if isinstance(size, str) else size for size in sizes)
         return shape

@@ -98,7 +98,7 @@ def own_efforts(pushes: Iterable[Push], q: Array, nv: int) -> Any:
     return efforts
 
 
-def own_effort_slopes(pushes: Iterable[Push], q: Array, nv: int) -> Any:
+def own_effort_derivatives(pushes: Iterable[Push], q: Array, nv: int) -> Any:
     """Return the derivatives (nv x nv) of `own_efforts` by the tangent of q; 0.0 without any."""
     own = own_pushes(pushes)
     if not own:

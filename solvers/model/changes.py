@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, own_numbers
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
+from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.identification import Identification
 
 
@@ -23,7 +23,7 @@ class Changes(Identification):
         """Return every number of every block by dotted name, with its unit."""
         return self.engine.parameters()
 
-    @cached_property
+    @structural
     def parameter_names(self) -> frozenset[str]:
         """Names of the parameters, which no change of them changes."""
         return frozenset(self.parameters())
@@ -94,7 +94,7 @@ class Changes(Identification):
         """Return the accelerations (nv) of the tree at rest."""
         return self.engine.dynamics.tree_forward(q, *self._stills[2])
 
-    @cached_property
+    @structural
     def probes(self) -> tuple[Array, Array]:
         """The neutral configuration (nq, rad and m), and one in no special position, displaced by the system's size."""
         neutral = self.neutral()

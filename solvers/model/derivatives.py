@@ -92,7 +92,7 @@ class Derivatives(Dynamics):
         states = {"q": q, "v": v, "a": a}
         if np.ndim(q) == 2:
             one = partial(self.inverse_dynamics_derivatives, actuated=actuated)
-            return self._slopes_by_row(one, states, wrenches, u, out)
+            return self._derivatives_by_row(one, states, wrenches, u, out)
         (q, v, a), pushes, mask = read_states(self, states), self.external_pushes(wrenches, u), self._actuated(actuated)
         return _three(store(self.engine.derivatives.inverse(q, v, a, pushes, self.motor_efforts(u), mask), out))
 
@@ -130,7 +130,7 @@ class Derivatives(Dynamics):
         self.engine.raise_pending()
         states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
         if np.ndim(q) == 2:
-            return self._slopes_by_row(self.forward_dynamics_derivatives, states, wrenches, u, out)
+            return self._derivatives_by_row(self.forward_dynamics_derivatives, states, wrenches, u, out)
         (q, v, tau), pushes = read_states(self, states), self.external_pushes(wrenches, u)
         return _three(store(self.engine.derivatives.forward(q, v, tau + self.motor_efforts(u), pushes), out))
 
@@ -343,7 +343,7 @@ class Derivatives(Dynamics):
         q, v, tau, *others = read_states(self, given)
         return function(q, v, tau + self.motor_efforts(u), *others, self.external_pushes(wrenches, u))
 
-    def _slopes_by_row(
+    def _derivatives_by_row(
         self, function: Any, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any, out: Array | None
     ) -> tuple[Array, Array, Array]:
         """Return a function of single states that gives three matrices (nv, nv), stacked."""

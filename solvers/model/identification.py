@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_numbers, inertial_slopes
+from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_derivatives, inertial_numbers
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.solvers.arguments.stacked_loads import read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
+from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.resolved import Resolved
 
 #: How many lists of parameters are kept in mind.
@@ -22,7 +23,7 @@ _MOST_ROWS = 32
 class Identification(Resolved):
     """What a model knows of its inertial parameters: ten of each rigid body, in which its dynamics are linear."""
 
-    @cached_property
+    @structural
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the rigid bodies, which have inertial parameters; parents first."""
         blocks = self._assembly.blocks
@@ -83,7 +84,7 @@ class Identification(Resolved):
         regressors = self.engine.observations.regressors
         return regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else regressors(q, v, a)
 
-    def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
+    def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
         """Return the derivatives (nv) of inverse dynamics by those of some parameters that are masses or inertias, by name.
 
         Parameters
@@ -93,10 +94,10 @@ class Identification(Resolved):
         q, v, a : (nq,), (nv,), (nv,) arrays
         """
         places = {name: place for name in names if (place := self._inertial_places.get(name)) is not None}
-        return dict(zip(places, self._slopes_by_inertia(q, v, a)[list(places.values())], strict=True)) if places else {}
+        return dict(zip(places, self._derivatives_by_inertia(q, v, a)[list(places.values())], strict=True)) if places else {}
 
     def _inertial_rows(self, names: tuple[str, ...]) -> tuple[dict[str, int], Array] | None:
-        """Return places for some parameters by name, and their rows of `_slopes_by_inertia`.
+        """Return places for some parameters by name, and their rows of `_derivatives_by_inertia`.
 
         None if one of them is no mass or inertia.
         """
@@ -109,29 +110,29 @@ class Identification(Resolved):
             found = self._rows_met[names] = places, rows
         return found
 
-    @cached_property
+    @structural
     def _rows_met(self) -> dict[tuple[str, ...], tuple[dict[str, int], Array]]:
         """The `_inertial_rows` that were asked for."""
         return {}
 
-    def _slopes_by_inertia(self, q: Any, v: Any, a: Any) -> Array:
+    def _derivatives_by_inertia(self, q: Any, v: Any, a: Any) -> Array:
         """Return the derivatives (10 of each rigid body, nv) of inverse dynamics by the bodies' own parameters.
 
         At stacked states (batch, 10 of each rigid body, nv).
         """
         by_numbers, bodies = np.swapaxes(self.regressor(q, v, a), -1, -2), len(self.inertial_bodies)
         by_body = by_numbers.reshape(*by_numbers.shape[:-2], bodies, len(NAMES), self.nv)
-        return np.matmul(self._inertial_slopes, by_body).reshape(by_numbers.shape)
+        return np.matmul(self._inertial_derivatives, by_body).reshape(by_numbers.shape)
 
     @cached_property
-    def _inertial_slopes(self) -> Array:
+    def _inertial_derivatives(self) -> Array:
         """The derivatives (10 x 10) of each rigid body's numbers by its own parameters, transposed."""
-        slopes = [inertial_slopes(self._rigid_body(name)).T for name in self.inertial_bodies]
-        return np.array(slopes).reshape(-1, len(NAMES), len(NAMES))
+        derivatives = [inertial_derivatives(self._rigid_body(name)).T for name in self.inertial_bodies]
+        return np.array(derivatives).reshape(-1, len(NAMES), len(NAMES))
 
-    @cached_property
+    @structural
     def _inertial_places(self) -> dict[str, int]:
-        """Row of `_slopes_by_inertia` of every parameter that is a mass, a centre of mass or an inertia."""
+        """Row of `_derivatives_by_inertia` of every parameter that is a mass, a centre of mass or an inertia."""
         names = (f"{body}.{name}" for body in self.inertial_bodies for name in OWN_NAMES)
         return {name: row for row, name in enumerate(names)}
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from titop.solvers.model.changes import Changes
-from titop.solvers.model.derivatives import Derivatives
-from titop.solvers.model.kinematics import Kinematics
+from titop.solvers.model.outputs import Outputs
 from titop.solvers.model.parameter_derivatives import ParameterDerivatives
-from titop.solvers.model.sections import Sections
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
@@ -17,7 +14,7 @@ if TYPE_CHECKING:
     from titop.solvers.equilibrium.operating_point import OperatingPoint
 
 
-class Model(Kinematics, Sections, Derivatives, Changes, ParameterDerivatives):
+class Model(Outputs, ParameterDerivatives):
     """A resolved system: frozen, usable from several threads.
 
     States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls. Functions of a state

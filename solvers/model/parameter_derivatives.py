@@ -8,13 +8,14 @@ from typing import Any
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.named_rows import NamedRows
 from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.model.dynamics import Dynamics
+from titop.solvers.model.changes import Changes
+from titop.solvers.model.derivatives import Derivatives
 from titop.solvers.model.equation_terms import EquationTerms
-from titop.solvers.model.identification import Identification
+from titop.solvers.model.sections import Sections
 from titop.solvers.model.sensitivities import Sensitivities
 
 
-class ParameterDerivatives(Identification, Dynamics, EquationTerms):
+class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
     """The derivatives of a model's dynamics by everything that is not its state."""
 
     def inverse_dynamics_sensitivities(
@@ -48,7 +49,7 @@ class ParameterDerivatives(Identification, Dynamics, EquationTerms):
             inertial = self._inertial_rows(names)
             if inertial is not None:
                 places, rows = inertial
-                return NamedRows(places, self._slopes_by_inertia(q, v, a).take(rows, -2))
+                return NamedRows(places, self._derivatives_by_inertia(q, v, a).take(rows, -2))
         return self._effort_sensitivities(q, v, a, wrenches, u, self._sensitivities(names))
 
     @rowwise
@@ -81,7 +82,7 @@ class ParameterDerivatives(Identification, Dynamics, EquationTerms):
             if inertial is not None:
                 places, rows = inertial
                 a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-                return NamedRows(places, -self._slopes_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
+                return NamedRows(places, -self._derivatives_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
         return self._acceleration_sensitivities(q, v, tau, wrenches, u, self._sensitivities(names))
 
     @rowwise
@@ -92,4 +93,4 @@ class ParameterDerivatives(Identification, Dynamics, EquationTerms):
         return sensitivities.of_accelerations(self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), wrenches, u)
 
     def _sensitivities(self, names: Iterable[str]) -> Sensitivities:
-        return Sensitivities(self, names)  # type: ignore[arg-type]  # it is a Model
+        return Sensitivities(self, names)

@@ -1,9 +1,8 @@
-"""What is read of a model's states: sensors, motion vectors, reactions, energy, momentum."""
+"""What is read of a model's states: motion vectors, reactions, energy, momentum."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +18,6 @@ from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state
 from titop.solvers.mechanism.inputs import Push, acting_inputs
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.resolved import Resolved
-from titop.solvers.signals.quantities import Quantity
-from titop.solvers.signals.sensors import sensed
-from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.units import units_of
-from titop.solvers.signals.values import value_of
 
 
 class Energy(NamedTuple):
@@ -51,43 +45,6 @@ class Readings(Resolved):
     bodies by port name, in the port's frame; `u` the inputs of actuators and blocks (nu, or by name). Stacked states along a
     leading axis give stacked results.
     """
-
-    @cached_property
-    def output_names(self) -> tuple[str, ...]:
-        """Names of the sensors' outputs."""
-        return tuple(name for sensor in self._assembly.sensors for name in sensor.output_names)
-
-    @cached_property
-    def output_units(self) -> tuple[str, ...]:
-        """Units of the sensors' outputs."""
-        named: Any = self  # it is a Model
-        return tuple(unit for of in self.sensed for unit in units_of(named, of))
-
-    @cached_property
-    def sensed(self) -> list[Quantity]:
-        """What the sensors read."""
-        return [sensed(self._assembly, sensor) for sensor in self._assembly.sensors]
-
-    def outputs(
-        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
-    ) -> Array:
-        """Return what the sensors read (outputs, each in its own unit), in the order of `output_names`.
-
-        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them, and with rigid
-        closures on the efforts `tau` (see `reaction`).
-        """
-        readings = self._calls.readings
-        if readings is not None and readings.sensors is not None:
-            result: Array = readings.sensors.read(q, v, a, wrenches, u, tau)
-            return result
-        return self._outputs(q, v, a, wrenches, u, tau)
-
-    @rowwise
-    def _outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        at = Snapshot(self, q, v, a, tau, u, wrenches)  # type: ignore[arg-type]  # it is a Model
-        parts = [value_of(at, of) for of in self.sensed]
-        return np.concatenate(parts) if parts else np.zeros(0)
 
     def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array:
         """Return a port's motion vector (18) of key A: ``[dV; V; r; Theta]``.

@@ -14,11 +14,7 @@ from titop.solvers.arguments.reading import coordinate_mask, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
-
-#: What is found from the parameters, which another engine has changed.
-_OF_PARAMETERS = ("_calls", "_cuts", "fibres", "interactions", "_inertial_slopes")
-#: What is found from the places of ports.
-_OF_GEOMETRY = ("_closed_somewhere", "regular_configuration", "generic_rank")
+from titop.solvers.mechanism.shared import structural
 
 
 class Resolved(ClosedLoops):
@@ -34,13 +30,14 @@ class Resolved(ClosedLoops):
     def __init__(self, assembly: Assembly, engine: Callable[[Any, Assembly], Engine]) -> None:
         super().__init__(assembly)
         self.engine = engine(self, assembly)
+        self._shapes.sizes["nu"] = self.nu
 
     @cached_property
-    def _calls(self) -> Any:  # type: ignore[override]
+    def _calls(self) -> Any:
         """The engine's kernels."""
         return self.engine.calls
 
-    @property
+    @cached_property
     def assembly(self) -> Assembly:
         """The connected blocks, with the parameters' current values."""
         return self.engine.assembly
@@ -55,24 +52,22 @@ class Resolved(ClosedLoops):
         kind: Any = type(self.engine)
         return type(self)(assembly, kind)
 
-    def with_engine(self, engine: Callable[[Any], Engine], moved: bool = False) -> Self:
-        """Return a model of the same coordinates and constraints with another engine; `moved` says if ports stand elsewhere."""
-        before = self.regular_configuration if moved else self.regular_before
-        model, parts = object.__new__(type(self)), self.__dict__.copy()
-        for name in (*_OF_PARAMETERS, *_OF_GEOMETRY) if moved else _OF_PARAMETERS:
-            parts.pop(name, None)
-        model.__dict__ = parts
-        model.regular_before = before
-        model.engine = engine(model)
+    def twin(self, engine: Callable[[Any], Engine], moved: bool) -> Self:
+        """Return a model of the same structure on an engine of its own; `moved` says if ports may stand elsewhere."""
+        model, structural, geometric = object.__new__(type(self)), self._structural, {} if moved else self._geometric
+        model.__dict__ = structural | geometric
+        model._structural, model._geometric, model._make_engine = structural, geometric, engine
+        model.regular_before = self.regular_configuration if moved else self.regular_before
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the kernels, which cannot be sent to another process; it loads its own."""
-        return {name: part for name, part in self.__dict__.items() if name != "_calls"}
+        """Leave out the kernels, which cannot be sent to another process: it loads its own."""
+        parts = {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_make_engine")}
+        return parts | {"engine": self.engine}
 
     # -- what acts from outside ----------------------------------------------------------------------------------------
 
-    @cached_property
+    @structural
     def inputs(self) -> Inputs:
         """The inputs of actuators and blocks: names, units, ranges."""
         return Inputs(self.assembly)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rods.cut_rod import CUT
-from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_sections import Fibres
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.model.kinematics import Kinematics
 from titop.solvers.model.readings import Readings
-from titop.solvers.signals.section_opening import cut
+from titop.solvers.signals.section_opening import cut, is_rod
+
+if TYPE_CHECKING:
+    from titop.blocks.bodies.rods.rod import Rod
+    from titop.blocks.bodies.rods.rod_sections import Fibres
 
 #: So many cut models are kept by a model, for the sections asked for last.
 _KEPT = 64
 
 
-class Sections(Readings):
+class Sections(Kinematics, Readings):
     """What is read of the sections of rods.
 
     Arguments of the methods: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as
@@ -32,8 +34,7 @@ class Sections(Readings):
     @rowwise
     def section_poses(self, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
         """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
-        section, named = self._rod(rod), cast(Any, self)  # it is a Model
-        base, origin = named.pose(rod, q)
+        section, (base, origin) = self._rod(rod), self.pose(rod, q)
         rotations, positions = section.section_poses(self._own(rod, q), abscissas)
         return base @ rotations, origin + positions @ base.T
 
@@ -92,30 +93,30 @@ class Sections(Readings):
             carried = self.carried(q, v, a, self.external_pushes(wrenches, u), u, tau)
             pushes = closed_dynamics.closure_pushes(self, q, carried)
         opened, stop = self._cut_at(rod, fraction), self.assembly.v_slices[rod].stop
-        stops = self.assembly.q_slices[rod].stop, stop, stop
-        state = [np.insert(x, k, np.zeros(CUT), axis=0) for x, k in zip((q, v, a), stops, strict=True)]
+        stops, held = (self.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - self.nv)
+        q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip((q, v, a), stops, strict=True))
         outer = opened.external_pushes(wrenches, u)
-        result: Array = opened.engine.dynamics.tree_inverse(*state, [*outer, *pushes])[stop : stop + CUT]
+        result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[stop : stop + len(held)]
         return result
 
-    def _cut_at(self, rod: str, fraction: float) -> Any:
+    def _cut_at(self, rod: str, fraction: float) -> Self:
         """Return the model cut at a section; kept, for sections asked for again."""
         kept, key = self._cuts, (rod, fraction)
         if key not in kept:
             if len(kept) >= _KEPT:
                 kept.pop(next(iter(kept)), None)
-            kept[key] = cut(cast(Any, self), self._rod(rod), fraction)
+            kept[key] = self.of(cut(self.assembly, self._rod(rod), fraction))
         return kept[key]
 
     @cached_property
-    def _cuts(self) -> dict[tuple[str, float], Any]:
+    def _cuts(self) -> dict[tuple[str, float], Self]:
         """The cut models by rod and place."""
         return {}
 
     @cached_property
     def fibres(self) -> dict[str, tuple[Array, Fibres]]:
         """The fibres of all rods by name, at the abscissas (m) of the rods' points."""
-        rods = [block for block in self.assembly.blocks.values() if isinstance(block, Rod)]
+        rods = [block for block in self.assembly.blocks.values() if is_rod(block)]
         places = [rod.numbers.fractions * rod.length for rod in rods]
         return {rod.name: (abscissas, rod.fibres(abscissas)) for rod, abscissas in zip(rods, places, strict=True)}
 
@@ -126,7 +127,7 @@ class Sections(Readings):
     def _rod(self, name: str) -> Rod:
         blocks = self.assembly.blocks
         rod = blocks.get(name) if isinstance(name, str) else None
-        if not isinstance(rod, Rod):
-            known = [block.name for block in blocks.values() if isinstance(block, Rod)]
+        if not is_rod(rod):
+            known = [block.name for block in blocks.values() if is_rod(block)]
             raise ModelError(Finding("unknown-rod", "rod", name, "a rod of the model", did_you_mean(str(name), known)))
         return rod

@@ -19,11 +19,11 @@ from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.contract.overrides import overrides
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
-from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import share_efforts
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.parameters import perturbed_assembly
 from titop.solvers.signals.grammar import CAUSE, read_name
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
 
 _STEP = 1e-30
@@ -31,21 +31,13 @@ _STEP = 1e-30
 _DIFFERENCE = 1e-3
 
 
-class SensitiveModel(ClosedMechanism, Protocol):
+class SensitiveModel(NamedModel, Protocol):
     """What sensitivities know of a model; see `titop.solvers.model.parameter_derivatives`."""
 
-    @property
-    def ports(self) -> dict[str, tuple[str, str | None]]: ...
-    @property
-    def input_names(self) -> tuple[str, ...]: ...
-    def parameters(self) -> dict[str, tuple[float, str]]: ...
-    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
-    def closure_rank(self, q: Any) -> int: ...
     def closure_jacobian(self, q: Any) -> Array: ...
-    def actuation_matrix(self, q: Any) -> Array: ...
     def motor_efforts(self, u: Any) -> Any: ...
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]: ...
-    def inertial_effort_slopes(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
+    def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
     ) -> Array: ...
@@ -75,7 +67,7 @@ class Sensitivities:
     def __init__(self, model: SensitiveModel, names: Iterable[str]) -> None:
         self.model = model
         self.names = [names] if isinstance(names, str) else list(names)
-        self._causes = {name: read_name(model, CAUSE, name) for name in self.names}  # type: ignore[arg-type]  # it is a Model
+        self._causes = {name: read_name(model, CAUSE, name) for name in self.names}
 
     @cached_property
     def _values(self) -> dict[str, float]:
@@ -103,7 +95,7 @@ class Sensitivities:
             ]
             return np.array(parts).T.reshape(efforts.shape)
 
-        inertial = model.inertial_effort_slopes(self.names, q, v, a)
+        inertial = model.inertial_effort_derivatives(self.names, q, v, a)
 
         def change(name: str) -> Array:
             if name in inertial:
@@ -125,7 +117,7 @@ class Sensitivities:
             rows = changed.engine.dynamics.constraints(q, v)
             return closed_dynamics.accelerations(changed, q, v, nothing, efforts, imposed, pushes, rows, rank)[0]
 
-        inertial = model.inertial_effort_slopes(self.names, q, v, a)
+        inertial = model.inertial_effort_derivatives(self.names, q, v, a)
 
         def change(name: str) -> Array:
             if name in inertial:

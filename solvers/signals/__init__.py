@@ -6,7 +6,7 @@
   (`port_derivatives`, `line_readings`, `reaction_derivatives` with `joint_opening`, `section_derivatives` with
   `section_opening`);
 - `sensors`: what each class of sensors reads, one entry a class;
-- `snapshot`: the state at which signals are read, and its slopes; `system_inputs`: what drives linear and nonlinear ones;
+- `snapshot`: the state at which signals are read, and its derivatives; `system_inputs`: what drives linear and nonlinear ones;
   `named_model`: what all of these know of a model;
 - `exported`: paths, units and names as they leave titop.
 """

@@ -13,6 +13,7 @@ from titop.solvers.signals.port_derivatives import (
     angles_derivative,
     place_derivative,
     pose_derivative,
+    position_derivative,
     specific_force_derivative,
     twist_derivative,
 )
@@ -40,7 +41,13 @@ def derivative_of(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inp
 
 
 def _displacements(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
-    return change.q if at is None else at.displacement_slopes @ change.q
+    return change.q if at is None else at.displacement_derivatives @ change.q
+
+
+def _pose(at: Snapshot, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+    if max(of.entries) < 3:  # no angles, which have no derivative in a gimbal lock
+        return position_derivative(at, change, of.owner)
+    return pose_derivative(at, change, of.owner, of.sequence)
 
 
 #: From a state, its change, a quantity and the inputs to the change of all entries of the quantity's vector.
@@ -49,13 +56,13 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.RATE: lambda at, change, of, inputs: change.v,
     Kind.ACCELERATION: lambda at, change, of, inputs: change.a,
     Kind.EFFORT: lambda at, change, of, inputs: change.tau,
-    Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_slopes(at.q) @ change.q,
+    Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_derivatives(at.q) @ change.q,
     Kind.PORT_ACCELERATION: lambda at, change, of, inputs: acceleration_derivative(at, change, of.owner),
     Kind.TWIST: lambda at, change, of, inputs: twist_derivative(at, change, of.owner),
     Kind.PLACE: lambda at, change, of, inputs: place_derivative(at, change, of.owner),
     Kind.ANGLES: lambda at, change, of, inputs: angles_derivative(at, change, of.owner, of.sequence),
     Kind.SPECIFIC_FORCE: lambda at, change, of, inputs: specific_force_derivative(at, change, of.owner),
-    Kind.POSE: lambda at, change, of, inputs: pose_derivative(at, change, of.owner, of.sequence),
+    Kind.POSE: _pose,
     Kind.MOMENTUM: lambda at, change, of, inputs: of.factor * change.v,
     Kind.LENGTH: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.VOLUME: lambda at, change, of, inputs: line_derivatives(at, change, of),

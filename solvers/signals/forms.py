@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from titop.blocks.contract.block import Block
 from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -115,22 +116,26 @@ class Sections(Ports):
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs; and actuators, which stand for all of theirs, unless `single`."""
+    """Inputs; and actuators and interactions, which stand for all of theirs, unless `single`."""
 
     single: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        actuators = () if self.single else model.assembly.actuators
-        own = next((a.input_names for a in actuators if a.name == name), (name,))
+        own = next((owner.input_names for owner in self._owners(model) if owner.name == name), (name,))
         if not set(own) <= set(model.input_names):
             return None
         return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, own)), tuple(own))
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
-        actuators = () if self.single else model.assembly.actuators
-        yield from dict.fromkeys((*model.input_names, *(actuator.name for actuator in actuators)))
+        yield from dict.fromkeys((*model.input_names, *(owner.name for owner in self._owners(model))))
+
+    def _owners(self, model: NamedModel) -> Sequence[Block]:
+        if self.single:
+            return ()
+        interactions = (loop.closure for loop in model.assembly.loops if loop.closure.inputs)
+        return (*model.assembly.actuators, *interactions)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ OUTPUT = Role(
 #: What can drive a system.
 INPUT = Role(
     "input",
-    "a joint, actuator, port or prescribed acceleration",
+    "a joint, actuator, tendon, port or prescribed acceleration",
     (
         Inputs(),
         Coordinates({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),

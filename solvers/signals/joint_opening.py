@@ -10,16 +10,10 @@ from titop.blocks.contract.block import PortRef
 from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
-from titop.solvers.signals.named_model import NamedModel
 
 
-def opened(model: NamedModel, joint: str) -> NamedModel:
-    """Return a tree with six coordinates more, those of a free joint between a joint and its child."""
-    return model.of(_opened(model.assembly, joint))
-
-
-def _opened(assembly: Assembly, joint: str) -> Assembly:
-    """Return an assembly with a massless body and a free joint between a joint and its child."""
+def opened(assembly: Assembly, joint: str) -> Assembly:
+    """Return an assembly with six coordinates more: a massless body and a free joint between a joint and its child."""
     position = next(k for k, connection in enumerate(assembly.connections) if connection.joint.name == joint)
     connection = assembly.connections[position]
     between = PortRef(RigidBody(f"{joint}/between", mass=0.0), None)

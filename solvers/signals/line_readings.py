@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.interactions.rod_line import RodLine
-from titop.blocks.interactions.soft_line import SoftLine
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+
+if TYPE_CHECKING:
+    from titop.blocks.interactions.rod_line import RodLine
+    from titop.blocks.interactions.soft_line import SoftLine
 
 
 def line_values(at: Snapshot, of: Quantity) -> Array:
@@ -29,7 +33,7 @@ def line_derivatives(at: Snapshot, change: SnapshotSlopes, of: Quantity) -> Arra
 
 def lines_of(model: NamedModel) -> dict[str, RodLine | SoftLine]:
     """Return the lines in rods and deformable bodies by name."""
-    return {loop.closure.name: loop.closure for loop in model.assembly.loops if isinstance(loop.closure, RodLine | SoftLine)}
+    return {loop.closure.name: loop.closure for loop in model.interactions if loop.closure.measured}
 
 
 def _placed(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, list[int], list[int]]:

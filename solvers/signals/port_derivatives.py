@@ -15,14 +15,14 @@ _LOCK = 1e-6
 
 def acceleration_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
     """Return the change (6, z) of a port's spatial acceleration, in its frame."""
-    slopes = at.model.motion_derivatives(port, at.q, at.v, at.a)
-    return slopes.dA_dq @ change.q + slopes.dA_dv @ change.v + slopes.jacobian @ change.a
+    derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
+    return derivatives.dA_dq @ change.q + derivatives.dA_dv @ change.v + derivatives.jacobian @ change.a
 
 
 def twist_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
     """Return the change (6, z) of a port's twist, in its frame."""
-    slopes = at.model.motion_derivatives(port, at.q, at.v, at.a)
-    return slopes.dV_dq @ change.q + slopes.jacobian @ change.v
+    derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
+    return derivatives.dV_dq @ change.q + derivatives.jacobian @ change.v
 
 
 def place_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
@@ -38,10 +38,14 @@ def angles_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence:
     return angles_by_rotation(port, at.model.pose(port, at.q)[0], sequence) @ turned
 
 
+def position_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+    """Return the change (3, z) of a port's position in inertial axes."""
+    return at.model.pose(port, at.q)[0] @ at.model.jacobian(port, at.q)[:3] @ change.q
+
+
 def pose_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence: str) -> Array:
     """Return the change (6, z) of a port's position in inertial axes, and of its Euler angles."""
-    displacement, rotation = at.model.jacobian(port, at.q) @ change.q, at.model.pose(port, at.q)[0]
-    return np.vstack([rotation @ displacement[:3], angles_by_rotation(port, rotation, sequence) @ displacement[3:]])
+    return np.vstack([position_derivative(at, change, port), angles_derivative(at, change, port, sequence)])
 
 
 def specific_force_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:

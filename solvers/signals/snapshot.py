@@ -28,7 +28,7 @@ class Snapshot(NamedTuple):
     origin: Any = None
 
     @property
-    def displacement_slopes(self) -> Array:
+    def displacement_derivatives(self) -> Array:
         """How displacements from the origin change (nv, nv) with those from q."""
         return self.model.difference_slopes(self.model.difference(self.origin, self.q))
 

@@ -120,7 +120,8 @@ class SystemInputs:
         """Return a tree with a joint opened, or a rod cut at a port, and these inputs there; kept until another model asks."""
         kept = self._opened.get(name)
         if kept is None or kept[0] is not model:
-            wider = opened(model, name) if name in model.joint_names else cut(model, *section_of(model.assembly, name))
+            whole = model.assembly
+            wider = model.of(opened(whole, name) if name in model.joint_names else cut(whole, *section_of(whole, name)))
             kept = self._opened[name] = model, wider, SystemInputs(wider, [_own_name(model, c) for c in self.channels])
         return kept[1:]
 

@@ -48,6 +48,8 @@ def _angles(at: Snapshot, of: Quantity) -> Array:
 
 
 def _pose(at: Snapshot, of: Quantity) -> Array:
+    if max(of.entries) < 3:  # no angles, which a gimbal lock may make doubtful
+        return at.model.pose(of.owner, at.q)[1]
     return at.model.position_and_angles(of.owner, at.q, of.sequence)
 
 

@@ -8,7 +8,7 @@
 - `stiffness_watch`: tells when explicit steps are bounded by stiffness;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
-- `rate_jacobian`, `feedback_slopes`, `newton_factors`: what implicit integrators need;
+- `rate_jacobian`, `feedback_derivatives`, `newton_factors`: what implicit integrators need;
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
 - `reached`: solutions in the making;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,

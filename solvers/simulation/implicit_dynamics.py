@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.simulation.feedback_slopes import feedback_slopes
+from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
 from titop.solvers.simulation.plant import Plant
 
 
@@ -62,7 +62,7 @@ class ImplicitDynamics:
         _, pushes = self.plant.loads(t, q, v)
         stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
         if self.plant.feedback or self.plant.answer is not None:
-            by_q, by_v = feedback_slopes(self.plant, t, q, v)
+            by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
         return Slopes(stiffness, damping)
 

@@ -19,7 +19,7 @@ from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.simulation.closed_states import project
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.feedback_slopes import feedback_slopes
+from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
 
 
 class RateJacobian:
@@ -88,7 +88,7 @@ class RateJacobian:
             by_q, by_v, by_tau = model.engine.derivatives.forward(q, v, efforts, pushes)
         by_state = np.hstack([by_q, by_v])
         if plant.feedback:
-            by_state = by_state + by_tau @ np.hstack(feedback_slopes(plant, t, q, v))
+            by_state = by_state + by_tau @ np.hstack(feedback_derivatives(plant, t, q, v))
         if isinstance(plant.loop, ContinuousLoop):
             return plant.loop.slopes(plant, t, y, by_state, by_tau)
         return by_state

@@ -32,6 +32,8 @@ _UNIT_MATERIAL, _UNIT_RADIUS = RodMaterial(1.0, 0.5, 1.0, 0.0), 0.1
 class RodData(Block):
     """The part of `Rod` that is data."""
 
+    has_sections = True
+
     def __init__(
         self,
         name: str,

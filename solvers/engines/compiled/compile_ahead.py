@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.engines.compiled.law_kinds import all_laws
-from titop.solvers.engines.compiled.law_tables import INTERACTIONS
+from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
 from titop.solvers.kernels.derivatives import interaction_derivatives
 from titop.solvers.kernels.entries import (
     closed_derivative_entries,
@@ -53,7 +52,7 @@ def _groups() -> list[list[Unit]]:
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
-    acting = [stage for kind in INTERACTIONS.values() for stage in (kind.act, kind.slopes, kind.stored) if stage]
+    acting = [stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[*derivatives], [*rigid], [part for some in passes for part in some], [*laws, *acting, *features]]

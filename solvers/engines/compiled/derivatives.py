@@ -22,7 +22,7 @@ from titop.solvers.kernels.entries import closed_derivative_entries, derivative_
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
-from titop.solvers.mechanism.inputs import Push, own_effort_slopes, own_efforts, own_pushes
+from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.native.callbacks import raise_pending
 
 
@@ -92,7 +92,7 @@ class CompiledDerivatives:
             system = self._system.pushed(pushes)
             derivatives = system.bound(derivative_entries.forward_derivatives)
             system.raise_for(derivatives(system.tables.tree, system.tables.paths, q, v, driven, result))
-        result[0] += result[2] @ own_effort_slopes(pushes, q, self._nv) if own_pushes(pushes) else 0.0
+        result[0] += result[2] @ own_effort_derivatives(pushes, q, self._nv) if own_pushes(pushes) else 0.0
         return result
 
     def _forward_from_hybrid(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
@@ -115,7 +115,7 @@ class CompiledDerivatives:
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):
             return changes
-        own = own_effort_slopes(pushes, q, self._nv)
+        own = own_effort_derivatives(pushes, q, self._nv)
         efforts = np.where(mask[:, None], changes.dtau_dtau @ own - own, 0.0)
         return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ own, dtau_dq=changes.dtau_dq + efforts)
 

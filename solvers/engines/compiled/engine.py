@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -19,11 +19,10 @@ from titop.solvers.engines.compiled.law_tables import (
     compiled_interaction,
     compiled_law,
     compiled_surroundings,
-    numbered_anew,
 )
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.repacking import Repacking, move_constraints
+from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, plainly_sound
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -32,6 +31,9 @@ from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.parameters import changed_assembly, look_at, suspicions
 from titop.solvers.model.model import Model
 from titop.solvers.native.callbacks import raise_pending
+
+#: What parameters are, to be written into tables.
+_NUMBERS = (int, float)
 
 
 class CompiledEngine:
@@ -42,19 +44,20 @@ class CompiledEngine:
     model : Model
         The coordinates and constraints.
     assembly : Assembly
-    system : PackedSystem, optional
-        The tables, by default packed from the assembly.
-    before : CompiledEngine, optional
-        The engine whose parameters were changed.
     """
 
-    def __init__(
-        self, model: Model, assembly: Assembly, system: PackedSystem | None = None, before: CompiledEngine | None = None
-    ) -> None:
-        self._model = model
-        self.system = PackedSystem(model, assembly) if system is None else system
-        if before is not None:
-            self._repacking, self._ample = before._repacking, before._ample
+    def __init__(self, model: Model, assembly: Assembly) -> None:
+        self._model, self.system = model, PackedSystem(model, assembly)
+
+    @classmethod
+    def on(cls, system: PackedSystem, repacking: Repacking, ample: Array | None, model: Model) -> CompiledEngine:
+        """Return the engine of a model whose tables have been written; without `ample` parameters these are found anew."""
+        engine = object.__new__(cls)
+        engine._model, engine.system, engine._repacking = model, system, repacking
+        if ample is not None:
+            engine._ample = ample
+        system.mechanism = model
+        return engine
 
     @cached_property
     def calls(self) -> CompiledCalls:
@@ -131,35 +134,24 @@ class CompiledEngine:
 
     def changed(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
         values = read_mapping("parameters", values)
-        system, index = self.system, self._repacking.positions
-        params, changes = system.params.copy(), {**system.changes, **values}
+        system, repacking, ample = self.system, self._repacking, self._ample
+        params, index = system.params.copy(), repacking.positions
         for name, value in values.items():
-            if name not in index or not isinstance(value, int | float):
+            if name not in index or not isinstance(value, _NUMBERS):
                 return self._rebuilt(values)
             params[index[name]] = value
-        filled = {"floats": system.floats.copy(), "frames": system.frames.copy(), "ports": system.ports.copy()}
-        packed = system.variant(params=params, changes=changes, **filled)
-        if not packed.pack():
+        near = ample is not None and are_near(ample, params, map(repacking.inertial.get, values))
+        packed = repacked(system, params, values)
+        if packed is None:
             return self._rebuilt(values)
-        packed.numbers = numbered_anew(system.tables.interactions, system.ints, system.numbers, changes, values)
-        bodies = {self._repacking.inertial.get(name, -1) for name in values}
-        near = -1 not in bodies and self._ample is not None and are_near(self._ample, params, bodies)
-        moved = not near and self._model.is_constrained and move_constraints(values)
-        model = self._model.with_engine(lambda model: self._on(model, packed, near), moved)
+        engine = partial(CompiledEngine.on, packed, repacking, ample if near else None)
+        model = self._model.twin(engine, moved=not near and self._model.is_constrained and move_constraints(values))
         if near:
             return model, []
-        errors, warnings = look_at(system.structure, changes, values)
+        errors, warnings = look_at(system.structure, packed.changes, values)
         if errors:
             raise ModelError(errors)
         return model, warnings + model.check_inertia()
-
-    def _on(self, model: Model, system: PackedSystem, near: bool) -> CompiledEngine:
-        """Return the engine of a model with other parameters; unless they are `near`, what may be lost is looked at anew."""
-        system.mechanism = model
-        engine = CompiledEngine(model, system.structure, system, before=self)
-        if not near:
-            engine.__dict__.pop("_ample")
-        return engine
 
     def _rebuilt(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""

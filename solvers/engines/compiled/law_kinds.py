@@ -1,12 +1,16 @@
-"""The kinds of blocks whose laws titop has compiled; each is loaded when a block of it is met."""
+"""The kinds of blocks and interactions whose laws titop has compiled; each is loaded when a block of it is met."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from titop.blocks.contract.block import Block
+from titop.solvers.kernels.laws import interaction_kinds
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+
+Kind = TypeVar("Kind")
 
 
 def _rod(_: Any) -> CompiledLaw:
@@ -37,17 +41,55 @@ def _second_order() -> CompiledLaw:
     return stiffening_stages.LAW
 
 
+def _line() -> CompiledInteraction:
+    from titop.solvers.kernels.laws import rod_lines
+
+    return rod_lines.LINE
+
+
+def _soft_line() -> InteractionStages:
+    from titop.solvers.kernels.laws import soft_lines
+
+    return soft_lines.LINE
+
+
 #: What tells the law of a block, by the name of its class or of one from which that is derived.
 KINDS: dict[str, Callable[[Any], CompiledLaw]] = {"FlexibleBody": _flexible_body, "Rod": _rod, "SoftBody": _soft}
 
 
+#: What tells what an interaction does, likewise.
+INTERACTIONS: dict[str, Callable[[], CompiledInteraction | InteractionStages]] = {
+    "CompliantClosure": lambda: interaction_kinds.COMPLIANT,
+    "SpringDamper": lambda: interaction_kinds.SPRING,
+    "Contact": lambda: interaction_kinds.CONTACT,
+    "Cable": lambda: interaction_kinds.CABLE,
+    "RodLine": _line,
+    "SoftLine": _soft_line,
+}
+
+
 def law_of_kind(block: Block) -> CompiledLaw | None:
     """Return the law of a block of titop's own kinds, None for others."""
-    own = (cls.__name__ for cls in type(block).__mro__ if cls.__module__.startswith("titop.blocks."))
-    kind = next((KINDS[name] for name in own if name in KINDS), None)
+    kind = _kind(block, KINDS)
     return None if kind is None else kind(block)
+
+
+def interaction_of_kind(interaction: Block) -> CompiledInteraction | InteractionStages | None:
+    """Return what an interaction of titop's own kinds does, None for others."""
+    kind = _kind(interaction, INTERACTIONS)
+    return None if kind is None else kind()
+
+
+def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
+    own = (cls.__name__ for cls in type(block).__mro__ if cls.__module__.startswith("titop.blocks."))
+    return next((kinds[name] for name in own if name in kinds), None)
 
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
     return [_first_order(), _second_order(), _rod(None), _soft(None)]
+
+
+def all_interactions() -> list[CompiledInteraction | InteractionStages]:
+    """Return what the interactions of all kinds do."""
+    return [kind() for kind in INTERACTIONS.values()]

@@ -1,6 +1,6 @@
 """The laws of general blocks and interactions for the kernels: which kinds are compiled, their numbers and addresses.
 
-A kind of titop's own is one line in `KINDS` of `law_kinds` or in `INTERACTIONS`. Blocks of other classes, and of classes that
+A kind of titop's own is one line in `KINDS` or `INTERACTIONS` of `law_kinds`. Blocks of other classes, and of classes that
 redefine parts of a kind, answer through Python.
 """
 
@@ -17,35 +17,18 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.overrides import overrides
-from titop.blocks.interactions.cable import Cable
-from titop.blocks.interactions.compliant_closure import CompliantClosure
-from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.interactions.rod_line import RodLine
-from titop.blocks.interactions.soft_line import SoftLine
-from titop.blocks.interactions.spring_damper import SpringDamper
-from titop.solvers.engines.compiled.law_kinds import law_of_kind
+from titop.solvers.engines.compiled.law_kinds import interaction_of_kind, law_of_kind
 from titop.solvers.engines.compiled.program_codes import line_codes, program_codes
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds, rod_lines, soft_lines
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
-
-#: The kinds of interactions of which titop has compiled what they do.
-INTERACTIONS: dict[type[Interaction], CompiledInteraction | soft_lines.LineStages] = {
-    CompliantClosure: interaction_kinds.COMPLIANT,
-    SpringDamper: interaction_kinds.SPRING,
-    Contact: interaction_kinds.CONTACT,
-    Cable: interaction_kinds.CABLE,
-    RodLine: rod_lines.LINE,
-    SoftLine: soft_lines.LINE,
-}
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
 _LEFT_TO_LAWS = (
@@ -174,11 +157,11 @@ def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
     return surroundings_of(law)
 
 
-def compiled_interaction(interaction: Interaction) -> CompiledInteraction | soft_lines.LineStages | None:
+def compiled_interaction(interaction: Interaction) -> CompiledInteraction | InteractionStages | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
     if interaction.compiled_law is not None:
         return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
-    kind = next((kind for cls, kind in INTERACTIONS.items() if isinstance(interaction, cls)), None)
+    kind = interaction_of_kind(interaction)
     return None if kind is None or overrides(interaction) else kind
 
 
@@ -236,7 +219,7 @@ def numbered_anew(
     interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
 ) -> Array:
     """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
-    touched = {owner_of(name) for name in names} if interactions else set()
+    touched = {owner_of(name) for name in names}
     for acting in interactions:
         if acting.block.name in touched:
             start = f"{acting.block.name}."

@@ -192,13 +192,16 @@ class PackedSystem:
 
     def variant(self, **other: Any) -> PackedSystem:
         """Return the system with `other` attributes, the rest shared; what follows from them is found anew."""
-        system, own = object.__new__(PackedSystem), self.__dict__
-        system.__dict__ = {name: own[name] for name in _ATTRIBUTES} | other
+        parts = self.__dict__ | other
+        for name in _FOUND:
+            parts.pop(name, None)
+        system = object.__new__(PackedSystem)
+        system.__dict__ = parts
         return system
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what follows from the attributes, kernels among it, which cannot be sent to another process."""
-        return {name: self.__dict__[name] for name in _ATTRIBUTES}
+        return self.variant().__dict__
 
     def pushed(self, pushes: Sequence[Push]) -> PackedSystem:
         """Return the system in which the pushes on ports are loads, and inputs of interactions act."""
@@ -306,5 +309,5 @@ class PackedSystem:
         return element, place, np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
 
-#: What makes a system; all else follows.
-_ATTRIBUTES = tuple(PackedSystem.__annotations__)
+#: What follows from the attributes of a system.
+_FOUND = tuple(name for name, attribute in vars(PackedSystem).items() if isinstance(attribute, cached_property))

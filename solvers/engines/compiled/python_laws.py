@@ -8,10 +8,10 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
-from titop.blocks.contract.applied import Place, efforts_at, slopes_at
+from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import is_titops_own
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_slopes
+from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_derivatives
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
 from titop.solvers.kernels.laws import term_stages
@@ -86,7 +86,7 @@ class PythonSurroundings:
 
     def _apply_slopes(self, n: int, _count: int, _applying: int, _numbers: int, *addresses: int) -> None:
         *place, gravity, slopes = addresses
-        parts = slopes_at(self.block, self._place(*place), _array(gravity, 3))
+        parts = derivatives_at(self.block, self._place(*place), _array(gravity, 3))
         _array(slopes, (6 + n) * (2 * n + 12))[:] = np.concatenate([np.ravel(part) for part in parts])
 
     def _place(self, q: int, v: int, twist: int, pose: int) -> Place:
@@ -108,7 +108,7 @@ class PythonInteraction:
 
     def _slopes(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
         step = complex_step if is_titops_own(self.interaction) else trusted_step
-        found = load_slopes(self.interaction, _told(p, n, m, count, numbers, motion), step)
+        found = load_derivatives(self.interaction, _told(p, n, m, count, numbers, motion), step)
         _array(slopes, found.size)[:] = found.ravel()
 
     def _stored(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, energy: int) -> None:

@@ -1,15 +1,19 @@
-"""Which parameters of a compiled system are brought into effect by writing its tables anew."""
+"""Parameters that are brought into effect by writing a compiled system's tables anew."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
+import numpy as np
+
 from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
-from titop.solvers.engines.compiled.inertial_changes import inertial_parameters
-from titop.solvers.engines.compiled.law_tables import has_own_numbers
+from titop.solvers.engines.compiled.inertial_changes import Place, inertial_parameters
+from titop.solvers.engines.compiled.law_tables import has_own_numbers, numbered_anew
+from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import Tables
 from titop.solvers.mechanism.inputs import Inputs
 
@@ -50,13 +54,39 @@ class Repacking:
         return index
 
     @cached_property
-    def inertial(self) -> dict[str, int]:
-        """Where the numbers of a body start, for every mass and entry of an inertia: see `inertial_parameters`."""
+    def inertial(self) -> dict[str, Place]:
+        """The places of masses and entries of inertias: see `inertial_parameters`."""
         return inertial_parameters(self._assembly, self.positions)
 
     def _sprung_joints(self) -> set[str]:
         joints = (connection.joint for connection in self._assembly.connections)
         return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
+
+
+def repacked(system: PackedSystem, params: Array, values: Mapping[str, float]) -> PackedSystem | None:
+    """Return a system with other parameters: its tables written anew, as far as these depend on them.
+
+    Parameters
+    ----------
+    system : PackedSystem
+    params : array
+        All parameters.
+    values : mapping of str to float
+        Those that changed.
+
+    Returns
+    -------
+    PackedSystem or None
+        None if some of them are not usable.
+    """
+    changes, interactions = {**system.changes, **values}, system.tables.interactions
+    floats, frames, ports = system.floats.copy(), np.empty(system.frames.shape), np.empty(system.ports.shape)
+    result = system.variant(params=params, changes=changes, floats=floats, frames=frames, ports=ports)
+    if not result.pack():
+        return None
+    if interactions:
+        result.numbers = numbered_anew(interactions, system.ints, system.numbers, changes, values)
+    return result
 
 
 def move_constraints(names: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import GeneralBlock
-from titop.solvers.mechanism.inputs import Push, own_effort_slopes
+from titop.solvers.mechanism.inputs import Push, own_effort_derivatives
 
 
 def group_springs(system: PackedSystem) -> list[Joint]:
@@ -24,7 +24,7 @@ def add_uncompiled(system: PackedSystem, q: Array, pushes: list[Push], changes: 
     for joint in group_springs(system):
         where = system.structure.v_slices[joint.name]
         changes[0][where, where] -= joint.elastic_slopes(q[system.structure.q_slices[joint.name]])
-    changes[0] -= own_effort_slopes(pushes, q, system.mechanism.nv)
+    changes[0] -= own_effort_derivatives(pushes, q, system.mechanism.nv)
 
 
 def moving_otherwise(system: PackedSystem) -> list[tuple[Block, slice, slice]]:

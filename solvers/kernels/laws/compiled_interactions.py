@@ -5,7 +5,7 @@ Derivatives are complex steps through that function, exact to rounding, unless t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.native.kernel import Stage, helper
 
 _STEP = 1e-30
+
+
+class InteractionStages(NamedTuple):
+    """Stages of a kind of interaction that are written for themselves."""
+
+    act: Stage
+    slopes: Stage
+    stored: Stage | None
 
 
 class CompiledInteraction:

@@ -7,12 +7,11 @@ one number for every body: the program of the measure and its derivatives, and t
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, OK, PROGRAMS, STAGE_COLUMNS
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at
+from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.native.kernel import Stage, helper
 
 _BODIES, _FIRST, _HEAD, _POINT = 1, 2, 3, 7
@@ -83,15 +82,7 @@ def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
     return OK
 
 
-class LineStages(NamedTuple):
-    """The stages of lines, as of a `CompiledInteraction`."""
-
-    act: Stage
-    slopes: Stage
-    stored: Stage
-
-
-LINE = LineStages(
+LINE = InteractionStages(
     Stage("soft_line_act", _act, INTERACTION_ARGUMENTS),
     Stage("soft_line_act_slopes", _slopes, INTERACTION_ARGUMENTS),
     Stage("soft_line_stored", _stored, INTERACTION_ARGUMENTS),

@@ -92,7 +92,9 @@ def test_angles_near_a_gimbal_lock_are_told(sequence: str, locked: float) -> Non
             assert all(text.startswith("body.theta") and sequence in text for text in about)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            tt.linearize(model, q, outputs=["gyro", "body.w", "body.r", "body.dv"])
+            tt.linearize(model, q, outputs=["gyro", "body.w", "body.r", "body.dv", "tracker.x"])
+            where = tt.Controller(lambda t, x, y, r: (x, y), [], ["tracker.x"], ["pivot.rx"], 0.1)
+            tt.simulate(model, [0.0, 0.1], q, rest, controller=where)
 
 
 @pytest.mark.parametrize("sequence", [f"{a}{b}{c}" for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b != c])

@@ -23,6 +23,7 @@ def test_operating_points_in_every_form() -> None:
         {"rail_q": 0.5, "motor": 2.0},
         SimpleNamespace(q=q0, v=np.zeros(1), u=np.array([2.0])),
         SimpleNamespace(y={"rail.q": 0.5}, u={"motor": 2.0}),
+        tt.lpv(model, {"rail.q": [0.4, 0.6]}, unknowns=["motor"]).trim_at(rail_q=0.5),
     ]
     for form in forms:
         for controller in (gain(3.0, 2.0), tt.Controller(lambda t, x, y, r: (x, r - y), [], ["rail.q"], ["motor"], 0.1)):

@@ -49,3 +49,12 @@ def test_references_that_look_like_deviations_are_said(reference: float, said: b
         warnings.simplefilter("always")
         tt.simulate(slider(), [0, 0.1], [0.5], [0.0], **arguments)
     assert [("far-reference" in str(w.message) and "absolute" in str(w.message)) for w in caught] == [True] * said
+
+
+def test_references_are_no_deviations_from_what_is_zero_but_for_rounding() -> None:
+    for there, said in ((3e-13, False), (1e-3, True)):
+        arguments = {"controller": gain(3.0, 2.0), "operating_point": {"rail.q": there}, "reference": {"rail.q": 0.0}}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tt.simulate(slider(), [0, 0.1], [0.0], [0.0], **arguments)
+        assert ["far-reference" in str(w.message) for w in caught] == [True] * said

@@ -1,4 +1,4 @@
-"""The equations of equilibria: their slopes, against differences."""
+"""The equations of equilibria: their derivatives, against differences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.actuated_systems import satellite
 from tests.systems import random_state, random_tree
-from titop.solvers.equilibrium.equations import Balance, difference_slopes, equation_slopes
+from titop.solvers.equilibrium.equations import Balance, difference_slopes, equation_derivatives
 from titop.solvers.equilibrium.unknowns import Unknowns
 
 
@@ -24,7 +24,7 @@ def test_slopes_against_differences(seed: int) -> None:
     searched = Unknowns(tt.OperatingPoint(model, q, v, tau, np.ones(model.nu) if model.nu else None), unknowns)
     x = 0.1 * rng.normal(size=len(searched.entries))
     for moving in (False, True):
-        found = equation_slopes(searched, x, moving)
+        found = equation_derivatives(searched, x, moving)
         expected = difference_slopes(searched, x, True)[: len(found)]
         size = max(1.0, np.abs(expected).max())
         assert np.abs(found - expected).max() < 1e-6 * size  # central differences with a step of 1e-5
@@ -32,7 +32,7 @@ def test_slopes_against_differences(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_balance_of_efforts(seed: int) -> None:
-    """The mass matrix times the accelerations; its slopes against differences, with the same step as above."""
+    """The mass matrix times the accelerations; its derivatives against differences, with the same step as above."""
     rng = np.random.default_rng(seed)
     model = satellite().resolve() if seed == 0 else random_tree(rng, 4, passive=True, loads=True).resolve()
     q, _, _, tau = random_state(model, rng)
@@ -45,4 +45,4 @@ def test_the_balance_of_efforts(seed: int) -> None:
     np.testing.assert_allclose(balance.residual(x), left, atol=1e-10 * np.abs(left).max())
     ahead, behind = ([balance.residual(x + sign * step) for step in 1e-5 * np.eye(len(x))] for sign in (1, -1))
     expected = (np.array(ahead) - np.array(behind)).T / 2e-5
-    assert np.abs(balance.slopes(x) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
+    assert np.abs(balance.derivatives(x) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())

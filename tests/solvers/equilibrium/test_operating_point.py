@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -26,3 +28,19 @@ def test_stability_beside_stiff_springs(stiffness: float, damping: float, up: st
     drifting = s.resolve()
     assert tt.trim(drifting).stability == "neutral"
     assert tt.trim(drifting, q={"hinge": 3.1}).stability == "unstable"
+
+
+def test_rounding_between_states_that_do_not_act_on_each_other_is_no_matter() -> None:
+    """Balancing scales what a spinning whip's rigid motions have to do with each other, 1e-20, by any power of two."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 60.0, inertia=[3.0, 3.2, 4.2], ports={"mount": [0.3, 0, 0]})
+    s.connect("world", hub, tt.Free("base"))
+    bending = {"bending_y": 1, "bending_z": 1}
+    whip = tt.Rod("whip", 6.0, tt.Section.circle(0.004), young=4e10, density=1900.0, strains=bending)
+    s.connect(hub.port("mount"), whip, tt.Weld("root"))
+    model = s.resolve()
+    for spin in (1.0, 2.0, 3.0):
+        point = tt.trim(model, ["whip", "base.y.v"], v={"base.rz": spin})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert point.stability == "neutral"  # without damping, about the largest inertia

@@ -9,6 +9,7 @@ import titop as tt
 from tests.flexible import random_body
 from tests.refusals import ENGINES
 from tests.solvers.mechanism.soft_arms import BEND, OFFSET, SWAY, driven_arm, geared_arm, soft_arm
+from tests.systems import random_tree
 from tests.tolerances import ROUNDING
 from titop.blocks.basics.spatial import Array
 
@@ -114,3 +115,11 @@ def test_files_subsystems_and_pictures_name_own_coordinates(tmp_path) -> None:
     body = next(line.split("[")[0].strip() for line in lines if "FlexibleBody" in line)
     for coordinate, ending in (("mode1", f"{body}"), ("mode2", f"{body}"), ("mode3", "")):
         assert any(f'"{coordinate}"' in line and line.endswith(ending) and body in line for line in lines)
+
+
+def test_who_writes_into_the_neutral_configuration_changes_no_other() -> None:
+    m = random_tree(np.random.default_rng(0), 3).resolve()
+    q = m.neutral()
+    expected = q.copy()
+    q += 1.0
+    np.testing.assert_array_equal(m.neutral(), expected)

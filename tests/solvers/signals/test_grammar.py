@@ -51,6 +51,16 @@ def test_names_stand_for(model, role: Role, name: str, kind: Kind, owner: str, e
     assert (of.kind, of.owner, of.entries, of.paths) == (kind, owner, entries, paths)
 
 
+def test_tendons_stand_for_their_tension() -> None:
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e8, density=1e3, strains={"bending_z": 0})
+    s = tt.System("finger")
+    s.connect("world", rod, tt.Weld("clamp"))
+    s.add_interaction(tt.Tendon("flexor", rod, y=0.008))
+    for role in (INPUT, UNKNOWN, COMMANDED):
+        of = read_name(s.resolve("reference"), role, "flexor")
+        assert (of.kind, of.entries, of.paths) == (Kind.INPUT, (0,), ("flexor.tension",))
+
+
 @pytest.mark.parametrize("role", ROLES.values(), ids=ROLES)
 @pytest.mark.parametrize("name", ["hinge.x", "tip.E.w[3]", "Hinge", "", "[0]", ".q", "tip..w", 3, None])
 def test_other_names_are_refused_with_advice(model, role: Role, name) -> None:

@@ -19,7 +19,7 @@ def test_efforts_of_the_opened_joint_are_the_reaction(seed: int) -> None:
     q, v, a, _ = random_state(model, np.random.default_rng(seed))
     tau = model.inverse_dynamics(q, v, a)
     for joint in model.joint_names:
-        wider = opened(model, joint)
+        wider = model.of(opened(model.assembly, joint))
         assert wider.nv == model.nv + 6
         own, own_q = wider.assembly.v_slices[f"{joint}/opened"], wider.assembly.q_slices[f"{joint}/opened"]
         rest = np.delete(np.arange(wider.nv), own)

@@ -23,7 +23,7 @@ def test_stiff_feedback_is_differentiated(monkeypatch: pytest.MonkeyPatch) -> No
     run = tt.simulate(model, [0, 0.5, 1], q, np.zeros(3), **arguments)
     assert run.statistics["steps"] < 300
     assert run.q[-1][0] == pytest.approx(0.6, abs=1e-3)  # gravity over stiffness, 1e-4, and the tolerance
-    monkeypatch.setattr(implicit_dynamics, "feedback_slopes", lambda *_: (np.zeros((3, 3)),) * 2)
+    monkeypatch.setattr(implicit_dynamics, "feedback_derivatives", lambda *_: (np.zeros((3, 3)),) * 2)
     blind = tt.simulate(model, [0, 0.02], q, np.zeros(3), **arguments)
     seeing = run.statistics["steps"] + run.statistics["rejected"]
     assert blind.statistics["steps"] + blind.statistics["rejected"] > seeing, (

@@ -44,7 +44,7 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
     return value
 
 
-def function_slopes(
+def function_derivatives(
     at: Snapshot, change: SnapshotSlopes, name: str, function: Callable[..., Any], inputs: SystemInputs
 ) -> Array:
     """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
@@ -52,7 +52,7 @@ def function_slopes(
     for column, channel in enumerate(inputs.channels):
         if channel.kind == Kind.INPUT:
             actuators[channel.entry, column] = 1.0
-    q_change = at.model.configuration_slopes(at.q) @ change.q
+    q_change = at.model.configuration_derivatives(at.q) @ change.q
     changes = (q_change, change.v, change.a, actuators @ change.inputs)
     state = (at.q, at.v, at.a, at.inputs)
 

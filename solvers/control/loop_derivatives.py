@@ -14,8 +14,8 @@ from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-class LoopSlopes:
-    """The slopes of a loop through a linear controller ``dx/dt = A x + B e, z = C x + D e``, e the error of the outputs.
+class LoopDerivatives:
+    """The derivatives of a loop through a linear controller ``dx/dt = A x + B e, z = C x + D e``, e the error of the outputs.
 
     Parameters
     ----------

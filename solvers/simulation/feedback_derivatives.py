@@ -10,13 +10,13 @@ from titop.solvers.mechanism.inputs import Push
 from titop.solvers.simulation.plant import Plant
 
 #: Step of the one-sided differences by which efforts that depend on the state are differentiated, over what counts as one of
-#: coordinates and rates; of all slopes only these are not exact, which costs Newton's method a little of its speed and the
+#: coordinates and rates; of all derivatives only these are not exact, which costs Newton's method a little of its speed and the
 #: solution nothing.
 _DIFFERENCE = 1e-7
 
 
-def feedback_slopes(plant: Plant, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-    """Return the slopes (nv, nv) by tangent changes of q, and by v, of what the user's functions apply, the system held.
+def feedback_derivatives(plant: Plant, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+    """Return the derivatives (nv, nv) by tangent changes of q, and by v, of what the user's functions apply, the system held.
 
     Functions of time alone are known by what they apply when all coordinates and rates move at once, each by a part of its
     own: nothing else. They cost one more evaluation.

@@ -16,7 +16,7 @@ from tests.systems import Array
 @pytest.mark.parametrize("units", [SI, *UNITS], ids=str)
 class TestLinearModels:
     def test_of_functions_that_take_no_complex_numbers(self, units: Units) -> None:
-        """A function that bends within the unit of length: its slopes by position and rate, and by an input."""
+        """A function that bends within the unit of length: its derivatives by position and rate, and by an input."""
         m = pendulum_on_a_slider(units)
 
         def bent(q: Array, v: Array, a: Array, u: Array) -> Array:

@@ -1,0 +1,61 @@
+"""What the sensors of a model read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.mechanism.shared import structural
+from titop.solvers.model.changes import Changes
+from titop.solvers.model.derivatives import Derivatives
+from titop.solvers.model.equation_terms import EquationTerms
+from titop.solvers.model.sections import Sections
+from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.sensors import sensed
+from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.units import units_of
+from titop.solvers.signals.values import value_of
+
+
+class Outputs(Sections, Derivatives, EquationTerms, Changes):
+    """What the sensors of a model read, which may be anything that can be read by name."""
+
+    @structural
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the sensors' outputs."""
+        return tuple(name for sensor in self._assembly.sensors for name in sensor.output_names)
+
+    @structural
+    def output_units(self) -> tuple[str, ...]:
+        """Units of the sensors' outputs."""
+        return tuple(unit for of in self.sensed for unit in units_of(self, of))
+
+    @structural
+    def sensed(self) -> list[Quantity]:
+        """What the sensors read."""
+        return [sensed(self._assembly, sensor) for sensor in self._assembly.sensors]
+
+    def outputs(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
+    ) -> Array:
+        """Return what the sensors read (outputs, each in its own unit), in the order of `output_names`.
+
+        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them, and with rigid
+        closures on the efforts `tau` (see `reaction`).
+        """
+        readings = self._calls.readings
+        if readings is not None and readings.sensors is not None:
+            result: Array = readings.sensors.read(q, v, a, wrenches, u, tau)
+            return result
+        return self._outputs(q, v, a, wrenches, u, tau)
+
+    @rowwise
+    def _outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
+        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        at = Snapshot(self, q, v, a, tau, u, wrenches)
+        parts = [value_of(at, of) for of in self.sensed]
+        return np.concatenate(parts) if parts else np.zeros(0)
