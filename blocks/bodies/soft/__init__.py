@@ -1,7 +1,7 @@
 """Deformable bodies by their kinematics: bodies whose points move by a function of a user's.
 
 - `domain`: the material at rest, as points and volumes, with `outline`, its surface, and `tetrahedra`, meshes of it;
-- `material`: its energy and dissipation per volume;
+- `material`: its energy and dissipation per volume; `material_numbers`: what its numbers may be;
 - `functions`: functions of numbers that NumPy's do not give; `integration`: integrals along the axis;
 - `deformation`: kinematics that can be composed; `backbones`, `primitives`: ready ones; `kinematics`: all of them;
 - `program`: lists of operations on numbers; `unknown`, `differentiation`: a user's functions as such lists, with derivatives;

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.soft.material_numbers import check_numbers
 from titop.blocks.bodies.soft.soft_fields import read_numbers, with_numbers
 
 
@@ -23,6 +24,7 @@ class Material:
         ``energy(F)`` or ``energy(F, numbers)`` (J/m^3), written with array operations, of the deformation gradient F (3 x 3)
         and of `numbers`, which has the material's parameters as attributes.
     parameters : mapping of name to number or (number, unit), optional
+        What is called young, poisson or stiffness must be such a number.
     viscosity : float, Pa s
         Against rates of shear, as of a rod (Kelvin and Voigt): dissipates ``viscosity tr(E'^2)`` with the rate E' of Green's
         strain.
@@ -57,7 +59,8 @@ class Material:
         if "viscosity" in values:
             advice = "rename the parameter, or give viscosity= beside it"
             reader.report("bad-name", "parameters", "viscosity", "a name other than viscosity", advice)
-        reader.non_negative("viscosity", viscosity, "negative-viscosity")
+        own = {f"parameters.{name}": value for name, value in values.items()}
+        check_numbers(reader, own | {"viscosity": reader.scalar("viscosity", viscosity)})
         if reader.findings:
             raise ModelError(reader.findings)
         self.energy, self.incompressible = with_numbers(energy, 1), bool(incompressible)
@@ -103,11 +106,7 @@ class Material:
             C: half the shear modulus, a sixth of Young's.
         viscosity : float, Pa s
         """
-        reader = FieldReader("material")
-        _read_stiffness(reader, "stiffness", stiffness)
-        if reader.findings:
-            raise ModelError(reader.findings)
-        return cls(_incompressible, {"stiffness": (stiffness, "Pa")}, viscosity, incompressible=True)
+        return cls(_incompressible, _checked({"stiffness": (stiffness, "Pa")}), viscosity, incompressible=True)
 
     @staticmethod
     def determinant(F: Any) -> Any:
@@ -142,19 +141,15 @@ def _incompressible(F: Any, numbers: Any) -> Any:
 
 
 def _elastic(young: Any, poisson: Any) -> dict[str, tuple[float, str]]:
+    return _checked({"young": (young, "Pa"), "poisson": (poisson, "1")})
+
+
+def _checked(numbers: dict[str, tuple[float, str]]) -> dict[str, tuple[float, str]]:
     reader = FieldReader("material")
-    _read_stiffness(reader, "young", young)
-    if not -1.0 < (ratio := reader.scalar("poisson", poisson)) < 0.5 and np.isfinite(ratio):
-        advice = "take 0.49, or tt.Material.incompressible_neo_hookean for kinematics that keep the volume"
-        reader.report("bad-poisson", "poisson", poisson, "a ratio between -1 and 0.5", advice)
+    check_numbers(reader, {name: reader.scalar(name, value) for name, (value, _) in numbers.items()})
     if reader.findings:
         raise ModelError(reader.findings)
-    return {"young": (young, "Pa"), "poisson": (poisson, "1")}
-
-
-def _read_stiffness(reader: FieldReader, name: str, value: Any) -> None:
-    if reader.scalar(name, value) <= 0:
-        reader.report(f"bad-{name}", name, value, "a value > 0 (Pa)", "check the sign and the unit")
+    return numbers
 
 
 def _lame(numbers: Any) -> tuple[Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -16,7 +15,11 @@ def casadi() -> ModuleType:
     ModelError
         If it is not installed.
     """
-    return _loaded("casadi", "titop.SoftBody", "a library that differentiates")
+    try:
+        import casadi as library
+    except ImportError as error:
+        raise _missing("casadi", "titop.SoftBody", "a library that differentiates") from error
+    return library
 
 
 def meshio() -> ModuleType:
@@ -27,12 +30,13 @@ def meshio() -> ModuleType:
     ModelError
         If it is not installed.
     """
-    return _loaded("meshio", "domain.mesh", "a library that reads meshes")
-
-
-def _loaded(name: str, where: str, expected: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        import meshio as library
     except ImportError as error:
-        advice = f'pip install "titop[soft]", or pip install {name}'
-        raise ModelError(Finding("missing-extra", where, f"no {name}", expected, advice)) from error
+        raise _missing("meshio", "domain.mesh", "a library that reads meshes") from error
+    return library
+
+
+def _missing(name: str, where: str, expected: str) -> ModelError:
+    advice = f'pip install "titop[soft]", or pip install {name}'
+    return ModelError(Finding("missing-extra", where, f"no {name}", expected, advice))

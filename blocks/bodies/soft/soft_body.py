@@ -40,9 +40,10 @@ class SoftBody(SoftData):
     scales : sequence of float, optional
         How far each coordinate goes until the kinematics bend; 1 by default.
     ports : mapping of name to points or callable, optional
-        A material point (3); or three of them: the port's place, a point along its x and one along its y axis, which must keep
-        their distances (key P, (3) to (6)); or a function ``frame(q)`` or ``frame(q, numbers)`` that returns rotation and
-        position. By default port ``tip`` stands at the domain's tip.
+        Three material points: the port's place, a point along its x and one along its y axis, which must keep their distances
+        (key P, (3) to (6)); or one (3), whose x and y axes are those of the material there; or a function ``frame(q)`` or
+        ``frame(q, numbers)`` that returns rotation and position. By default port ``tip`` stands at the domain's tip, between
+        points at the rim.
     parameters : mapping of name to number or (number, unit), optional
         What the functions are told as `numbers`, for sensitivities and families.
     energy, dissipation : callable, optional

@@ -10,9 +10,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 from titop.blocks.bodies.soft.material import Material
+from titop.blocks.bodies.soft.material_numbers import check_numbers
 from titop.blocks.bodies.soft.soft_fields import (
     ShapeError,
     read_density,
@@ -185,6 +187,16 @@ class SoftData(Block):
         unit = "kg/m^3" if (self._densities == 1.0).all() else "1"
         own = {name: (float(value), self._value_units[name]) for name, value in self._values.items()}
         return {"density": (float(self.density), unit), **own}
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the body, its parameters as they are now, and what is suspicious."""
+        errors, warnings = super().check()
+        if not errors:
+            reader = FieldReader(self.name)
+            own = {name: value for name, value in self._values.items() if name.startswith("material.")}
+            check_numbers(reader, {"density": self.density, **own})
+            errors += reader.findings
+        return errors, warnings
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""

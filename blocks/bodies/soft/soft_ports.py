@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.soft.differentiation import placed_gradient
 from titop.blocks.bodies.soft.domain import Domain
@@ -41,7 +42,7 @@ _SQUARE = 1e-9
 def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str, SoftPort]:
     """Read ports: a material point, three of them, or a function of q."""
     if ports is None:
-        ports = {} if domain.tip is None else {TIP: domain.tip}
+        ports = {} if domain.tip is None else {TIP: _end_points(domain, domain.tip)}
     if not isinstance(ports, Mapping):
         reader.report("wrong-type", "ports", ports, "a mapping of names to material points", 'write {"tip": [0, 0, 0.2]}')
         ports = {}
@@ -53,6 +54,12 @@ def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str
         elif port := _read_port(reader, f"ports.{name}", value):
             read[name] = port
     return read
+
+
+def _end_points(domain: Domain, tip: Array) -> Array:
+    """Return the tip, and points as far from it along x and y as the material reaches."""
+    reach = np.abs(domain.points - tip).max(axis=0)
+    return tip + np.array([[0.0, 0.0, 0.0], [reach[0], 0.0, 0.0], [0.0, reach[1], 0.0]])
 
 
 def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:

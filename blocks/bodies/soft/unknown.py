@@ -87,7 +87,7 @@ def _function(name: str) -> Callable[[Unknown], Unknown]:
 for _name in ("add", "sub", "mul", "truediv", "pow"):
     setattr(Unknown, f"__{_name}__", _operator(f"__{_name}__"))
     setattr(Unknown, f"__r{_name}__", _operator(f"__r{_name}__"))
-for _name in ("lt", "le", "gt", "ge"):
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Unknown, f"__{_name}__", _operator(f"__{_name}__"))
 for _name in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
     setattr(Unknown, _name, _function(_name))

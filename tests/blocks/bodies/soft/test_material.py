@@ -132,12 +132,13 @@ def test_numbers_are_parameters_with_exact_sensitivities() -> None:
         (lambda: tt.Material.linear(YOUNG, 0.5), "bad-poisson", "poisson"),
         (lambda: tt.Material.neo_hookean(YOUNG, -1.0), "bad-poisson", "poisson"),
         (lambda: tt.Material.neo_hookean(YOUNG, np.nan), "not-finite", "poisson"),
-        (lambda: tt.Material.neo_hookean(YOUNG, 0.3, viscosity=-1.0), "negative-viscosity", "viscosity"),
+        (lambda: tt.Material.neo_hookean(YOUNG, 0.3, viscosity=-1.0), "bad-viscosity", "viscosity"),
         (lambda: tt.Material.incompressible_neo_hookean(0.0), "bad-stiffness", "stiffness"),
         (lambda: tt.Material.incompressible_neo_hookean("soft"), "wrong-type", "stiffness"),  # type: ignore[arg-type]
         (lambda: tt.Material(3.0), "wrong-type", "energy"),  # type: ignore[arg-type]
         (lambda: tt.Material(np.sum, {"viscosity": 1.0}), "bad-name", "parameters"),
         (lambda: tt.Material(np.sum, {"a": "much"}), "wrong-type", "parameters.a"),
+        (lambda: tt.Material(np.sum, {"young": -1.0}), "bad-young", "parameters.young"),
         (lambda: tt.Material(np.sum, [1.0]), "wrong-type", "parameters"),  # type: ignore[arg-type]
     ],
 )
@@ -145,6 +146,17 @@ def test_what_is_no_material_is_refused(make: Any, code: str, field: str) -> Non
     with pytest.raises(tt.ModelError) as caught:
         make()
     assert (caught.value.code, caught.value.where) == (code, f"material.{field}")
+
+
+@pytest.mark.parametrize(("name", "value"), [("young", -1.0), ("poisson", 0.5), ("viscosity", -1.0), ("density", 0.0)])
+def test_parameters_are_checked_when_they_change(name: str, value: float) -> None:
+    s = tt.System("rig")
+    s.connect("world", stretched(ENERGIES["linear"][0]), joint=tt.Weld("clamp"))
+    m = s.resolve(engine="reference")
+    path = "box.density" if name == "density" else f"box.material.{name}"
+    with pytest.raises(tt.ModelError) as caught:
+        m.with_parameters({path: value})
+    assert (caught.value.code, caught.value.where) == (f"bad-{name}", path)
 
 
 def test_two_wrong_numbers_are_told_at_once() -> None:
