@@ -34,8 +34,6 @@ class HeldPlant(Plant, Protocol):
     @property
     def is_held(self) -> bool: ...
     def act_held(self, tau: Array) -> None: ...
-    @property
-    def has_plain_states(self) -> bool: ...
     def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None: ...
     def check_acting(self) -> None: ...
 
@@ -90,30 +88,32 @@ class CompiledStages:
         too short to count.
         """
         method, clock = self._method, self._run
-        first, reached = clock[STEPS], min(watch, clock[END])
-        tries = 1 if self._in_time or self._asked else _MANY
-        kernel = partial(self._kernel, tries, 0, method.used, method.end, watch, *self._whole)
+        first, reached = clock.item(STEPS), min(watch, clock.item(END))
+        is_told = self._in_time or self._asked
+        arguments = 1 if is_told else _MANY, 0, method.used, method.end, watch, *self._whole
         self._dynamics.hold_rank()
         while True:
-            begun, t, h = int(clock[BEGUN]), clock.item(TIME), clock.item(LENGTH)
-            if self._in_time:
-                self._write(begun, method.end + 1, t, h)
-            status = self._ask_for_try(begun, t, h) if self._asked and h > 0.0 else layout.OK
+            status = self._tell() if is_told else layout.OK
             if status == layout.OK:
-                status = kernel()
+                status = self._kernel(*arguments)
             if status == layout.OK:
-                made = clock[STEPS] - first
-                if made and (clock[TIME] >= reached or made >= _MANY):
+                made = clock.item(STEPS) - first
+                if made and (clock.item(TIME) >= reached or made >= _MANY):
                     told = self._dynamics.told
                     return OnClosures(self._y.copy(), float(told[1]), int(told[2]))
             elif status in (LOOK_CLOSER, TOO_SHORT):
                 return None
             else:
-                self._explain(status, t, self._states[: method.used])
+                self._explain(status, clock.item(TIME), self._states[: method.used])
 
-    def _ask_for_try(self, begun: int, t: float, h: float) -> int:
-        """Fill in the stages of the next try, so that it has but to be judged; return a status."""
+    def _tell(self) -> int:
+        """Tell the next try what acts: its motions, or all of its stages, so that it has but to be judged; return a status."""
         clock, method = self._run, self._method
+        begun, t, h = int(clock[BEGUN]), clock.item(TIME), clock.item(LENGTH)
+        if self._in_time:
+            self._write(begun, method.end + 1, t, h)
+        if not self._asked or h <= 0.0:
+            return layout.OK
         self._states[0] = self._y
         clock[EVALUATIONS] += method.used - begun
         status = self._ask(begun, method.used, t, h)
@@ -139,7 +139,8 @@ class CompiledStages:
 
     def _ask(self, first: int, last: int, t: float, h: float) -> int:
         """Fill in stages, asking at each what acts; return a status."""
-        plant, tau, is_plain, status = self._plant, self._tau, self._plant.has_plain_states, layout.OK
+        plant, tau, status = self._plant, self._tau, layout.OK
+        is_plain = plant.has_plain_states and plant.loop is None  # or else `split` tells what a controller did
         self._clock[LENGTH] = h
         if first:
             self._kernel(0, first, first, *self._part)  # the state there

@@ -203,13 +203,12 @@ class DrivenModel:
         if isinstance(self.loop, ContinuousLoop):
             tau[:] = self._efforts(0.0, *_NOWHERE)
         else:
-            efforts, motors = self._act(0.0, *_NOWHERE)
-            tau[:] = efforts + motors
+            np.add(*self._act(0.0, *_NOWHERE), out=tau)
 
     @property
     def has_plain_states(self) -> bool:
-        """Whether states are q and v as they are: nothing is to be normalised, imposed, or watched for a controller."""
-        return not (self.model.quaternions or self.motion.names or self.loop)
+        """Whether states are q and v as they are: nothing is to be normalised or imposed."""
+        return not (self.model.quaternions or self.motion.names)
 
     def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None:
         """Let act what functions say at a state; write all efforts (nv). Compiled code has to look whether these are finite."""

@@ -101,7 +101,8 @@ class RungeKutta:
         known |= {EXPONENT: method.exponent, EVALUATIONS: first.nfev}
         for column, number in known.items():
             self._clock[column] = number
-        set_out(self._clock)
+        self._set_out = set_out.compiled
+        self._set_out(self._clock)
         self._look()
 
     def _look(self) -> None:
@@ -170,7 +171,7 @@ class RungeKutta:
     def go_to(self, end: float) -> bool:
         """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
         self._clock[END] = end
-        set_out(self._clock)
+        self._set_out(self._clock)
         self._look()
         if self._stages is not None:
             self._stages.act()

@@ -173,19 +173,18 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def _closing(self) -> Any:
-        """The compiled search for states on the closures."""
+        """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
         kernel, sizes = self._system.kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
-        return partial(kernel, sizes, self.imposed, self._loops, *self._tables)
+        return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
-        velocity, told, status = np.empty(len(v)), np.zeros(3), layout.OK
+        (closing, step, told), velocity, status = self._closing, np.empty(len(v)), layout.OK
         self.hold_rank()
 
         def look(q: Array) -> tuple[float, Array]:
             nonlocal status
-            step = np.empty(len(v))
-            status = min(status, self._closing(q, v, step, velocity, told))
-            return told[0], step
+            status = min(status, closing(q, v, step, velocity, told))
+            return told.item(0), step
 
         try:
             q = follow_steps(self.model, q, look, precision)
@@ -194,7 +193,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         if status != layout.OK:  # what is wrong is found by looking closer
             raise_pending()
             return super().closed(q, v, precision)
-        return Closed(q, velocity, told[1], int(told[2]))
+        return Closed(q, velocity, told.item(1), int(told[2]))
 
 
 def no_control(nv: int, rows: int) -> tuple[Array, ...]:
