@@ -260,6 +260,7 @@ register_block(
         "reference_strain": Field(STRAIN, STRAIGHT),
         "ports": Field(ROD_PORTS, {}, attribute="named_ports"),
         "points": Field(NUMBER, 5),
+        "fluid_density": Field(NUMBER, None),
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))

@@ -50,7 +50,7 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import AllocatingHelper, helper
 
 #: Rows of S, X and Y of a place.
 _ROWS = 18
@@ -62,9 +62,16 @@ _MATRIX = 12 * _ROWS
 def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     """Write the linearised law, M and every S; see `stages`."""
     rod, result = row_at(numbers, number_count), row_at(slopes, slopes_size(n, ports))
-    record = row_at(law, law_size(n, ports))
+    record, kept = row_at(law, law_size(n, ports)), row_at(room, kept_size(intervals_of(rod), ports))
+    write_linearised(n, ports, used, rod, passive, six(row_at(twist, 6), 0, 0), kept, record, result)
+    return OK
+
+
+@AllocatingHelper
+def write_linearised(n, ports, used, rod, passive, twist, kept, record, result):
+    """Write the linearised law, M and every S into the rows `result` and `record`."""
     intervals = intervals_of(rod)
-    places, kept = intervals + 1 + ports, row_at(room, kept_size(intervals, ports))
+    places = intervals + 1 + ports
     columns, wrenches = np.empty((1, places * _ROWS * n)), np.empty((1, places * 6 * n))
     tables, small = np.empty((1, (intervals + ports + 3) * TABLE)), np.empty((1, _MATRIX + 36 + _ROWS * n))
     own = np.empty((1, 6 * n))
@@ -78,13 +85,17 @@ def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q
     clear(wrenches, 0, places * 6 * n)
     for i in range(intervals + 1):
         if is_massive(rod, inertia_at(n, intervals) + 4 * i):
-            _add_point(n, intervals, rod, i, kept, six(row_at(twist, 6), 0, 0), columns, wrenches, small, own, record, result)
+            _add_point(n, intervals, rod, i, kept, twist, columns, wrenches, small, own, record, result)
     mirror_mass(n, record)
-    _press_columns(n, ports, used, rod, kept, tables, columns, wrenches, small, result)
+    for p in range(ports):
+        if is_used(used, p):
+            place = intervals + 1 + p
+            wrench = carry_wrench(kept, 0, kept_place(place), six(kept, 0, kept_place(place) + WRENCH))
+            add_held(n, wrench, columns, _ROWS * n * place, small, wrenches, 6 * n * place)
+    press_columns(n, ports, used, _ROWS, rod, kept, tables, columns, wrenches, small, result)
     for p in range(ports):
         if is_used(used, p):
             _write_port(n, p, columns, _ROWS * n * (intervals + 1 + p), small, record, result)
-    return OK
 
 
 @helper
@@ -150,8 +161,19 @@ def _write_point(numbers, o, kept, place, wrench, twist, t):
 
 
 @helper
-def _press_columns(n, ports, used, numbers, kept, tables, columns, wrenches, small, slopes):
-    """Add what the coordinates change of the wrenches beyond each step, and what these press on by q."""
+def add_held(n, wrench, columns, s, small, wrenches, to):
+    """Add what the coordinates change of a wrench that a section holds, whose S is given too, in the axes of the base."""
+    for c in range(6):
+        put_matrix_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
+    add_product(wrenches, to, 6, small, 0, 6, 1, columns, s, n)
+
+
+@helper
+def press_columns(n, ports, used, rows, numbers, kept, tables, columns, wrenches, small, slopes):
+    """Add what the coordinates change of the wrenches beyond each step, and what these press on by q.
+
+    Every place has so many `rows` of `columns`, of which the first six are S; `wrenches` says what changes of each place's own.
+    """
     intervals, size = intervals_of(numbers), 6 * n
     other, turned, pressed = TABLE * (intervals + ports), 36, 36 + size
     for k in range(intervals + ports - 1, -1, -1):
@@ -160,13 +182,8 @@ def _press_columns(n, ports, used, numbers, kept, tables, columns, wrenches, sma
         o, here, end = step_at(n, intervals, k), kept_step(intervals, ports, k), kept_place(k + 1)
         beyond, before = size * (k + 1), size * start_of(n, intervals, numbers, k)
         local = six(kept, 0, end + WRENCH)
-        wrench = carry_wrench(kept, 0, end, local)
-        for c in range(6):
-            put_matrix_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
         clear(small, turned, 3 * size)
-        add_product(small, turned, 6, small, 0, 6, 1, columns, _ROWS * n * (k + 1), n)
-        if k >= intervals:
-            add_scaled(wrenches, beyond, 1.0, small, turned, size)
+        add_held(n, carry_wrench(kept, 0, end, local), columns, rows * n * (k + 1), small, small, turned)
         add_scaled(wrenches, before, 1.0, wrenches, beyond, size)
         add_scaled(wrenches, beyond, -1.0, small, turned, size)
         write_pressing(numbers[0, o], kept, here, local, tables, other)
