@@ -205,6 +205,17 @@ class RodData(Block):
         return None if self.fluid_density is None else self.fluid_density / self.density
 
     @property
+    def breaks(self) -> list[float]:
+        """Where the rod is not smooth, in parts of its length, with both ends."""
+        layout = self._layout(())
+        return breaks_of(layout.bases.values(), layout.cuts)
+
+    @property
+    def strain_coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates that strain the rod."""
+        return self.coordinates[: sum(basis.count for basis in self.strains.values())]
+
+    @property
     def units(self) -> tuple[str, ...]:  # type: ignore[override]
         """Units of the coordinates: rad for torsion and bending, m for elongation and shear."""
         return tuple("rad" if component < 3 else "m" for component in self.numbers.components)

@@ -20,6 +20,7 @@ from titop.blocks.contract.overrides import overrides
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.rod_line import RodLine
 from titop.blocks.interactions.spring_damper import SpringDamper
@@ -27,7 +28,7 @@ from titop.solvers.engines.compiled.law_kinds import law_of_kind
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws import interaction_kinds, rod_lines
+from titop.solvers.kernels.laws import interaction_kinds, rod_lines, rod_loads
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -42,6 +43,7 @@ INTERACTIONS: dict[type[Interaction], CompiledInteraction] = {
     Contact: interaction_kinds.CONTACT,
     Cable: interaction_kinds.CABLE,
     RodLine: rod_lines.LINE,
+    DistributedLoad: rod_loads.LOAD,
 }
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
