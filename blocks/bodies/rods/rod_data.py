@@ -104,7 +104,13 @@ class RodData(Block):
         return rod_numbers(layout, 1.0, Section.circle(_UNIT_RADIUS), _UNIT_MATERIAL, np.array(STRAIGHT))
 
     def numbers_to(self, places: Sequence[float]) -> RodNumbers:
-        """Return the numbers of the law with steps to some places (k), in parts of the length, in place of the ports."""
+        """Return the numbers of the law with steps to some places in place of those to the ports.
+
+        Parameters
+        ----------
+        places : sequence of float
+            In parts of the length.
+        """
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
         return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain)
 

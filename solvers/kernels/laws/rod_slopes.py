@@ -50,7 +50,7 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper
 
 #: Rows of S, X and Y of a place.
 _ROWS = 18
@@ -62,16 +62,9 @@ _MATRIX = 12 * _ROWS
 def write_slopes(n, ports, used, number_count, passive, known, terms, numbers, q, v, a, twist, acceleration, law, room, slopes):
     """Write the linearised law, M and every S; see `stages`."""
     rod, result = row_at(numbers, number_count), row_at(slopes, slopes_size(n, ports))
-    record, kept = row_at(law, law_size(n, ports)), row_at(room, kept_size(intervals_of(rod), ports))
-    write_linearised(n, ports, used, rod, passive, six(row_at(twist, 6), 0, 0), kept, record, result)
-    return OK
-
-
-@AllocatingHelper
-def write_linearised(n, ports, used, rod, passive, twist, kept, record, result):
-    """Write the linearised law, M and every S into the rows `result` and `record`."""
+    record = row_at(law, law_size(n, ports))
     intervals = intervals_of(rod)
-    places = intervals + 1 + ports
+    places, kept = intervals + 1 + ports, row_at(room, kept_size(intervals, ports))
     columns, wrenches = np.empty((1, places * _ROWS * n)), np.empty((1, places * 6 * n))
     tables, small = np.empty((1, (intervals + ports + 3) * TABLE)), np.empty((1, _MATRIX + 36 + _ROWS * n))
     own = np.empty((1, 6 * n))
@@ -85,7 +78,7 @@ def write_linearised(n, ports, used, rod, passive, twist, kept, record, result):
     clear(wrenches, 0, places * 6 * n)
     for i in range(intervals + 1):
         if is_massive(rod, inertia_at(n, intervals) + 4 * i):
-            _add_point(n, intervals, rod, i, kept, twist, columns, wrenches, small, own, record, result)
+            _add_point(n, intervals, rod, i, kept, six(row_at(twist, 6), 0, 0), columns, wrenches, small, own, record, result)
     mirror_mass(n, record)
     for p in range(ports):
         if is_used(used, p):
@@ -96,6 +89,7 @@ def write_linearised(n, ports, used, rod, passive, twist, kept, record, result):
     for p in range(ports):
         if is_used(used, p):
             _write_port(n, p, columns, _ROWS * n * (intervals + 1 + p), small, record, result)
+    return OK
 
 
 @helper
