@@ -41,6 +41,12 @@ def _line() -> CompiledInteraction:
     return rod_lines.LINE
 
 
+def _rod_load() -> CompiledInteraction:
+    from titop.solvers.kernels.laws import rod_loads
+
+    return rod_loads.LOAD
+
+
 #: What tells the law of a block, by the name of its class or of one from which that is derived.
 KINDS: dict[str, Callable[[Any], CompiledLaw]] = {"FlexibleBody": _flexible_body, "Rod": _rod}
 
@@ -52,6 +58,7 @@ INTERACTIONS: dict[str, Callable[[], CompiledInteraction]] = {
     "Contact": lambda: interaction_kinds.CONTACT,
     "Cable": lambda: interaction_kinds.CABLE,
     "RodLine": _line,
+    "DistributedLoad": _rod_load,
 }
 
 
