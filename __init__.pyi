@@ -43,6 +43,7 @@ from .blocks.devices.sensors import WheelMomentum as WheelMomentum
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.compliant_closure import CompliantClosure as CompliantClosure
 from .blocks.interactions.contact import Contact as Contact
+from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.interaction import TargetMotion as TargetMotion

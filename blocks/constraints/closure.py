@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log, skew
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, PortRef
 
 #: Names of the six components of a displacement, and their units.
 DISPLACEMENT = {"x": "m", "y": "m", "z": "m", "rx": "rad", "ry": "rad", "rz": "rad"}
@@ -26,13 +26,16 @@ class Closure(Block):
     ----------
     own_blocks : tuple of Block
         Blocks on whose data it depends, beside its targets.
+    own_ports : tuple of PortRef, Block or "world"
+        Ports on which it acts without being told, before those that it is told of; a block stands for its reference frame.
     own_coordinates : tuple of str
-        Coordinates on which it acts without being told, before those that it is told of.
+        Coordinates likewise.
     measured : str
         What it measures of rods through which it runs, as signals name it: ``"length"`` or ``"volume"``; nothing for others.
     """
 
     own_blocks: tuple[Block, ...] = ()
+    own_ports: tuple[PortRef | Block | str, ...] = ()
     measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()
 

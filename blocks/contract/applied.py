@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 def has_weight(block: Block) -> bool:
     """Tell whether a block says what gravity pulls at."""
-    return overrides_method(block, "weight")
+    return overrides_method(block, "weight") or block.borne is not None
 
 
 def is_acted_on(block: Block) -> bool:
@@ -54,14 +54,18 @@ def efforts_at(block: Block, at: Place, gravity: Array, all_of_them: bool = True
 
 
 def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
+    down = at.rotation.T @ gravity
+    inertial = block.mass_matrix(at.q)[:, :3] @ down
+    if not overrides_method(block, "weight"):
+        return -block.borne * inertial
+
     def weight(q: Array) -> Array:
         mass, moment = block.weight(q)
         return np.concatenate([[mass], moment])
 
-    down = at.rotation.T @ gravity
     mass, *moment = weight(at.q)
     own = block.slopes(weight, at.q).T @ np.concatenate([[gravity @ at.position], down])
-    return np.concatenate([mass * down, np.cross(moment, down), own]) - block.mass_matrix(at.q)[:, :3] @ down
+    return np.concatenate([mass * down, np.cross(moment, down), own]) - inertial
 
 
 def derivatives_at(block: Block, at: Place, gravity: Array) -> tuple[Array, Array, Array, Array]:

@@ -35,7 +35,8 @@ class Block(BlockLaw):
     6. define ``applied_efforts(q, v, twist, rotation, position)`` if something acts on the block because of where it is or how
        it moves: drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)`` for what
        of it is stored;
-    7. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along.
+    7. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along; or set
+       ``borne``, if the fluid bears the same part of it everywhere.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 

@@ -21,6 +21,8 @@ class Surrounded:
 
     coordinates: tuple[str, ...]
     compiled_law: ClassVar[Law | None]
+    #: The part of the block's weight that a fluid bears, if it does so everywhere alike: its density over the block's.
+    borne: Any = None
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]`` (kg, kg m and kg m^2)."""
@@ -50,10 +52,11 @@ class Surrounded:
     def weight(self, q: Array) -> tuple[Any, Array]:
         """Return what gravity pulls at: a mass (kg), and its first moment (3, kg m) about the parent port, in its frame.
 
-        That of the mass matrix, unless the block says it apart: a body in a fluid weighs less by the fluid that it displaces,
-        and the mass added by the fluid that it moves along weighs nothing.
+        That of the mass matrix, less the part that is `borne`, unless the block says it apart: a body in a fluid weighs less by
+        the fluid that it displaces, and the mass added by the fluid that it moves along weighs nothing.
         """
-        return mass_and_moment(self.mass_matrix(q))
+        mass, moment = mass_and_moment(self.mass_matrix(q))
+        return (mass, moment) if self.borne is None else ((1.0 - self.borne) * mass, (1.0 - self.borne) * moment)
 
 
 def mass_and_moment(inertia: Array) -> tuple[Any, Array]:

@@ -3,5 +3,6 @@
 - `interaction`: what they have in common, and how to write one of your own;
 - `spring_damper`, `compliant_closure`, `contact`: between two ports; `cable`: over several;
 - `rod_routing`: lines through soft rods and their length; `rod_line`: what acts along them, `line_findings` what is suspicious
-  about them; `tendon`, `pressure_chamber`: these lines.
+  about them; `tendon`, `pressure_chamber`: these lines;
+- `load_density`: how much there is of a load along a rod; `distributed_load`: what it does.
 """

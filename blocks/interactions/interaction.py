@@ -63,7 +63,8 @@ class Interaction(Closure):
     3. ``stored(motion)``: the energy that it stores.
     4. ``inputs``, their names such as ``("tension",)``, and ``input_units``, if it has any. What acts is linear in them, by
        factors that depend on poses and coordinates alone. They join the model's inputs, in the range ``lower`` to ``upper``.
-    5. ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with, as tendons do on their rods.
+    5. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with,
+       as tendons and loads along rods do on these.
 
     The motion (`TargetMotion`) is told in the frame of the first port: let that be the world's for a law that knows of up.
     Wrenches add up to nothing, about any point, unless the world is among the ports or the class sets ``external = True``.

@@ -127,12 +127,12 @@ class RodLine(Interaction):
     @property
     def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the rods' coordinates."""
-        return tuple(f"{rod.name}.{entry}" for rod in self.rods for entry in rod.coordinates)
+        return tuple(f"{rod.name}.{entry}" for rod in self.rods for entry in rod.strain_coordinates)
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
         """All coordinates of the rods."""
-        count = sum(rod.nv for rod in self.rods)
+        count = len(self.own_coordinates)
         return count, count
 
     # -- the line --------------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ class Tendon(RodLine):
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
         """All coordinates of the rods, and as many others as there are arms."""
-        count = sum(rod.nv for rod in self.rods) + self.arms.size
+        count = len(self.own_coordinates) + self.arms.size
         return count, count
 
     def tension(self, motion: TargetMotion) -> Any:

@@ -60,8 +60,8 @@ def foreign_targets(system: Network) -> Iterator[Finding]:
 def loose_loops(system: Network) -> Iterator[Finding]:
     """Find closures on blocks of other systems, or with both ports on one block."""
     for loop in system.loops:
-        roles = ("first", "second") if loop.is_between_two_ports else (f"ports[{k}]" for k in range(len(loop.ports)))
-        for role, ref in zip(roles, loop.ports, strict=True):
+        roles = ("first", "second") if loop.is_between_two_ports else (f"ports[{k}]" for k in range(len(loop.named_ports)))
+        for role, ref in zip(roles, loop.named_ports, strict=True):
             if system.graph.nodes.get(ref.block.name, {}).get("block") is not ref.block:
                 where, expected = f"{loop.closure.name}.{role}", "a block of this system"
                 yield Finding("foreign-target", where, str(ref), expected, "connect the block first")

@@ -1,4 +1,4 @@
-"""Whether tendons and chambers run through rods of the system, in series, and sensors read tendons that are there."""
+"""Whether what acts along rods finds them in the system, lines in series, and sensors read tendons that are there."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def wrong_lines(system: Network) -> Iterator[Finding]:
-    """Find lines in rods that are not of this system, and sensors of tendons that are not there."""
+    """Find lines in rods, and loads along them, that are not of this system, and sensors of tendons that are not there."""
     for loop in system.loops:
         for block in loop.closure.own_blocks:
             if system.graph.nodes.get(block.name, {}).get("block") is not block:
-                where = f"{loop.closure.name}.rods"
+                where = f"{loop.closure.name}.{'rods' if isinstance(loop.closure, RodLine) else 'rod'}"
                 yield Finding("foreign-target", where, block.name, "a rod of this system", "connect the rod itself first")
     tendons = [loop.closure.name for loop in system.loops if loop.closure.measured == "length"]
     for sensor in system.sensors:

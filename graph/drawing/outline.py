@@ -136,7 +136,7 @@ def outline(system: Network) -> Outline:
     known = {id(block) for block in (*acting, *joints, *closures)}
     lone = [block for _, block in system.graph.nodes(data="block") if id(block) not in known]
     targets = [block.target.block for block in acting if hasattr(block, "target")]
-    targets += [ref.block for loop in system.loops for ref in loop.ports]
+    targets += [ref.block for loop in system.loops for ref in loop.named_ports]
     bodies = list({id(block): block for block in (system.world, *ends, *lone, *targets)}.values())
     index = {id(block): k for k, block in enumerate(bodies)}
     wires = []
@@ -147,7 +147,7 @@ def outline(system: Network) -> Outline:
     on_ports = [
         (k, index[id(ref.block)], ref.name or "")
         for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
-        for ref in loop.ports
+        for ref in loop.named_ports
     ]
     keys = {id(block): name for name, block in system.graph.nodes(data="block")}
     names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints, *closures)]

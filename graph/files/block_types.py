@@ -32,6 +32,7 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.pressure_chamber import PressureChamber
 from titop.blocks.interactions.spring_damper import SpringDamper
@@ -57,14 +58,27 @@ from titop.graph.files.fields import (
     Kind,
 )
 from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
-from titop.graph.files.rod_fields import BASIS, ROD_PORTS, RODS, SECTION, STRAIN, STRAINS, DimensionKind
+from titop.graph.files.rod_fields import (
+    BASIS,
+    ROD,
+    ROD_PORTS,
+    RODS,
+    SECTION,
+    STRAIN,
+    STRAINS,
+    DensityKind,
+    DimensionKind,
+)
 
 #: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
 #: the block.
 ENDS: dict[str, dict[str, Field]] = {
     "joints": {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())},
     "closures": {"first": Field(PORT), "second": Field(PORT)},
-    "interactions": {"ports": Field(PORT_LIST, ()), "coordinates": Field(COORDINATE_LIST, (), attribute="named_coordinates")},
+    "interactions": {
+        "ports": Field(PORT_LIST, (), attribute="named_ports"),
+        "coordinates": Field(COORDINATE_LIST, (), attribute="named_coordinates"),
+    },
 }
 
 #: The type of a block that does not say it.
@@ -260,6 +274,7 @@ register_block(
         "reference_strain": Field(STRAIN, STRAIGHT),
         "ports": Field(ROD_PORTS, {}, attribute="named_ports"),
         "points": Field(NUMBER, 5),
+        "fluid_density": Field(NUMBER, None),
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
@@ -319,6 +334,20 @@ register_block(
         "area": DimensionKind("area"),
         "max_pressure": Field(UNLIMITED, float("inf"), attribute="upper"),
         "suction": Field(FLAG, False),
+    },
+)
+register_block(
+    DistributedLoad,
+    "distributed",
+    {
+        "rod": ROD,
+        **{name: Field(DensityKind(name), _ORIGIN) for name in ("force", "torque")},
+        "frame": Field(TEXT, "section"),
+        "start": Field(NUMBER, 0.0),
+        "end": Field(NUMBER, None, attribute="given_end"),
+        "scale": Field(NUMBER, 1.0),
+        "driven": Field(FLAG, False),
+        "points": Field(NUMBER, None, attribute="given_points"),
     },
 )
 register_block(

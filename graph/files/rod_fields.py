@@ -1,4 +1,4 @@
-"""Fields of rods in model files, and of lines in them: cross-sections, strains, ports along the rod, routings."""
+"""Fields of rods in model files, and of lines and loads: cross-sections, strains, ports along the rod, routings, densities."""
 
 from __future__ import annotations
 
@@ -59,6 +59,24 @@ class RodsKind(Kind):
     def write(self, value: Any) -> list[str]:
         """Return their names."""
         return [rod.name for rod in value]
+
+
+class RodKind(Kind):
+    """A rod by its name."""
+
+    def read(self, value: Any, where: str, reading: Reading) -> Any:
+        """Return the block."""
+        name = reading.text(value, where)
+        return reading.blocks.get(name) if name is not None and reading.knows_block(name, where) else None
+
+    def write(self, value: Any) -> str:
+        """Return its name."""
+        return str(value.name)
+
+
+@dataclass(frozen=True)
+class DensityKind(DimensionKind):
+    """Three numbers, or rows of three."""
 
 
 class StrainsKind(Kind):
@@ -166,4 +184,4 @@ def _unwritten(field: str, value: Any) -> Finding:
 
 
 SECTION, STRAINS, BASIS, STRAIN, ROD_PORTS = SectionKind(), StrainsKind(), BasisKind(), StrainKind(), RodPortsKind()
-RODS = RodsKind()
+RODS, ROD = RodsKind(), RodKind()

@@ -163,7 +163,8 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
 def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
     """Return a loop with its blocks replaced by those of the same names in `blocks`."""
     ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
-    return Loop(ports, blocks[loop.closure.name].among(blocks), loop.coordinates)
+    closure = blocks[loop.closure.name].among(blocks)
+    return Loop(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

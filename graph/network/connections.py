@@ -60,6 +60,11 @@ class Loop:
         return len(self.ports) == 2 and not self.coordinates
 
     @property
+    def named_ports(self) -> tuple[PortRef, ...]:
+        """The ports that the closure does not have without being told."""
+        return self.ports[len(self.closure.own_ports) :]
+
+    @property
     def named_coordinates(self) -> tuple[str, ...]:
         """The coordinates that the closure does not have without being told."""
         return self.coordinates[len(self.closure.own_coordinates) :]
@@ -67,7 +72,7 @@ class Loop:
     @property
     def targets(self) -> tuple[PortRef | str, ...]:
         """Ports, then blocks of which it needs no telling, then coordinates."""
-        return (*self.ports, *self.named_targets)
+        return (*self.named_ports, *self.named_targets)
 
     @property
     def named_targets(self) -> tuple[str, ...]:

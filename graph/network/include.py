@@ -144,7 +144,7 @@ class _Mount:
 
     def loop(self, loop: Loop) -> tuple[str, tuple[Any, ...]]:
         """Return the method that adds a closure's copy, and its arguments."""
-        ports, closure = [self.port(ref) for ref in loop.ports], self.copies[loop.closure.name].among(self.copies)
+        ports, closure = [self.port(ref) for ref in loop.named_ports], self.copies[loop.closure.name].among(self.copies)
         if loop.is_between_two_ports:
             return "close_loop", (*ports, closure)
         return "add_interaction", (closure, *ports, *(_renamed(name, self.names) for name in loop.named_coordinates))

@@ -133,11 +133,11 @@ class Network:
 
         Parameters
         ----------
-        interaction : Cable, Tendon, PressureChamber or another Interaction
+        interaction : Cable, Tendon, PressureChamber, DistributedLoad or another Interaction
         *targets : Block, PortRef, "world" or str
             Ports of bodies, of which a block stands for its reference frame, and coordinates: a joint, or a name such as
             ``"hinge"``, ``"wrist.angle1"`` or ``"boom.mode1"``. The interaction is told of ports, and of coordinates, in their
-            order here; tendons act on the coordinates of their rods without being told.
+            order here; tendons and distributed loads act on their rods without being told.
 
         Notes
         -----
@@ -147,7 +147,8 @@ class Network:
         if not isinstance(interaction, Interaction):
             advice = "use tt.Cable, or a class of your own; tt.RigidClosure closes loops by s.close_loop"
             reader.report("not-an-interaction", "interaction", interaction, "a tt.Interaction", advice)
-        ports, coordinates = [], list(getattr(interaction, "own_coordinates", ()))
+        ports = [self._body_port(target, reader, "own_ports") for target in getattr(interaction, "own_ports", ())]
+        coordinates = list(getattr(interaction, "own_coordinates", ()))
         for k, target in enumerate(targets):
             if isinstance(target, Joint):
                 coordinates.append(target.name)

@@ -49,16 +49,19 @@ class Commands:
         for k, of in enumerate(quantities):
             (self.to_u if of.kind == Kind.INPUT else self.to_tau)[of.entries[0], k] = 1.0
         self.units = tuple(unit for of in quantities for unit in units_of(model, of))
+        self._to_both = np.vstack([self.to_u, self.to_tau])
         free = np.full(model.nu, np.inf)
         self.limits = np.array([inputs.lower, inputs.upper] if saturate else [-free, free])
+        self._is_limited = bool(np.isfinite(self.limits).any())
 
-    def send(self, values: Array) -> Command:
-        """Return what commanded values (one a name) add to inputs and efforts."""
-        return Command(self.to_u @ values, self.to_tau @ values)
+    def send(self, values: Array, resting: Array) -> Command:
+        """Return what is commanded by values (one a name) beside what is `resting` (inputs and efforts, nu + nv)."""
+        both = resting + self._to_both.dot(values)
+        return Command(both[: len(self.to_u)], both[len(self.to_u) :])
 
-    def values(self, command: Command) -> Array:
-        """Return the values (one a name) in a command."""
-        return self.to_u.T @ command.u + self.to_tau.T @ command.tau
+    def values(self, commands: Sequence[Command]) -> Array:
+        """Return the values (one a name) in commands, a row each."""
+        return np.array([np.concatenate(command) for command in commands]).reshape(len(commands), -1) @ self._to_both
 
     def acting(self, u: Array | None) -> Array:
         """Return for each name one, or zero where the inputs (nu) are at the actuators' limits: commands change nothing."""
@@ -67,4 +70,6 @@ class Commands:
 
     def within_limits(self, u: Array) -> Array:
         """Return inputs (nu) cut to the actuators' ranges."""
+        if not self._is_limited:
+            return u
         return np.minimum(np.maximum(u, self.limits[0]), self.limits[1])

@@ -96,6 +96,7 @@ class ControlLoop(ABC):
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
         self.references = References(references, reference, times, self.r_trim)
         self.resting = operating.command
+        self._resting = np.concatenate(self.resting)
         self._names = {
             "outputs": inputs,
             "references": tuple(f"{REFERENCE}{name}" if name in known else name for name in references),
@@ -117,12 +118,11 @@ class ControlLoop(ABC):
 
     def send(self, values: Array) -> Command:
         """Return the whole command for the outputs of the controller, as deviations from the operating point."""
-        command = self.commands.send(values)
-        return Command(self.resting.u + command.u, self.resting.tau + command.tau)
+        return self.commands.send(values, self._resting)
 
     def rows(self, t: Array, y: Any, r: Any, commands: list[Command], x: Any) -> ControlHistory:
         """Return what went through the loop at times t (n,)."""
-        rows = (y, r, [self.commands.values(command) for command in commands], x)
+        rows = (y, r, self.commands.values(commands), x)
         columns = (len(names) for names in self._names.values())
         arrays = [np.array(part, dtype=float).reshape(len(t), n) for part, n in zip(rows, columns, strict=True)]
         return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, self.sampled)
@@ -291,6 +291,7 @@ class SampledLoop(ControlLoop):
         names = law.inputs, law.references, law.outputs, law.states
         super().__init__(model, names, reference, operating, times, saturate)
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
+        self._is_noisy = bool(noise.any())
         self._samples: list[_Sample] = []
         self._instants: list[float] = []
         self._acting: list[Command] = []
@@ -334,7 +335,7 @@ class SampledLoop(ControlLoop):
             measured = plant.measure(self.measurements, t, q, v, plant.dynamics(t, q, v)[0])
         else:
             measured = self.measurements.read_kinematic(q, v)
-        if self._noise.any():
+        if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(len(measured))
         r = self.references.read(t)
         x_next, u = self._law.update(t, x, measured - self.trim, r - self.r_trim, measured)

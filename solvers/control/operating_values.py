@@ -52,10 +52,10 @@ class OperatingValues:
         self._state: tuple[Array, Array, Array] | None = None
         self._outputs: dict[str, float] = {}
         u, tau = np.zeros(model.nu), np.zeros(model.nv)
-        measured, commanded = measured_signals(model), commanded_signals(model)
         if isinstance(given, Mapping) and set(given) == _TRIMS:
             given = SimpleNamespace(**given)
         if isinstance(given, Mapping):
+            measured, commanded = measured_signals(model), commanded_signals(model)
             for name, value in given.items():
                 number = float(read_state(f"operating_point[{name!r}]", [value], (str(name),))[0])
                 if name in measured:
@@ -65,7 +65,7 @@ class OperatingValues:
                 entry = commanded.names.index(table.find("operating_point", str(name)))
                 (u if entry < model.nu else tau)[entry if entry < model.nu else entry - model.nu] = number
         elif given is not None:
-            u, tau = self._read_object(given, measured)
+            u, tau = self._read_object(given, measured_signals(model))
         self.command = Command(u, tau)
 
     def _read_object(self, given: Any, measured: SignalTable) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.devices.loads import Load
+from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.solvers.equilibrium.description import efforts_of_motions
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course
@@ -61,6 +62,8 @@ def loaded(point: OperatingPoint, fraction: float) -> OperatingPoint:
     for load in point.model.assembly.loads:
         if isinstance(load, Load):
             names += [f"{load.name}.{entry}" for entry in load.parameters()]
+    closures = (loop.closure for loop in point.model.assembly.loops)
+    names += [f"{load.name}.scale" for load in closures if isinstance(load, DistributedLoad) and not load.driven]
     numbers = point.model.parameters()
     changes = {name: fraction * numbers[name][0] for name in names if numbers[name][0]}
     return replace(

@@ -126,6 +126,7 @@ class Follower:
         self._dynamics = model.engine.dynamics.prepared([], states.mask)
         self._strides = 1.0 / (_STRIDE * model.coordinate_weights[states.chosen])
         self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
+        self._chosen, self._in_plain = states.chosen, states.in_plain
         self._start = None if states.in_plain is None else states.origin[states.in_plain]
         self._dynamics.rank = model.nv - len(states.chosen)
         begin = model.difference(states.origin, q)[states.chosen]
@@ -141,7 +142,7 @@ class Follower:
         """
         n, v = len(x) // 2, self._rates
         (begin, q), goal = self._last, x[:n]
-        v[self._states.chosen] = x[n:]
+        v[self._chosen] = x[n:]
         way = goal - begin
         strides = self._strides_along(way)
         try:
@@ -165,9 +166,9 @@ class Follower:
     def _placed(self, q: Array, x: Array) -> Array:
         """Return q with the independent coordinates displaced by x from the origin, the others as they are."""
         states, whole, placed = self._states, self._whole, q.copy()
-        if states.in_plain is not None:
-            placed[states.in_plain] = self._start + x
+        if self._in_plain is not None:
+            placed[self._in_plain] = self._start + x
             return placed
-        whole[states.chosen] = x
+        whole[self._chosen] = x
         placed[states.in_q] = self._model.moved(states.origin, whole)[states.in_q]
         return placed

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.arguments.reading import read_state, read_wrench
+from titop.solvers.arguments.reading import all_finite, read_state, read_wrench
 from titop.solvers.model.model import Model
 from titop.solvers.support.interpolated import Interpolated
 
@@ -33,8 +33,8 @@ class Constant:
 class Asked:
     """Efforts (nv), or motors' inputs, as a function of time and state, which is asked at every stage of a step.
 
-    What it returns has to be an array of the right length; others are read with care. Whether it is finite is seen by what it
-    does: efforts are looked at in compiled code, and `check` says what is not.
+    What it returns has to be an array of the right length; others are read with care. Whether efforts are finite is seen by
+    what they do: compiled code looks at them, and `check` says what is not.
 
     Parameters
     ----------
@@ -43,17 +43,20 @@ class Asked:
         From what it returns to an array; refuses what is unusable.
     count : int
         How many numbers it returns.
+    efforts : bool
+        Whether these are efforts; others, which may act where nothing moves, are looked at here.
     """
 
-    def __init__(self, function: Callable[[float, Array, Array], Any], read: Callable[[Any], Array], count: int) -> None:
-        self._function, self._read, self._shape = function, read, (count,)
+    def __init__(
+        self, function: Callable[[float, Array, Array], Any], read: Callable[[Any], Array], count: int, efforts: bool
+    ) -> None:
+        self._function, self._read, self._shape, self._efforts = function, read, (count,), efforts
         self._last: Any = np.zeros(count)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         value = self._last = self._function(t, q, v)
-        if type(value) is np.ndarray and value.dtype == _FLOAT and value.shape == self._shape:
-            return value
-        return self._read(value)
+        is_ready = type(value) is np.ndarray and value.dtype == _FLOAT and value.shape == self._shape
+        return value if is_ready and (self._efforts or all_finite(value)) else self._read(value)
 
     def check(self) -> None:
         """Refuse what was returned last if it is not finite.
@@ -86,7 +89,7 @@ def read_efforts(model: Model, times: Array, tau: Any) -> Function:
     """Return the efforts (nv)."""
     names = model.coordinate_names
     if callable(tau):
-        return Asked(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv)
+        return Asked(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
     values = _real("tau", read_state("tau", np.zeros(model.nv) if tau is None else tau, names, stacked=True))
     return Constant(values) if values.ndim == 1 else _sampled(values, times, "tau")
 
@@ -97,9 +100,8 @@ def read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, A
         return Constant(None)
     read = model.inputs.read
     if callable(u):
-        if not (model.inputs.places or model.inputs.own or model.inputs.acting):
-            return Asked(u, lambda value: _real("u", read(value)), model.nu)
-        return lambda t, q, v: _real("u", read(u(t, q, v)))
+        only_motors = not (model.inputs.places or model.inputs.own or model.inputs.acting)
+        return Asked(u, lambda value: _real("u", read(value)), model.nu, only_motors)
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return lambda t, q, v: _real("u", read({name: x(t, q, v) if callable(x) else x for name, x in u.items()}))
     if not isinstance(u, Mapping) and np.ndim(u) == 2:
@@ -109,7 +111,7 @@ def read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, A
 
 def read_wrench_function(port: str, wrench: Callable[[float, Array, Array], Any]) -> Function:
     """Return the wrench (6) on a port."""
-    return lambda t, q, v: _real(f"wrenches[{port!r}]", read_wrench(port, wrench(t, q, v)))
+    return Asked(wrench, lambda value: _real(f"wrenches[{port!r}]", read_wrench(port, value)), 6, False)
 
 
 def _sampled(values: Array, times: Array, name: str) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,8 +12,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import CLOSED
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
-from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, LENGTH, STEPS, TIME
-from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHORT
+from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, EVALUATIONS, LENGTH, STEPS, TIME
+from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHORT, judge
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
@@ -33,7 +34,7 @@ class HeldPlant(Plant, Protocol):
     @property
     def is_held(self) -> bool: ...
     def act_held(self, tau: Array) -> None: ...
-    def act_at(self, t: float, y: Array, tau: Array) -> None: ...
+    def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None: ...
     def check_acting(self) -> None: ...
 
 
@@ -58,69 +59,101 @@ class CompiledStages:
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
         control = no_control(model.nv, rows) if feedback is None else feedback.tables(rows)
-        self._kernel = dynamics.steps(plant.motion.moved, control, self._tau, np.array([PRECISION, CLOSED, NEAR]))
+        self._kernel, self._same = dynamics.steps(plant.motion.moved, control, self._tau, np.array([PRECISION, CLOSED, NEAR]))
         self._offsets, self._clock = control[1], np.zeros(CLOCK_COLUMNS)
-        self._one_try = method.end, math.inf, self._clock, method.estimators, method.coefficients
         self._in_time = bool(plant.motion.names) or self._feedback is not None
         self._asked = not plant.is_held
         self.act()
 
-    @property
-    def makes_steps(self) -> bool:
-        """Whether whole steps can be made: whether what acts asks for no state."""
-        return not self._asked
+    def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
+        """Work on these arrays from now on: a `clock`, the state that is reached, and rows of stages."""
+        method, step = self._method, (states, rates, self._motions, *self._same)
+        self._run, self._y, self._states, self._rates = clock, y, states, rates
+        tables = method.estimators, method.coefficients
+        self._whole = clock, *tables, y, *step
+        self._part = method.end, math.inf, self._clock, *tables, states[0], *step
+        kernels = [partial(self._kernel, 0, s, s + 1, *self._part) for s in range(len(states))]
+        nq, nv = self._plant.model.nq, self._plant.model.nv
+        self._stages = list(zip(method.nodes, states, states[:, :nq], states[:, nq : nq + nv], kernels, strict=True))
 
     def act(self) -> None:
         """Let act what is commanded now, until further notice."""
         if not self._asked:
             self._plant.act_held(self._tau)
 
-    def steps(self, watch: float, clock: Array, y: Array, states: Array, rates: Array) -> OnClosures | None:
+    def steps(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch` (s), or there were many.
 
         The last of a system with closures may have to be put on them with care: None is returned then, and where steps became
         too short to count.
         """
-        method, first, reached = self._method, clock[STEPS], min(watch, clock[END])
-        tries = 1 if self._in_time else _MANY
+        method, clock = self._method, self._run
+        first, reached = clock.item(STEPS), min(watch, clock.item(END))
+        is_told = self._in_time or self._asked
+        arguments = 1 if is_told else _MANY, 0, method.used, method.end, watch, *self._whole
+        self._dynamics.hold_rank()
         while True:
-            begun = int(clock[BEGUN])
-            if self._in_time:
-                self._write(begun, method.end + 1, clock[TIME], clock[LENGTH])
-            status = self._kernel(
-                tries,
-                *(0, method.used, method.end, watch, clock, method.estimators, method.coefficients),
-                *(y, states, rates, self._motions),
-            )
+            status = self._tell() if is_told else layout.OK
             if status == layout.OK:
-                made = clock[STEPS] - first
-                if made and (clock[TIME] >= reached or made >= _MANY):
+                status = self._kernel(*arguments)
+            if status == layout.OK:
+                made = clock.item(STEPS) - first
+                if made and (clock.item(TIME) >= reached or made >= _MANY):
                     told = self._dynamics.told
-                    return OnClosures(y.copy(), float(told[1]), int(told[2]))
+                    return OnClosures(self._y.copy(), float(told[1]), int(told[2]))
             elif status in (LOOK_CLOSER, TOO_SHORT):
                 return None
             else:
-                self._explain(status, clock[TIME], states[: method.used])
+                self._explain(status, clock.item(TIME), self._states[: method.used])
 
-    def fill(self, first: int, last: int, t: float, h: float, states: Array, rates: Array) -> bool:
+    def _tell(self) -> int:
+        """Tell the next try what acts: its motions, or all of its stages, so that it has but to be judged; return a status."""
+        clock, method = self._run, self._method
+        begun, t, h = int(clock[BEGUN]), clock.item(TIME), clock.item(LENGTH)
+        if self._in_time:
+            self._write(begun, method.end + 1, t, h)
+        if not self._asked or h <= 0.0:
+            return layout.OK
+        self._states[0] = self._y
+        clock[EVALUATIONS] += method.used - begun
+        status = self._ask(begun, method.used, t, h)
+        if status == layout.OK:
+            clock[BEGUN] = method.used
+        else:
+            judge(False, method.end, clock, method.estimators, self._states, self._rates)
+        return status
+
+    def fill(self, first: int, last: int, t: float, h: float) -> bool:
         """Write the rates from stage `first` on to before `last`, and the states up to that; tell whether all are finite."""
-        self._clock[LENGTH] = h
+        self._dynamics.hold_rank()
         if self._in_time:
             self._write(first, last, t, h)
-        kernel, step = self._kernel, (states[0], states, rates, self._motions)
-        if not self._asked:
-            status = kernel(0, first, last, *self._one_try, *step)
+        if self._asked:
+            status = self._ask(first, last, t, h)
         else:
-            status = kernel(0, first, first, *self._one_try, *step) if first else layout.OK  # the state there
-            for s in range(first, last):
-                self._plant.act_at(t + self._method.nodes[s] * h, states[s], self._tau)
-                status = kernel(0, s, s + 1, *self._one_try, *step)
-                if status != layout.OK:
-                    self._plant.check_acting()
-                    break
+            self._clock[LENGTH] = h
+            status = self._kernel(0, first, last, *self._part)
         if status != layout.OK:
-            self._explain(status, t, states[first:last])
+            self._explain(status, t, self._states[first:last])
         return status == layout.OK
+
+    def _ask(self, first: int, last: int, t: float, h: float) -> int:
+        """Fill in stages, asking at each what acts; return a status."""
+        plant, tau, status = self._plant, self._tau, layout.OK
+        is_plain = plant.has_plain_states and plant.loop is None  # or else `split` tells what a controller did
+        self._clock[LENGTH] = h
+        if first:
+            self._kernel(0, first, first, *self._part)  # the state there
+        for node, state, q, v, kernel in self._stages[first:last]:
+            now = t + node * h
+            if not is_plain:
+                q, v = plant.split(now, state)
+            plant.act_at(now, q, v, tau)
+            status = kernel()
+            if status != layout.OK:
+                plant.check_acting()
+                break
+        return status
 
     def _write(self, first: int, last: int, t: float, h: float) -> None:
         """Write what functions of time say at stages of a step."""

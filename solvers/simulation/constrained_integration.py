@@ -88,19 +88,19 @@ def integrate_steps(
     while solver.status == "running":
         watch = times[len(reached.outputs)] if len(reached.outputs) < len(times) else math.inf
         closed = follow_branch(plant, solver.t, solver.step(-math.inf if every else watch))
-        state = closed.y
-        step = _Step(plant, solver.begin, solver, state, values)
-        end = step.find(events, reached.found) if events else None
-        last = solver.t if end is None else end
-        while len(reached.outputs) < len(times) and times[len(reached.outputs)] <= last:
-            reached.outputs.append(step.state(times[len(reached.outputs)]))
-        reached.ended = end is not None
-        if reached.ended:
-            break
-        reached.last = solver.t, state
-        values = step.values
+        if events or watch <= solver.t:
+            step = _Step(plant, solver.begin, solver, closed.y, values)
+            end = step.find(events, reached.found)
+            last = solver.t if end is None else end
+            while len(reached.outputs) < len(times) and times[len(reached.outputs)] <= last:
+                reached.outputs.append(step.state(times[len(reached.outputs)]))
+            reached.ended = end is not None
+            if reached.ended:
+                break
+            values = step.values
+        reached.last = solver.t, closed.y
         solver.go_on(closed)
-        advance(solver.t, state)
+        advance(*reached.last)
 
 
 class _Step:

@@ -60,13 +60,15 @@ class DrivenModel:
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.varying = {port: read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
         self.model = model
+        self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self._inputs = read_inputs(model, times, u)
         self._is_driven = u is not None or loop is not None
         self._dynamics = self._prepared(self._is_driven)
+        rows = self._dynamics.wrenches[len(self.constant) :]
+        self._varying_rows = list(zip(rows, self.varying.values(), strict=False))  # behind them, those of inputs
         #: Whether nothing that acts changes but commands, and what acted last by them.
         self._steady = not self.varying and isinstance(self._efforts, Constant) and isinstance(self._inputs, Constant)
         self._last: tuple[Command | None, tuple[Array, Any]] | None = None
-        self._only_efforts = not (self._is_driven or self.varying)
         functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
         #: Whether what acts is a function that may depend on the state.
         self.feedback = any(callable(function) for function in functions)
@@ -123,8 +125,7 @@ class DrivenModel:
             largest = 0.0 if self.command is None else np.abs([*self.command.u, *self.command.tau]).max()
             found, advice = f"commands up to {largest:.3g}, and no finite state", "the loop is unstable, or the gains are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", found, "finite states", advice))
-        q, v = self.model.unit_configuration(y[: self.model.nq]), y[self.model.nq : self.model.nq + self.model.nv]
-        return self.motion.impose(t, q, v)
+        return self.motion.impose(t, self.model.unit_configuration(y[self._in_q]), y[self._in_v])
 
     def efforts(self, t: float, q: Array, v: Array) -> Array:
         """Return all efforts on the coordinates that are not inputs."""
@@ -147,14 +148,17 @@ class DrivenModel:
         return self.constant | {port: value(t, q, v) for port, value in self.varying.items()}
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
-        """Return applied efforts, the motors' included, and all else that acts; commands as `answer` says, if it does."""
+        """Return applied efforts, the motors' included, and all else that acts; commands as `answer` says, if it does.
+
+        Copies: functions may write into the same arrays when they are asked again.
+        """
         if self.answer is not None:
             self.command = self.answer(t, q, v)
-        tau, u, inputs = self.efforts(t, q, v), self.inputs(t, q, v), self.model.inputs
+        tau, u, inputs = self.efforts(t, q, v).copy(), self.inputs(t, q, v), self.model.inputs
         if not (all_finite(tau) and (u is None or all_finite(u))):
             self.check_acting()
-        pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in self.wrenches(t, q, v).items()]
-        return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u))
+        pushes: list[Push] = [PortPush(port, False, wrench.copy()) for port, wrench in self.wrenches(t, q, v).items()]
+        return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u.copy()))
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and applied efforts, but for the motors'."""
@@ -175,33 +179,43 @@ class DrivenModel:
         return self._last[1]
 
     def _let_act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
-        tau, u, wrenches = self.efforts(t, q, v), self.inputs(t, q, v), self._dynamics.wrenches
-        for row, wrench in enumerate(self.varying.values(), start=len(self.constant)):
-            wrenches[row] = wrench(t, q, v)
+        self._push(t, q, v)
+        return self.efforts(t, q, v), self._drive(t, q, v) if self._is_driven else 0.0
+
+    def _push(self, t: float, q: Array, v: Array) -> None:
+        """Let act wrenches that vary."""
+        for row, wrench in self._varying_rows:
+            row[:] = wrench(t, q, v)
+
+    def _drive(self, t: float, q: Array, v: Array) -> Any:
+        """Let inputs act; return their efforts."""
+        u, inputs = self.inputs(t, q, v), self.model.inputs
         if u is None:
-            return tau, 0.0
-        if places := len(self.model.inputs.places):
-            wrenches[-places:] = self.model.inputs.wrenches(u)
-        if self.model.inputs.acting:
+            return 0.0
+        if inputs.places:
+            self._dynamics.wrenches[-len(inputs.places) :] = inputs.wrenches(u)
+        if inputs.acting:
             self._dynamics.drive_interactions(u)
-        return tau, self.model.inputs.efforts(u, q)
+        return inputs.efforts(u, q)
 
     def act_held(self, tau: Array) -> None:
         """Let act what `is_held`, commands included but for those of a continuous controller; write all efforts (nv)."""
         if isinstance(self.loop, ContinuousLoop):
             tau[:] = self._efforts(0.0, *_NOWHERE)
         else:
-            efforts, motors = self._act(0.0, *_NOWHERE)
-            tau[:] = efforts + motors
+            np.add(*self._act(0.0, *_NOWHERE), out=tau)
 
-    def act_at(self, t: float, y: Array, tau: Array) -> None:
+    @property
+    def has_plain_states(self) -> bool:
+        """Whether states are q and v as they are: nothing is to be normalised or imposed."""
+        return not (self.model.quaternions or self.motion.names)
+
+    def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None:
         """Let act what functions say at a state; write all efforts (nv). Compiled code has to look whether these are finite."""
-        q, v = self.split(t, y)
-        if self._only_efforts:
-            tau[:] = self._efforts(t, q, v)
-        else:
-            efforts, motors = self._let_act(t, q, v)
-            np.add(efforts, motors, out=tau)
+        tau[:] = self.efforts(t, q, v)
+        self._push(t, q, v)
+        if self._is_driven:
+            tau += self._drive(t, q, v)
 
     def check_acting(self) -> None:
         """Refuse efforts and inputs that are not finite, of those that functions said last."""

@@ -29,6 +29,10 @@ class Plant(Protocol):
     command: Command | None
     answer: Callable[[float, Array, Array], Command] | None
 
+    @property
+    def has_plain_states(self) -> bool:
+        """Whether states are q and v as they are: nothing is to be normalised or imposed."""
+
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""
 

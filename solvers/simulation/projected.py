@@ -128,7 +128,9 @@ class Stepping:
         ConvergenceError
             If the integrator gives up.
         """
-        self._try(watch)
+        reached = self._try(watch)
+        if reached is not None and self._plant.has_plain_states:
+            return reached
         return project(self._plant, self.t, self.y)
 
     def _try(self, watch: float) -> OnClosures | None:

@@ -34,17 +34,16 @@ from titop.solvers.simulation.tableaus import Tableau
 class Stages(Protocol):
     """What makes steps, and fills in stages of one."""
 
-    @property
-    def makes_steps(self) -> bool:
-        """Whether it can make whole steps."""
+    def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
+        """Work on these arrays from now on: a `clock`, the state that is reached, and rows of stages."""
 
     def act(self) -> None:
         """Let act what is commanded now."""
 
-    def steps(self, watch: float, clock: Array, y: Array, states: Array, rates: Array) -> OnClosures | None:
+    def steps(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch`; return what is reached, if nobody has to look closer."""
 
-    def fill(self, first: int, last: int, t: float, h: float, states: Array, rates: Array) -> bool:
+    def fill(self, first: int, last: int, t: float, h: float) -> bool:
         """Write the rates from stage `first` on to before `last`, and the states up to that; tell whether all are finite."""
 
 
@@ -95,12 +94,15 @@ class RungeKutta:
         self._fun, self._method, self._stages, self._is_near = fun, method, stages, is_near
         shape = len(method.nodes), len(y0)
         self._states, self._rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(CLOCK_COLUMNS)
+        if stages is not None:
+            stages.work_on(self._clock, self.y, self._states, self._rates)
         first = method.kind(fun, start, y0, end, rtol=rtol, atol=atol, max_step=max_step)
         known = {TIME: start, END: end, WISH: first.h_abs, GROWTH: MOST, LONGEST: max_step, RTOL: rtol, ATOL: atol}
         known |= {EXPONENT: method.exponent, EVALUATIONS: first.nfev}
         for column, number in known.items():
             self._clock[column] = number
-        set_out(self._clock)
+        self._set_out = set_out.compiled
+        self._set_out(self._clock)
         self._look()
 
     def _look(self) -> None:
@@ -121,22 +123,21 @@ class RungeKutta:
             If steps become too short to count.
         """
         clock, reached = self._clock, None
-        near = self._is_near()
-        if self._stages is not None and self._stages.makes_steps and not near:
-            reached = self._stages.steps(watch, clock, self.y, self._states, self._rates)
+        if self._stages is not None and not self._is_near():
+            reached = self._stages.steps(watch)
         else:
-            self._step(None if near else self._stages)
+            self._step()
         self._look()
         if self.t < self.end and clock[LENGTH] <= 0.0:
             raise ArithmeticError("Required step size is less than spacing between numbers.")
         return reached
 
-    def _step(self, stages: Stages | None) -> None:
-        """Make a step, its stages one by one."""
+    def _step(self) -> None:
+        """Make a step, its stages one by one by `fun`."""
         clock, method, is_step = self._clock, self._method, False
         self._states[0] = self.y
         while not is_step and clock[LENGTH] > 0.0:
-            filled = self._fill(stages, int(clock[BEGUN]), method.used, float(clock[TIME]), float(clock[LENGTH]))
+            filled = self._fill(None, int(clock[BEGUN]), method.used, float(clock[TIME]), float(clock[LENGTH]))
             is_step = bool(judge(filled, method.end, clock, method.estimators, self._states, self._rates))
         if is_step:
             self.y[:] = self._states[method.end]
@@ -145,7 +146,7 @@ class RungeKutta:
         """Fill in stages; tell whether they are finite."""
         self._clock[EVALUATIONS] += last - first
         if stages is not None:
-            return stages.fill(first, last, t, h, self._states, self._rates)
+            return stages.fill(first, last, t, h)
         states, rates, method = self._states, self._rates, self._method
         for s in range(first, min(last + 1, len(states))):
             states[s] = states[0] + h * (method.coefficients[s, :s] @ rates[:s])
@@ -170,7 +171,7 @@ class RungeKutta:
     def go_to(self, end: float) -> bool:
         """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
         self._clock[END] = end
-        set_out(self._clock)
+        self._set_out(self._clock)
         self._look()
         if self._stages is not None:
             self._stages.act()

@@ -201,7 +201,7 @@ class Scene:
             connected[connection.child.block.name] = [connection.child.name]
         assembly = self.model.assembly
         refs = [*(connection.parent for connection in self._connections), *(load.target for load in assembly.loads)]
-        refs += [ref for loop in assembly.loops for ref in loop.ports]
+        refs += [ref for loop in assembly.loops for ref in loop.named_ports]
         for ref in refs:
             if ref.name not in connected[ref.block.name]:
                 connected[ref.block.name].append(ref.name)

@@ -1,7 +1,7 @@
 """Integrating a driven model step by step in Python, with scipy's integrators or titop's own.
 
-Explicit methods let compiled code do whole steps, unless functions of the state are asked for what acts. Implicit ones get the
-exact Jacobian of what is integrated; see `rate_jacobian`.
+Explicit methods let compiled code make many steps in a row; where functions of the state are asked for what acts, stage by
+stage. Implicit ones get the exact Jacobian of what is integrated; see `rate_jacobian`.
 """
 
 from __future__ import annotations

@@ -39,8 +39,15 @@ class CutRod(Rod):
     def _layout(self, places: Sequence[float]) -> RodLayout:
         return super()._layout(places)._replace(cuts=(self.cut_at,))
 
-    def _numbers(self, usable: bool) -> RodNumbers:
-        return _cut(super()._numbers(usable), self.cut_at)
+    def numbers_to(self, places: Sequence[float]) -> RodNumbers:
+        """Return the numbers of the law with the cut, and with steps to some places in place of those to the ports.
+
+        Parameters
+        ----------
+        places : sequence of float
+            In parts of the length.
+        """
+        return _cut(super().numbers_to(places), self.cut_at)
 
 
 def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:

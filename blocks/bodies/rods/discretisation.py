@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
 from titop.blocks.bodies.rods.section import Section
@@ -128,6 +129,23 @@ def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodM
         gram(rigidities(fine_moments, material.young, material.shear)),
         gram(rigidities(fine_moments, 3.0 * material.viscosity, material.viscosity)),
     )
+
+
+def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
+    """Return the numbers in one row, as kernels read them: see `Rod.law_numbers`.
+
+    Parameters
+    ----------
+    numbers : RodNumbers
+    mountings : sequence of Pose
+        How each port stands at the end of its step.
+    """
+    intervals, count = len(numbers.fractions) - 1, len(numbers.steps)
+    steps = np.column_stack([numbers.steps, numbers.reference.reshape(count, -1), numbers.shapes.reshape(count, -1)])
+    parts: list[Any] = [intervals, numbers.components, steps[:intervals], numbers.inertia, numbers.stiffness, numbers.damping]
+    for k, pose in enumerate(mountings):
+        parts += [numbers.before[k], steps[intervals + k], pose.rotation, pose.position]
+    return np.concatenate([np.ravel(part) for part in parts])
 
 
 def _shapes(layout: RodLayout, fractions: Array) -> Array:

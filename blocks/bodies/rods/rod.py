@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.discretisation import packed
 from titop.blocks.bodies.rods.exponential import transports
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
 from titop.blocks.bodies.rods.rod_sections import RodSections
@@ -50,6 +51,8 @@ class Rod(RodSections):
     points : int
         Gauss points of every smooth stretch of the rod (bases in pieces have several); five by default. A strain of count
         functions needs count points in the stretch; more make poses and inertia more accurate.
+    fluid_density : float, optional, kg/m^3
+        Of a fluid that surrounds the rod and bears it: no fluid by default.
 
     Notes
     -----
@@ -69,6 +72,9 @@ class Rod(RodSections):
     rod's as points are raised. With ``K`` and ``D`` integrated over the rod on their own::
 
         passive = -K q - D q'    K = int Phi^T diag(G J, E Iy, E Iz, E A, G A ky, G A kz) Phi dX
+
+    A fluid acts as ``-rho_f A g`` a unit of length, at the points and with the weights of gravity, so that a rod as dense as
+    the fluid weighs nothing. Its sections displace their area: tubes are flooded. Drag and added mass are not part of it.
 
     The material stays linear, and sections may run through each other: `fibre_stretch` tells. Functions of X are called with
     the length that was given; when parameters change the length, they and the ports stretch along.
@@ -167,21 +173,8 @@ class Rod(RodSections):
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_numbers`.
 
         In order: the number m of intervals; the component (0 to 5 in ``[k; s]``) of each coordinate; for every interval its
-        length, both reference strains and both rows of shapes; the inertia of every point; K and D; and for every port the
-        point before it, its step as an interval's, and its pose in the section's frame.
+        length, both reference strains and both rows of shapes; the inertia of every point; K and D; for every port the point
+        before it, its step as an interval's, and its pose in the section's frame; and the part of the weight that is borne.
         """
-        numbers, intervals = self.numbers, self._points - 1
-        steps = np.column_stack(
-            [numbers.steps, numbers.reference.reshape(len(numbers.steps), -1), numbers.shapes.reshape(len(numbers.steps), -1)]
-        )
-        parts: list[Any] = [
-            intervals,
-            numbers.components,
-            steps[:intervals],
-            numbers.inertia,
-            numbers.stiffness,
-            numbers.damping,
-        ]
-        for k, (_, pose) in enumerate(self.rod_ports.values()):
-            parts += [numbers.before[k], steps[intervals + k], pose.rotation, pose.position]
-        return np.concatenate([np.ravel(part) for part in parts])
+        mountings = [pose for _, pose in self.rod_ports.values()]
+        return np.append(packed(self.numbers, mountings), self.borne or 0.0)

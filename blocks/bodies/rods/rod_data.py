@@ -23,8 +23,9 @@ from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
 from titop.blocks.contract.block import Block
 
-#: The scalar parameters, and their units; of the last two one is given.
-_SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "poisson": "1", "shear_modulus": "Pa"}
+#: The scalar parameters, and their units; of the last two one is given, and of the fluid only where there is one.
+_SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "fluid_density": "kg/m^3"}
+_SCALARS |= {"poisson": "1", "shear_modulus": "Pa"}
 #: What stands in place of what cannot be used, so that all findings are found.
 _UNIT_MATERIAL, _UNIT_RADIUS = RodMaterial(1.0, 0.5, 1.0, 0.0), 0.1
 
@@ -49,6 +50,7 @@ class RodData(Block):
         reference_strain: Any = STRAIGHT,
         ports: Any = None,
         points: int = 5,
+        fluid_density: float | None = None,
     ) -> None:
         super().__init__(name)
         reader = self.reader
@@ -62,6 +64,8 @@ class RodData(Block):
         self.poisson = None if poisson is None else reader.scalar("poisson", poisson)
         #: The shear modulus (Pa), or None where Poisson's ratio was given.
         self.given_shear_modulus = None if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
+        #: The density of what surrounds the rod (kg/m^3), or None where nothing does.
+        self.fluid_density = None if fluid_density is None else reader.scalar("fluid_density", fluid_density)
         if not isinstance(section, Section):
             advice = "write tt.Section.circle(radius=0.01)"
             reader.report("wrong-type", "section", section, "a tt.Section", advice)
@@ -95,14 +99,20 @@ class RodData(Block):
     def _numbers(self, usable: bool) -> RodNumbers:
         """Return the numbers of the law; of another rod with as many coordinates if the fields are not usable."""
         if usable:
-            return self._numbers_to([port.abscissa / self.given_length for port in self.rod_ports.values()])
+            return self.numbers_to([port.abscissa / self.given_length for port in self.rod_ports.values()])
         strains = {name: StrainBasis.legendre(basis.count - 1) for name, basis in self.strains.items()}
         points = max((basis.count for basis in strains.values()), default=1)
         layout = RodLayout(strains or {COMPONENTS[0]: StrainBasis.legendre(0)}, points, [1.0] * len(self.rod_ports), 1.0)
         return rod_numbers(layout, 1.0, Section.circle(_UNIT_RADIUS), _UNIT_MATERIAL, np.array(STRAIGHT))
 
-    def _numbers_to(self, places: Sequence[float]) -> RodNumbers:
-        """Return the numbers of the law with steps to some places, in parts of the length, in place of the ports."""
+    def numbers_to(self, places: Sequence[float]) -> RodNumbers:
+        """Return the numbers of the law with steps to some places in place of those to the ports.
+
+        Parameters
+        ----------
+        places : sequence of float
+            In parts of the length.
+        """
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
         return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain)
 
@@ -140,6 +150,9 @@ class RodData(Block):
         if np.real(self.damping) < 0:
             advice = "check the sign: a rod would feed energy"
             reader.report("bad-damping", "damping", self.damping, "a viscosity >= 0 (Pa s)", advice)
+        if self.fluid_density is not None and np.real(self.fluid_density) < 0:
+            expected, advice = "a density >= 0 (kg/m^3)", "check the sign; leave it out where there is no fluid"
+            reader.report("bad-fluid-density", "fluid_density", self.fluid_density, expected, advice)
         if self.poisson is not None and np.real(self.poisson) <= -1:
             reader.report("bad-poisson", "poisson", self.poisson, "a ratio > -1, mostly from 0 to 0.5", "check the value")
 
@@ -195,6 +208,22 @@ class RodData(Block):
         return self.numbers.inertia[:, 0].sum()
 
     @property
+    def borne(self) -> Any:  # type: ignore[override]
+        """The part of the rod's weight that the fluid around it bears; None without a fluid."""
+        return None if self.fluid_density is None else self.fluid_density / self.density
+
+    @property
+    def breaks(self) -> list[float]:
+        """Where the rod is not smooth, in parts of its length, with both ends."""
+        layout = self._layout(())
+        return breaks_of(layout.bases.values(), layout.cuts)
+
+    @property
+    def strain_coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates that strain the rod."""
+        return self.coordinates[: sum(basis.count for basis in self.strains.values())]
+
+    @property
     def units(self) -> tuple[str, ...]:  # type: ignore[override]
         """Units of the coordinates: rad for torsion and bending, m for elongation and shear."""
         return tuple("rad" if component < 3 else "m" for component in self.numbers.components)
@@ -208,8 +237,9 @@ class RodData(Block):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses."""
-        absent = "shear_modulus" if self.given_shear_modulus is None else "poisson"
-        own = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name != absent}
+        absent = {"shear_modulus" if self.given_shear_modulus is None else "poisson"}
+        absent |= {"fluid_density"} if self.fluid_density is None else set()
+        own = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name not in absent}
         own |= {f"section.{name}": value for name, value in self.section.parameters().items()}
         if not callable(self.reference_strain):
             numbers = zip(COMPONENTS, self.reference_strain.tolist(), strict=True)

@@ -58,7 +58,7 @@ class RodSections(RodData):
             If they are not on the rod.
         """
         fractions = self.fractions(abscissas)
-        rotations, positions = RodMotion(self._numbers_to(fractions.tolist()), q).poses()
+        rotations, positions = RodMotion(self.numbers_to(fractions.tolist()), q).poses()
         return rotations[self._points :], positions[self._points :]
 
     def strain(self, q: Array, abscissas: Any) -> Array:

@@ -51,6 +51,7 @@ def _groups() -> list[list[Unit]]:
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
+    laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]

@@ -40,14 +40,15 @@ class CompiledEfforts:
 
     @cached_property
     def passive(self) -> Any:
-        """Compiled passive efforts: of joints and interactions, and of the blocks whose laws are compiled."""
+        """Compiled passive efforts, without gravity: of joints and interactions, and of the blocks whose laws are compiled."""
         system = self._system
         ints = system.ints.copy()
         ints[0, layout.LOADS] = 0
         if self.applied_in_python:
             ints[0, layout.APPLYING] = 0
         asked = [general.element for general in system.tables.general if general not in self.answering]
-        acting, table = system.variant(ints=ints), np.array(asked, dtype=np.int64).reshape(1, -1)
+        acting, table = system.variant(ints=ints, floats=system.floats.copy()), np.array(asked, dtype=np.int64).reshape(1, -1)
+        acting.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
         return partial(acting.kernel(effort_entries.passive_efforts).compiled, *acting.arrays, system.bare.ints, table)
 
     @cached_property

@@ -53,6 +53,12 @@ def _soft_line() -> InteractionStages:
     return soft_lines.LINE
 
 
+def _rod_load() -> CompiledInteraction:
+    from titop.solvers.kernels.laws import rod_loads
+
+    return rod_loads.LOAD
+
+
 #: What tells the law of a block, by the name of its class or of one from which that is derived.
 KINDS: dict[str, Callable[[Any], CompiledLaw]] = {"FlexibleBody": _flexible_body, "Rod": _rod, "SoftBody": _soft}
 
@@ -65,6 +71,7 @@ INTERACTIONS: dict[str, Callable[[], CompiledInteraction | InteractionStages]] =
     "Cable": lambda: interaction_kinds.CABLE,
     "RodLine": _line,
     "SoftLine": _soft_line,
+    "DistributedLoad": _rod_load,
 }
 
 

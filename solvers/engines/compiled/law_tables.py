@@ -40,7 +40,7 @@ _LEFT_TO_LAWS = (
 _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 
 #: What a block says of its surroundings, which has stages of its own.
-_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight"}
+_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight", "borne"}
 
 #: What says what an interaction does.
 _ACTING = ("act", "wrenches")
@@ -152,7 +152,10 @@ def compiled_law(block: Block) -> CompiledLaw | None:
 def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
     """Return compiled what acts on a block, or None if the block says that in Python."""
     law = block.compiled_law
-    if law is None or law.applied is None or has_weight(block) or _says_anew(block, ("applied_efforts",)):
+    if law is None:
+        kind = law_of_kind(block)
+        return None if kind is None or overrides(block) else kind.surroundings
+    if law.applied is None or has_weight(block) or _says_anew(block, ("applied_efforts",)):
         return None
     return surroundings_of(law)
 

@@ -55,7 +55,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         loops[0, layout.HELD] = True
         return loops, tree
 
-    def _hold_rank(self) -> None:
+    def hold_rank(self) -> None:
         """Let as many constraints act as callers say."""
         if self.model.is_constrained:
             self._loops[0, layout.RANK] = self.rank
@@ -93,8 +93,10 @@ class CompiledPreparedDynamics(PreparedDynamics):
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
         return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
 
-    def steps(self, moved: Array, control: tuple[Array, ...], tau: Array, precision: Array) -> Callable[..., int]:
-        """Return compiled steps as functions of what changes between them.
+    def steps(
+        self, moved: Array, control: tuple[Array, ...], tau: Array, precision: Array
+    ) -> tuple[Callable[..., int], tuple[Array, ...]]:
+        """Return compiled steps, and what they take behind what changes between them; before each, callers `hold_rank`.
 
         Parameters
         ----------
@@ -108,19 +110,12 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
         Returns
         -------
-        callable ``f(tries, first, last, end, watch, clock, estimators, coefficients, y, states, rates, motions) -> status``
-            See `stepping_entries`.
+        kernel : callable
+            ``f(tries, first, last, end, watch, clock, estimators, coefficients, y, states, rates, motions, *same) -> status``;
+            see `stepping_entries`.
+        same : tuple of array
         """
-        kernel, same = self._kernel, (moved, self.imposed, *control, tau, *self._closures_for_steps(precision), *self._tables)
-
-        def of_a_tree(*changing: Any) -> int:
-            return kernel(*changing, *same)  # type: ignore[no-any-return]
-
-        def of_a_closed_system(*changing: Any) -> int:
-            self._hold_rank()
-            return kernel(*changing, *same)  # type: ignore[no-any-return]
-
-        return of_a_closed_system if self.model.is_constrained else of_a_tree
+        return self._kernel, (moved, self.imposed, *control, tau, *self._closures_for_steps(precision), *self._tables)
 
     @cached_property
     def _one(self) -> Any:
@@ -137,7 +132,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         state[:nq], state[nq:], efforts[:] = q, v, tau
         if self._imposed:
             motion[nq : nq + nv], motion[nq + nv :] = v, a
-        self._hold_rank()
+        self.hold_rank()
         status = kernel()
         if status != layout.OK:
             self._system.raise_for(status)
@@ -178,19 +173,18 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def _closing(self) -> Any:
-        """The compiled search for states on the closures."""
+        """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
         kernel, sizes = self._system.kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
-        return partial(kernel, sizes, self.imposed, self._loops, *self._tables)
+        return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
-        velocity, told, status = np.empty(len(v)), np.zeros(3), layout.OK
-        self._hold_rank()
+        (closing, step, told), velocity, status = self._closing, np.empty(len(v)), layout.OK
+        self.hold_rank()
 
         def look(q: Array) -> tuple[float, Array]:
             nonlocal status
-            step = np.empty(len(v))
-            status = min(status, self._closing(q, v, step, velocity, told))
-            return told[0], step
+            status = min(status, closing(q, v, step, velocity, told))
+            return told.item(0), step
 
         try:
             q = follow_steps(self.model, q, look, precision)
@@ -199,7 +193,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         if status != layout.OK:  # what is wrong is found by looking closer
             raise_pending()
             return super().closed(q, v, precision)
-        return Closed(q, velocity, told[1], int(told[2]))
+        return Closed(q, velocity, told.item(1), int(told[2]))
 
 
 def no_control(nv: int, rows: int) -> tuple[Array, ...]:

@@ -3,7 +3,8 @@
 - `compiled_laws`: stages from one function that writes a law; `term_stages`: inverse dynamics from its terms;
 - `modal`, `modal_ports`, `modal_stages`: flexible bodies;
 - `rod_numbers`, `rod_exponential`, `rod_motion`, `rod_matrices`, `rod_tables`, `rod_columns`, `rod_slopes`, `rod_stages`: rods;
+  `rod_forces`: forces on them; `rod_buoyancy`: what a fluid bears;
 - `stiffening`, `stiffening_body`, `stiffening_stages`: those whose deformation is known to second order;
-- `compiled_interactions`, `interaction_kinds`, `rod_lines`: interactions, and titop's own kinds;
+- `compiled_interactions`, `interaction_kinds`, `rod_lines`, `rod_loads`: interactions, and titop's own kinds;
 - `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
 """

@@ -1,4 +1,4 @@
-"""What users say acts on their blocks as compiled stages (see `stages`); its derivatives are complex steps."""
+"""What acts on blocks as compiled stages (see `stages`); of what users say derivatives are complex steps."""
 
 from __future__ import annotations
 
@@ -20,53 +20,67 @@ class CompiledSurroundings:
     ----------
     name : str
         Of the kind.
+    apply, apply_slopes : callable
+        Functions of what `stages` says, that return a status.
+    """
+
+    def __init__(self, name: str, apply: Any, apply_slopes: Any) -> None:
+        self.apply = Stage(f"{name}_apply", apply, 10)
+        self.apply_slopes = Stage(f"{name}_apply_slopes", apply_slopes, 10)
+
+
+def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
+    """Return the stages made of a function that writes what acts, gravity apart.
+
+    Parameters
+    ----------
+    name : str
+        Of the kind.
     write : helper
         ``write(numbers, q, v, twist, rotation, position, efforts)``, as `titop.blocks.contract.law.Law` says; all but the
         numbers may be complex.
     """
 
-    def __init__(self, name: str, write: Any) -> None:
-        def apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
-            result, place = vector_at(efforts, 6 + n), row_at(pose, 12)
-            result[:] = 0.0
-            if applying > 1:
-                rotation, position = place[0, :9].reshape(3, 3), place[0, 9:]
-                own = vector_at(q, n), vector_at(v, n), vector_at(twist, 6)
-                write(vector_at(numbers, count), own[0], own[1], own[2], rotation, position, result)
-            return OK
+    def apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
+        result, place = vector_at(efforts, 6 + n), row_at(pose, 12)
+        result[:] = 0.0
+        if applying > 1:
+            rotation, position = place[0, :9].reshape(3, 3), place[0, 9:]
+            own = vector_at(q, n), vector_at(v, n), vector_at(twist, 6)
+            write(vector_at(numbers, count), own[0], own[1], own[2], rotation, position, result)
+        return OK
 
-        def apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
-            moved, result = np.empty(2 * n + 18, np.complex128), vector_at(slopes, (6 + n) * (2 * n + 12))
-            efforts = np.empty(6 + n, np.complex128)
-            _copy(vector_at(q, n), moved[:n])
-            _copy(vector_at(v, n), moved[n : 2 * n])
-            _copy(vector_at(twist, 6), moved[2 * n : 2 * n + 6])
-            _copy(vector_at(pose, 12), moved[2 * n + 6 :])
-            begin, columns, column = 0, n, 0
-            for j in range(2 * n + 12):
-                if j == n or j == 2 * n or j == 2 * n + 6:
-                    begin, column = begin + (6 + n) * column, 0
-                if j >= 2 * n:
-                    columns = 6
-                _step(moved, n, j, 1j * _STEP)
-                efforts[:] = 0.0
-                write(
-                    vector_at(numbers, count),
-                    moved[:n],
-                    moved[n : 2 * n],
-                    moved[2 * n : 2 * n + 6],
-                    moved[2 * n + 6 : 2 * n + 15].reshape(3, 3),
-                    moved[2 * n + 15 :],
-                    efforts,
-                )
-                _clear(moved)
-                for r in range(6 + n):
-                    result[begin + r * columns + column] = efforts[r].imag / _STEP
-                column += 1
-            return OK
+    def apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
+        moved, result = np.empty(2 * n + 18, np.complex128), vector_at(slopes, (6 + n) * (2 * n + 12))
+        efforts = np.empty(6 + n, np.complex128)
+        _copy(vector_at(q, n), moved[:n])
+        _copy(vector_at(v, n), moved[n : 2 * n])
+        _copy(vector_at(twist, 6), moved[2 * n : 2 * n + 6])
+        _copy(vector_at(pose, 12), moved[2 * n + 6 :])
+        begin, columns, column = 0, n, 0
+        for j in range(2 * n + 12):
+            if j == n or j == 2 * n or j == 2 * n + 6:
+                begin, column = begin + (6 + n) * column, 0
+            if j >= 2 * n:
+                columns = 6
+            _step(moved, n, j, 1j * _STEP)
+            efforts[:] = 0.0
+            write(
+                vector_at(numbers, count),
+                moved[:n],
+                moved[n : 2 * n],
+                moved[2 * n : 2 * n + 6],
+                moved[2 * n + 6 : 2 * n + 15].reshape(3, 3),
+                moved[2 * n + 15 :],
+                efforts,
+            )
+            _clear(moved)
+            for r in range(6 + n):
+                result[begin + r * columns + column] = efforts[r].imag / _STEP
+            column += 1
+        return OK
 
-        self.apply = Stage(f"{name}_apply", apply, 10)
-        self.apply_slopes = Stage(f"{name}_apply_slopes", apply_slopes, 10)
+    return CompiledSurroundings(name, apply, apply_slopes)
 
 
 @helper

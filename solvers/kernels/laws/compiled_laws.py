@@ -15,6 +15,7 @@ from titop.solvers.kernels.interface.layout import OK, PORT_GAMMA, PORT_S
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import Call, row_at, vector_at
 from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.term_stages import write_result
 from titop.solvers.kernels.spatial.algebra import minus, plus, six, twist_cross
 from titop.solvers.kernels.tree.general import at_port
@@ -43,11 +44,14 @@ class CompiledLaw:
         Instead, the stage of what `stages.Call` says.
     room : callable, optional
         How many numbers they need to keep, from n, the number of ports and how many `numbers` there are.
+    surroundings : CompiledSurroundings, optional
+        What acts on the kind, where something does.
 
     Attributes
     ----------
     terms, outward, inward, slopes : Stage
     energy : Stage or None
+    surroundings : CompiledSurroundings or None
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class CompiledLaw:
         energy: Any = None,
         energy_stage: Any = None,
         room: Any = None,
+        surroundings: CompiledSurroundings | None = None,
     ) -> None:
         def stage(of: str, function: Any) -> Stage:
             return Stage(f"{name}_{of}", function, len(Call._fields))
@@ -72,6 +77,7 @@ class CompiledLaw:
         self.slopes = stage("slopes", slopes or _slopes_of(write))
         store = energy_stage or (energy and _energy_of(energy))
         self.energy = stage("energy", store) if store else None
+        self.surroundings = surroundings
         self._room = room
 
     def room(self, n: int, ports: int, number_count: int) -> int:

@@ -2,7 +2,8 @@
 
 The numbers of a rod with n coordinates on m intervals between points, in one row: m; the strain component of each coordinate,
 0 to 5 in [k; s]; each interval's step; each point's inertia: mass and moments about the axes of the section; stiffness and
-damping (n x n each); of each port the point before it, the step from there, and how the port stands there (rotation, position).
+damping (n x n each); of each port the point before it, the step from there, and how the port stands there (rotation, position);
+the part of its weight that a fluid bears.
 
 A *step*: length, reference strains [k; s] at the two places of collocation, there the coordinates' shapes (n each). Steps of
 intervals come first, those of ports follow. Each ends in a *place*: place 0 is the base, place k + 1 the end of step k.
@@ -103,7 +104,7 @@ def kept_size(intervals, ports):
 
 @helper
 def room_of(n, ports, number_count):
-    """Return `kept_size`, from how many numbers a rod has."""
+    """Return `kept_size`, from how many numbers a rod has; the last of them leaves less than an interval's."""
     step = _step_size(n)
     rest = number_count - COMPONENTS - n - 4 - 2 * n * n - ports * (step + SHAPES)
     return kept_size(rest // (step + 4), ports)

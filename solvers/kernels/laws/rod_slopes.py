@@ -82,7 +82,12 @@ def write_slopes(
         if is_massive(rod, inertia_at(n, intervals) + 4 * i):
             _add_point(n, intervals, rod, i, kept, six(row_at(twist, 6), 0, 0), columns, wrenches, small, own, record, result)
     mirror_mass(n, record)
-    _press_columns(n, ports, used, rod, kept, tables, columns, wrenches, small, result)
+    for p in range(ports):
+        if is_used(used, p):
+            place = intervals + 1 + p
+            wrench = carry_wrench(kept, 0, kept_place(place), six(kept, 0, kept_place(place) + WRENCH))
+            add_held(n, wrench, columns, _ROWS * n * place, small, wrenches, 6 * n * place)
+    press_columns(n, ports, used, _ROWS, rod, kept, tables, columns, wrenches, small, result)
     for p in range(ports):
         if is_used(used, p):
             _write_port(n, p, columns, _ROWS * n * (intervals + 1 + p), small, record, result)
@@ -152,8 +157,19 @@ def _write_point(numbers, o, kept, place, wrench, twist, t):
 
 
 @helper
-def _press_columns(n, ports, used, numbers, kept, tables, columns, wrenches, small, slopes):
-    """Add what the coordinates change of the wrenches beyond each step, and what these press on by q."""
+def add_held(n, wrench, columns, s, small, wrenches, to):
+    """Add what the coordinates change of a wrench that a section holds, whose S is given too, in the axes of the base."""
+    for c in range(6):
+        put_matrix_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
+    add_product(wrenches, to, 6, small, 0, 6, 1, columns, s, n)
+
+
+@helper
+def press_columns(n, ports, used, rows, numbers, kept, tables, columns, wrenches, small, slopes):
+    """Add what the coordinates change of the wrenches beyond each step, and what these press on by q.
+
+    Every place has so many `rows` of `columns`, of which the first six are S; `wrenches` says what changes of each place's own.
+    """
     intervals, size = intervals_of(numbers), 6 * n
     other, turned, pressed = TABLE * (intervals + ports), 36, 36 + size
     for k in range(intervals + ports - 1, -1, -1):
@@ -162,13 +178,8 @@ def _press_columns(n, ports, used, numbers, kept, tables, columns, wrenches, sma
         o, here, end = step_at(n, intervals, k), kept_step(intervals, ports, k), kept_place(k + 1)
         beyond, before = size * (k + 1), size * start_of(n, intervals, numbers, k)
         local = six(kept, 0, end + WRENCH)
-        wrench = carry_wrench(kept, 0, end, local)
-        for c in range(6):
-            put_matrix_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
         clear(small, turned, 3 * size)
-        add_product(small, turned, 6, small, 0, 6, 1, columns, _ROWS * n * (k + 1), n)
-        if k >= intervals:
-            add_scaled(wrenches, beyond, 1.0, small, turned, size)
+        add_held(n, carry_wrench(kept, 0, end, local), columns, rows * n * (k + 1), small, small, turned)
         add_scaled(wrenches, before, 1.0, wrenches, beyond, size)
         add_scaled(wrenches, beyond, -1.0, small, turned, size)
         write_pressing(numbers[0, o], kept, here, local, tables, other)

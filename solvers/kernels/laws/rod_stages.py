@@ -1,7 +1,8 @@
 """The stages of rods: the terms, inverse dynamics without mass matrix, the linearised law and the stored energy.
 
 - `rod_numbers`: where things stand; `rod_exponential`: the exponential of SE(3);
-- `rod_motion`: motion outwards and wrenches inwards; `rod_columns`: S and M; `rod_slopes`: the derivatives.
+- `rod_motion`: motion outwards and wrenches inwards; `rod_columns`: S and M; `rod_slopes`: the derivatives;
+- `rod_buoyancy`: what a fluid bears.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, 
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import add_times
+from titop.solvers.kernels.laws.rod_buoyancy import BUOYANCY
 from titop.solvers.kernels.laws.rod_columns import write_columns, write_mass
 from titop.solvers.kernels.laws.rod_matrices import add_product, clear, write_back_transport
 from titop.solvers.kernels.laws.rod_motion import compose, move_outwards, press_inwards, start_wrenches
@@ -109,4 +111,13 @@ def _energy(n, numbers, q):
     return energy
 
 
-LAW = CompiledLaw("rod", terms=_terms, outward=_outward, inward=_inward, slopes=write_slopes, energy=_energy, room=room_of)
+LAW = CompiledLaw(
+    "rod",
+    terms=_terms,
+    outward=_outward,
+    inward=_inward,
+    slopes=write_slopes,
+    energy=_energy,
+    room=room_of,
+    surroundings=BUOYANCY,
+)

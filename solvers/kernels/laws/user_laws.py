@@ -14,7 +14,7 @@ from titop.blocks.interactions.interaction import TargetLoads, TargetMotion
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
-from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.kernel import AllocatingHelper
@@ -34,7 +34,7 @@ def stages_of(law: Law) -> CompiledLaw:
 def surroundings_of(law: Law) -> CompiledSurroundings:
     """Return the stages of what a law says acts on its block; kept likewise."""
     assert law.applied is not None
-    return CompiledSurroundings(_unique_name(law.applied), AllocatingHelper(law.applied))
+    return surroundings_by(_unique_name(law.applied), AllocatingHelper(law.applied))
 
 
 @functools.cache

@@ -93,10 +93,14 @@ def invert(tree, factors, spans, inverse):
         for c in range(spans[0, k], spans[1, k]):
             inverse[k, c] *= pivot
         i = tree[1, k]
-        while i >= 0:
-            share = factors[k, i]
+        while i >= 0:  # two rows at a time; the last of an odd number with itself, of which it takes nothing
+            j, share, other = tree[1, i], factors[k, i], 0.0
+            if j >= 0:
+                other = factors[k, j]
+            else:
+                j = i
             for c in range(begin, n):
-                inverse[k, c] -= share * inverse[i, c]
-            i = tree[1, i]
+                inverse[k, c] -= share * inverse[i, c] + other * inverse[j, c]
+            i = tree[1, j]
         for c in range(begin):  # known from the rows before, and symmetric
             inverse[k, c] = inverse[c, k]

@@ -157,3 +157,17 @@ def test_a_part_of_all_loads() -> None:
     part = loaded(whole, 0.25)
     np.testing.assert_allclose(part.residual, 0.25 * whole.residual, rtol=1e-12)  # at rest without strain nothing else acts
     assert loaded(whole, 1.0) is whole
+
+
+def test_a_part_of_loads_along_rods() -> None:
+    """Those that an input drives by the input."""
+    rod = tt.Rod("rod", 1.0, SECTION, young=YOUNG, density=1000.0, strains={"bending_z": 1})
+    s = tt.System("loaded", gravity=[0, 0, 0])
+    s.connect("world", rod, tt.Weld("clamp"))
+    s.add_interaction(tt.DistributedLoad("wind", rod, force=[0, 0.1, 0], scale=2.0))
+    s.add_interaction(tt.DistributedLoad("jets", rod, force=[0, 0.1, 0], driven=True))
+    whole = tt.trim(s.resolve(engine="reference"), u={"jets.amplitude": 1.0})
+    part, zero = loaded(whole, 0.25), np.zeros(2)
+    efforts = [point.model.inverse_dynamics(zero, zero, zero, u=point.u) for point in (whole, part)]
+    np.testing.assert_allclose(efforts[1], 0.25 * efforts[0], rtol=1e-14)  # rounding
+    assert np.abs(efforts[0]).max() > 0.01

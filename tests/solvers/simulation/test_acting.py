@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import titop as tt
 from tests.solvers.simulation.simulated_models import largest, slider
-from tests.systems import random_tree
+from tests.systems import Array, random_tree
 from tests.tolerances import ACCURACY, TIGHT
 
 
@@ -42,3 +45,51 @@ def test_efforts_as_a_function() -> None:
         np.cos(np.sqrt(0.75) * trajectory.t) + np.sin(np.sqrt(0.75) * trajectory.t) / np.sqrt(3)
     )
     assert largest(trajectory.q[:, 0] - 0.3 * decay) < ACCURACY
+
+
+@pytest.mark.parametrize("given_as", ["wrenches", "u", "tau"])
+def test_what_is_not_finite_later_is_found_where_nothing_feels_it(given_as: str) -> None:
+    """A wrench on a body that stands still moves nothing. Finite, the same functions pass."""
+    s = tt.System("post and slider", gravity=[0, 0, -9.81])
+    post = tt.RigidBody("post", 1.0)
+    s.connect("world", post, tt.Weld("base"))
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("slide", axis=[1, 0, 0]))
+    s.add_actuator(tt.Thruster("jet", post))
+    model = s.resolve()
+    lengths = {"wrenches": 6, "u": 1, "tau": 1}
+
+    def run(late: float) -> tt.Trajectory:
+        def acting(t: float, q: Array, v: Array) -> Array:
+            return np.full(lengths[given_as], late if 0.3 < t < 0.6 else 1.0)
+
+        given: Any = {"wrenches": {"post": acting}} if given_as == "wrenches" else {given_as: acting}
+        return tt.simulate(model, [0, 1], [0.0], [0.0], max_step=0.1, progress=False, **given)
+
+    run(2.0)
+    for late in (np.nan, np.inf):
+        with pytest.raises(tt.ModelError) as caught:
+            run(late)
+        assert caught.value.code == ("wrong-shape" if given_as == "wrenches" else "not-finite")
+
+
+@pytest.mark.parametrize("given_as", ["wrenches", "u", "tau"])
+@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+def test_functions_may_write_into_the_same_arrays_again(given_as: str, method: str) -> None:
+    """Also where their slopes are taken by differences: those of Radau's steps."""
+    s = tt.System("slider")
+    mass = tt.RigidBody("mass", 1.0)
+    s.connect("world", mass, tt.Prismatic("slide", axis=[1, 0, 0]))
+    s.add_actuator(tt.Thruster("jet", mass, direction=[1, 0, 0]))
+    model, room = s.resolve(), np.zeros(6 if given_as == "wrenches" else 1)
+
+    def reusing(t: float, q: Array, v: Array) -> Array:
+        room[0] = -50.0 * q[0] - 8.0 * v[0] + np.sin(t)
+        return room
+
+    def run(acting: Any) -> tt.Trajectory:
+        given: Any = {"wrenches": {"mass": acting}} if given_as == "wrenches" else {given_as: acting}
+        return tt.simulate(model, [0, 1], [1.0], [0.0], method=method, progress=False, **given)
+
+    once, anew = run(reusing), run(lambda t, q, v: reusing(t, q, v).copy())
+    assert np.array_equal(once.q, anew.q)
+    assert once.statistics["steps"] == anew.statistics["steps"]

@@ -25,6 +25,7 @@ from tests.solvers.simulation.driven_systems import (
     with_interactions,
 )
 from tests.systems import Array
+from titop.solvers.kernels.entries import step_control
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.tableaus import tableau
 
@@ -59,7 +60,8 @@ def differing(system: Callable[[], tuple[tt.System, list[str]]], is_driven: bool
     assert stages is not None
     states, rates = np.zeros((2, len(method.nodes), len(y)))
     states[0] = y
-    assert stages.fill(0, method.used, 0.2, h, states, rates)
+    stages.work_on(np.zeros(step_control.CLOCK_COLUMNS), y.copy(), states, rates)
+    assert stages.fill(0, method.used, 0.2, h)
     worst = 0.0
     for s in range(method.used):
         assert states[s] == pytest.approx(y + h * (method.coefficients[s, :s] @ rates[:s]), rel=1e-13, abs=1e-13)

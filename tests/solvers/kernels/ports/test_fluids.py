@@ -227,3 +227,20 @@ def test_a_follower_load() -> None:
     still = clamped(tt.Beam).inverse_dynamics_derivatives(q, nothing, nothing)[0]
     assert np.abs(still - still.T).max() < 1e-12 * np.abs(still).max()  # rounding
     assert np.abs(K - K.T).max() > 1.0  # N/m, of a thrust of 5 N
+
+
+def test_a_part_that_is_borne_weighs_as_much_less() -> None:
+    """`borne` says the same as a weight of its own, in both engines."""
+
+    class Borne(Heavy):
+        borne = 0.3
+
+    for engine in ("compiled", "reference"):
+        found, expected = (
+            pendulum(ball).resolve(engine=engine)
+            for ball in (Borne("ball", mass=2.0, below=0.4), Ball("ball", mass=2.0, displaced=0.6, below=0.4))
+        )
+        for name in ("inverse_dynamics", "inverse_dynamics_derivatives"):
+            one, two = (np.hstack(getattr(m, name)([0.3], [0.4], [0.5])) for m in (found, expected))
+            np.testing.assert_allclose(one, two, rtol=1e-12)  # rounding; differences through a weight of its own
+        assert found.energy([0.3], [0.0]).gravity == pytest.approx(expected.energy([0.3], [0.0]).gravity, rel=1e-14)

@@ -1,0 +1,274 @@
+"""Forces and moments that act all along a soft rod."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_path
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.modal_fields import integer
+from titop.blocks.bodies.rods.discretisation import RodNumbers, packed
+from titop.blocks.bodies.rods.quadrature import MAX_POINTS, gauss_points
+from titop.blocks.bodies.rods.recursion import RodMotion
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.interactions import load_density
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.interactions.load_density import Density, density_parameters, read_density, with_entry
+
+#: Frames in which loads along a rod can be given.
+FRAMES = ("section", "world")
+#: Two places closer than this, in parts of the length, are the same; what quadrature may miss of a load, in parts of it.
+_CLOSE, _COARSE = 1e-12, 1e-3
+
+
+class DistributedLoad(Interaction):
+    """A force and a moment a unit of length along a soft rod, or a part of it, which turn with its sections or do not.
+
+    `System.add_interaction` lets it act on its rod. For a wrench at one place give the rod a port there (``ports={"grip":
+    0.2}``) and that a `Load`, `Force`, `Torque` or `Thruster`; a fluid that bears the rod is the rod's `fluid_density`.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system.
+    rod : Rod
+    force, torque : array_like (3,) or (k, 3), or callable, N/m and N m/m
+        The same everywhere; k rows at equally distant places from `start` to `end`, with lines between them; or a function of
+        the abscissa X (m) that returns three numbers.
+    frame : {"section", "world"}
+        Whether the components turn with the sections, as those of a follower load do, or are given in the inertial frame.
+    start, end : float, m
+        Where it acts: from the base to the tip by default.
+    scale : float
+        By which it is multiplied: a parameter, for trims and families.
+    driven : bool
+        Whether an input, ``name.amplitude`` (no unit), multiplies it as well.
+    points : int, optional
+        Gauss points of every smooth stretch; those of the rod by default, at which the rod's motion is known already.
+
+    Notes
+    -----
+    With w the weights of the points and S what moves them, it does ``sum_k w_k S_k^T [R_k^T f; R_k^T t]`` in the inertial
+    frame, and likewise without R in the sections': the power of this is that of the forces at the points. Lengths are those of
+    the rod at rest, however far it is stretched; where a parameter changes the length of the rod, functions of X stretch along.
+
+    A constant force in the inertial frame has a potential, minus its work, which `Model.energy` counts as elastic. What
+    an input drives, follower loads and moments have none.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e9, density=1000.0, strains={"bending_z": 3})
+    >>> s = tt.System("cantilever", gravity=[0, 0, 0])
+    >>> s.connect("world", rod, tt.Weld("clamp"))
+    >>> s.add_interaction(tt.DistributedLoad("wind", rod, force=[0, 0.01, 0], frame="world"))
+    >>> m = s.resolve(engine="reference")
+    >>> deflection = m.pose("rod.tip", tt.trim(m).q)[1][1]  # w L^4 / (8 E I)
+    >>> round(float(deflection), 7), round(0.01 / (8 * 1e9 * 3.14159265359e-8 / 4), 7)
+    (0.0001592, 0.0001592)
+    """
+
+    port_counts = (2, 2)
+    parameter_units: ClassVar[dict[str, str]] = {"scale": "1"}
+    _densities: ClassVar[dict[str, str]] = {"force": "N/m", "torque": "N m/m"}
+
+    def __init__(
+        self,
+        name: str,
+        rod: Rod,
+        force: Any = (0.0, 0.0, 0.0),
+        torque: Any = (0.0, 0.0, 0.0),
+        frame: str = "section",
+        start: float = 0.0,
+        end: float | None = None,
+        scale: float = 1.0,
+        driven: bool = False,
+        points: int | None = None,
+    ) -> None:
+        super().__init__(name)
+        reader = self.reader
+        self.rod = rod
+        self.force, self.torque = (
+            read_density(reader, *given) for given in (("force", force, "N/m"), ("torque", torque, "N m/m"))
+        )
+        self.frame = frame
+        if frame not in FRAMES:
+            reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
+        self.start, self.scale = reader.scalar("start", start), reader.scalar("scale", scale)
+        #: Where it ends (m), or None for the tip.
+        self.given_end = None if end is None else reader.scalar("end", end)
+        self.driven = bool(driven)
+        if driven:
+            self.inputs, self.input_units = ("amplitude",), ("1",)
+        #: Gauss points, or None for those of the rod.
+        self.given_points = None if points is None else integer(reader, "points", points, 1, MAX_POINTS)
+        if not isinstance(rod, Rod):
+            reader.report("not-a-rod", "rod", rod, "a tt.Rod", "write the rod itself, not its name")
+        elif not reader.findings and not rod.check()[0] and not 0 <= self.start < self.end <= rod.given_length * (1 + 1e-9):
+            expected = f"0 <= start < end <= {rod.given_length:g} m, the length of the rod"
+            reader.report("off-the-rod", "start", f"{self.start:g} to {self.end:g} m", expected, "count from its base")
+        self._update()
+
+    @property
+    def end(self) -> float:
+        """Abscissa at which it ends (m)."""
+        return self.rod.given_length if self.given_end is None else self.given_end
+
+    @property
+    def points(self) -> int:
+        """Gauss points of every smooth stretch."""
+        return self.rod.points if self.given_points is None else self.given_points
+
+    @property
+    def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
+        """The rod."""
+        return (self.rod,) if isinstance(self.rod, Rod) else ()
+
+    @property
+    def own_ports(self) -> tuple[PortRef | Block | str, ...]:  # type: ignore[override]
+        """The world, and the rod's base."""
+        return ("world", *self.own_blocks)
+
+    @property
+    def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the rod's coordinates."""
+        return tuple(f"{rod.name}.{entry}" for rod in self.own_blocks for entry in rod.coordinates)
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All coordinates of the rod."""
+        count = len(self.own_coordinates)
+        return count, count
+
+    def among(self, blocks: Mapping[str, Block]) -> Interaction:
+        """Return the load on the rod of the same name among `blocks`."""
+        rod = blocks.get(self.rod.name, self.rod) if self.own_blocks else self.rod
+        if rod is self.rod or not isinstance(rod, Rod):
+            return self
+        moved = copy.copy(self)
+        moved.rod = rod
+        moved._update()
+        return moved
+
+    # -- what follows from the fields ------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        """Bring what is computed from the fields and the rod up to date."""
+        self._findings: list[Finding] = []
+        #: Wrenches (k, 6; N, N m) at the stations, which all that follows multiplies.
+        self.wrenches_at_stations = np.zeros((0, 6))
+        #: The rod with steps to the stations, in place of those to its ports.
+        self.numbers: RodNumbers | None = None
+        if self.reader.findings or self.rod.check()[0]:
+            return
+        try:
+            places, self.wrenches_at_stations = self._stations(self.points)
+        except ModelError as error:
+            self._findings = list(error.findings)
+            return
+        self.numbers = self.rod.numbers_to(places.tolist())
+
+    def _stations(self, points: int) -> tuple[Array, Array]:
+        """Return the places (k) of so many Gauss points a stretch, in parts of the length, and the wrenches there."""
+        length, densities = self.rod.given_length, (self.force, self.torque)
+        first, last = self.start / length, min(self.end / length, 1.0)
+        inner = [first + (last - first) * kink for density in densities for kink in load_density.kinks(density).tolist()]
+        breaks = [first]
+        for place in sorted([*inner, *(at for at in self.rod.breaks if first < at < last)]):
+            if place - breaks[-1] > _CLOSE:
+                breaks.append(place)
+        places, weights = gauss_points([*breaks[:-1], last], points)
+        across, abscissas = (places - first) / (last - first), places * length
+        given = zip(self._densities, densities, strict=True)
+        rows = [load_density.values(f"{self.name}.{field}", density, across, abscissas) for field, density in given]
+        return places, (weights * self.rod.length)[:, None] * np.hstack(rows)
+
+    # -- what it does ----------------------------------------------------------------------------------------------------
+
+    def _amplitude(self, motion: TargetMotion) -> Any:
+        return self.scale * motion.u[0] if self.driven else self.scale
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return the wrenches (2, 6) on the world, which is none, and on the rod's base, and the efforts (n)."""
+        assert self.numbers is not None
+        bent, count = RodMotion(self.numbers, motion.q), len(self.wrenches_at_stations)
+        wrenches = self._amplitude(motion) * self.wrenches_at_stations
+        if self.frame == "world":
+            turns = motion.R[1] @ bent.poses()[0][-count:]
+            wrenches = np.einsum("kij,kli->klj", turns, wrenches.reshape(count, 2, 3)).reshape(count, 6)
+        pressed = np.einsum("kij,ki->j", bent.jacobians()[-count:], wrenches)
+        return np.array([np.zeros(6), pressed[:6]]), pressed[6:]
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return minus the work (J) of a force in the inertial frame that no input drives."""
+        if self.frame != "world" or self.driven:
+            return 0.0
+        assert self.numbers is not None
+        own = RodMotion(self.numbers, motion.q).poses()[1][-len(self.wrenches_at_stations) :]
+        return -self.scale * ((motion.r[1] + own @ motion.R[1].T) * self.wrenches_at_stations[:, :3]).sum()
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_loads`."""
+        assert self.numbers is not None
+        points, steps = len(self.numbers.fractions), self.numbers.steps
+        between = np.flatnonzero(steps[points - 1 :])
+        places = self.numbers.before.astype(float)
+        places[between] = points + np.arange(len(between))
+        kept = np.concatenate([np.arange(points - 1), points - 1 + between])
+        reference, shapes = self.numbers.reference[kept], self.numbers.shapes[kept]
+        rod = self.numbers._replace(before=self.numbers.before[between], steps=steps[kept], reference=reference, shapes=shapes)
+        row = packed(rod, [Pose()] * len(between))
+        head = [float(self.frame == "world"), self.scale, len(places), len(between), len(row)]
+        return np.concatenate([head, np.column_stack([places, self.wrenches_at_stations]).ravel(), row])
+
+    # -- checks and parameters -------------------------------------------------------------------------------------------
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the load and what is suspicious."""
+        errors, warnings = super().check()
+        errors += self._findings
+        return errors, warnings + ([] if errors or self.numbers is None else [*self._suspicions()])
+
+    def _suspicions(self) -> Iterator[Finding]:
+        if not self.wrenches_at_stations.any():
+            yield Finding("idle-load", self.name, "no force and no moment", "one of the two", "give force or torque")
+            return
+        given, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
+        if np.abs(given - dense).max() > _COARSE:
+            enough = (points for points in range(self.points + 1, MAX_POINTS) if self._is_fine(points, dense))
+            points = next(enough, MAX_POINTS)
+            expected = f"{points} points or more, which this load needs for errors below {_COARSE:.1%}"
+            yield Finding("coarse-load", f"{self.name}.points", self.points, expected, f"write points={points}")
+
+    def _is_fine(self, points: int, dense: Array) -> bool:
+        return bool(np.abs(self._sums(points) - dense).max() <= _COARSE)
+
+    def _sums(self, points: int) -> Array:
+        """Return the sums (2, 6) of all wrenches, and of them times their places, divided by the larger of amounts."""
+        places, wrenches = self._stations(points)
+        sizes = np.abs(wrenches).sum(0)
+        return np.array([np.ones(len(places)), places]) @ wrenches / np.where(sizes == 0.0, 1.0, sizes)
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the numbers of the densities, none for functions, and the scale."""
+        own: dict[str, tuple[float, str]] = {}
+        for field, unit in self._densities.items():
+            own |= density_parameters(field, getattr(self, field), unit)
+        return own | super().parameters()
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            field, entry = split_path(name)
+            density: Density = getattr(changed, field)
+            setattr(changed, field, value if entry is None else with_entry(density, entry, value))
+        changed._update()
+        return changed
