@@ -4,6 +4,7 @@
 - `modal`, `modal_ports`, `modal_stages`: flexible bodies;
 - `rod_numbers`, `rod_exponential`, `rod_motion`, `rod_matrices`, `rod_tables`, `rod_columns`, `rod_slopes`, `rod_stages`: rods;
 - `stiffening`, `stiffening_body`, `stiffening_stages`: those whose deformation is known to second order;
-- `compiled_interactions`, `interaction_kinds`, `rod_lines`: interactions, and titop's own kinds;
+- `compiled_interactions`, `interaction_kinds`, `rod_lines`: interactions, and titop's own kinds; `rod_line_points`,
+  `rod_line_curvature`: of lines in rods;
 - `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
 """
