@@ -8,7 +8,7 @@ from collections.abc import Callable
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.engines.compiled.law_kinds import all_laws
 from titop.solvers.engines.compiled.law_tables import INTERACTIONS
-from titop.solvers.kernels.derivatives import interaction_derivatives
+from titop.solvers.kernels.derivatives import interaction_derivatives, interaction_directions
 from titop.solvers.kernels.entries import (
     closed_derivative_entries,
     closure_entries,
@@ -32,7 +32,7 @@ from titop.solvers.support.workers import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
-    *(held_loads, interaction_derivatives, interactions, joints, loads, multi_joints),
+    *(held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, multi_joints),
     *(world_poses, port_wrenches, springs, surroundings),
 )
 
