@@ -4,5 +4,6 @@
 - `spring_damper`, `compliant_closure`, `contact`: between two ports; `cable`: over several;
 - `rod_routing`: lines through soft rods and their length; `rod_line`: what acts along them, `line_findings` what is suspicious
   about them; `tendon`, `pressure_chamber`: these lines;
+- `soft_line`: lines and cavities in deformable bodies; `soft_tendon`: tendons and chambers of these;
 - `load_density`: how much there is of a load along a rod; `distributed_load`: what it does.
 """

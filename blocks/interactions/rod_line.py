@@ -168,8 +168,7 @@ class RodLine(Interaction):
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_lines`."""
         rows = [np.array([sign, *elastic, len(self.path.parts), len(arms)]), arms]
         for part in self.path.parts:
-            onto = part.onto.reshape(len(part.weights), 3 * len(part.components))
-            rows += [np.array(part.shapes.shape), np.column_stack([part.weights, part.straight, onto]).ravel()]
+            rows += [part.sizes, part.groups.ravel()]
         return np.concatenate(rows)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:

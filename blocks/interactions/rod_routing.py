@@ -18,6 +18,9 @@ from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 #: Offsets in steps of differences of sixth order, and their weights; the step in parts of a rod's length.
 _STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 3e-4
 
+#: Kernels follow so many points at a time.
+_GROUP = 4
+
 
 class Routing(NamedTuple):
     """How a line runs through rods in series.
@@ -102,6 +105,26 @@ class RodPart(NamedTuple):
         straight = (self.carried @ self.reference[:, :, None])[..., 0]
         straight[:, 1:] += self.course[:, 2:]
         return straight
+
+    @property
+    def sizes(self) -> Array:
+        """The numbers of coordinates and of `groups`, and where each strain component's coordinates begin and end (6 x 2)."""
+        runs = [
+            (int(own.min()), int(own.max()) + 1) if len(own := np.flatnonzero(self.components == k)) else (0, 0)
+            for k in range(len(COMPONENTS))
+        ]
+        return np.array([len(self.components), len(self.groups), *np.ravel(runs)])
+
+    @property
+    def groups(self) -> Array:
+        """Weights, directions at rest, y and z and shapes of four points at a time (groups, 6 + n, 4).
+
+        The last group is filled up with points without weight.
+        """
+        columns = np.column_stack([self.weights, self.straight, self.course[:, :2], self.shapes])
+        missing = np.zeros((-len(columns) % _GROUP, columns.shape[1]))
+        missing[:, 1] = 1.0  # a direction
+        return np.vstack([columns, missing]).reshape(-1, _GROUP, columns.shape[1]).transpose(0, 2, 1)
 
 
 def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list[RodPart]:

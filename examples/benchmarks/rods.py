@@ -30,7 +30,7 @@ STRAINS = {"torsion": 4, "bending_y": 4, "bending_z": 4, "elongation": 2, "shear
 #: Goals (us) of the one rod.
 GOALS = {"ID": 5.0, "M": 15.0, "FD": 35.0, "dFD": 120.0}
 #: Numbers of rods in the chains, and what is left out of long ones: it grows with the square of the number at least.
-CHAINS, LONG, DENSE = (1, 2, 5, 10, 20, 50, 100), 10, ("M", "tangent", "dID", "dFD")
+CHAINS, LONG, DENSE = (1, 2, 5, 10, 20, 50, 100), 10, ("M", "dID", "dFD")
 #: How far titop and SoRoMoX may be apart, relative to the largest entry, at the same seven points: stiffness and damping are
 #: not compared, since shear factors differ and they are integrated differently.
 ALIKE = 1e-6

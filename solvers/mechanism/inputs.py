@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -194,6 +195,11 @@ class Inputs:
     def wrenches(self, u: Array) -> Array:
         """Return the wrenches (n, 6) of the inputs at their places."""
         return u[self.columns, None] * self.units_at_places
+
+    @cached_property
+    def drives_coordinates(self) -> bool:
+        """Whether there are inputs along the coordinates themselves."""
+        return bool(self.own or self.motors.any())
 
     def efforts(self, u: Array, q: Array) -> Array:
         """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs."""

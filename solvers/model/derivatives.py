@@ -147,15 +147,16 @@ class Derivatives(Dynamics):
     ) -> Array:
         """Return the derivative (nv) of forward dynamics along one direction, without the matrices.
 
-        Of trees of rigid bodies at linear cost in the number of blocks, some four times that of forward dynamics. With other
-        blocks, interactions, rigid closures or gears, from `forward_dynamics_derivatives`.
+        In trees at linear cost in the number of blocks, some four times that of forward dynamics. With rigid closures or gears
+        from `forward_dynamics_derivatives`.
 
         Parameters
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
             All arguments may be stacked along a leading axis; the result is then stacked too.
         dq, dv, dtau : array_like (nv,)
-            Changes of the state and of the efforts, `dq` along ``integrate(q, dq)``.
+            Changes of the state and of the efforts, `dq` along ``integrate(q, dq)``. Of a single state they may be stacked:
+            several directions cost little more than one.
         wrenches, u
             As `forward_dynamics`.
 
@@ -170,15 +171,21 @@ class Derivatives(Dynamics):
             Where `forward_dynamics` does.
         """
         try:
+            da = np.array(dtau, dtype=float, ndmin=2)
+            rows = _rows(q, v, tau, len(da))
+            changes = (dq[None], dv[None]) if dq.ndim == 1 else (dq, dv)
             if wrenches is None and u is None:
-                da = np.array(dtau, dtype=float, ndmin=2)
-                rows = (q[None], v[None], tau[None], dq[None], dv[None]) if q.ndim == 1 else (q, v, tau, dq, dv)
-                if self._calls.tangent(*rows, da) == DONE:
-                    return da[0] if q.ndim == 1 else da
+                status = self._calls.tangent(*rows, *changes, da)
+            else:
+                acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
+                rows = _rows(q, v, driven_by(tau, driven), len(da))
+                status = acting.run(self._calls.tangent, wrenches, given, *rows, *changes, da)
+            if status == DONE:
+                return da[0] if dq.ndim == 1 else da
         except UNREADY:
             pass
         self.engine.raise_pending()
-        return self._tangent(q, v, tau, dq, dv, dtau, wrenches, u)
+        return self._tangent(*_stacked_state(q, v, tau, dq), dq, dv, dtau, wrenches, u)
 
     @rowwise
     def _tangent(
@@ -202,7 +209,7 @@ class Derivatives(Dynamics):
         q, v, tau : array_like (nq,), (nv,), (nv,)
             All arguments may be stacked along a leading axis; the results are then stacked too.
         weights : array_like (nv,)
-            Of the accelerations, as the derivative of a cost by these.
+            Of the accelerations, as the derivative of a cost by these. Of a single state they may be stacked.
         wrenches, u
             As `forward_dynamics`.
 
@@ -217,16 +224,20 @@ class Derivatives(Dynamics):
             Where `forward_dynamics` does.
         """
         try:
+            by_tau = np.array(weights, dtype=float, ndmin=2)
+            by_q, by_v, rows = np.empty(by_tau.shape), np.empty(by_tau.shape), _rows(q, v, tau, len(by_tau))
             if wrenches is None and u is None:
-                by_tau = np.array(weights, dtype=float, ndmin=2)
-                by_q, by_v = np.empty(by_tau.shape), np.empty(by_tau.shape)
-                rows = (q[None], v[None], tau[None]) if q.ndim == 1 else (q, v, tau)
-                if self._calls.adjoint(*rows, by_tau, by_q, by_v) == DONE:
-                    return (by_q[0], by_v[0], by_tau[0]) if q.ndim == 1 else (by_q, by_v, by_tau)
+                status = self._calls.adjoint(*rows, by_tau, by_q, by_v)
+            else:
+                acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
+                rows = _rows(q, v, driven_by(tau, driven), len(by_tau))
+                status = acting.run(self._calls.adjoint, wrenches, given, *rows, by_tau, by_q, by_v)
+            if status == DONE:
+                return (by_q[0], by_v[0], by_tau[0]) if np.ndim(weights) == 1 else (by_q, by_v, by_tau)
         except UNREADY:
             pass
         self.engine.raise_pending()
-        return self._adjoint(q, v, tau, weights, wrenches, u)
+        return self._adjoint(*_stacked_state(q, v, tau, weights), weights, wrenches, u)
 
     @rowwise
     def _adjoint(
@@ -350,6 +361,23 @@ class Derivatives(Dynamics):
         rows = each_row(self, states, wrenches, u)
         slopes = [function(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
         return _three(store(np.moveaxis(np.array(slopes).reshape(-1, 3, self.nv, self.nv), 1, 0), out))
+
+
+def _rows(q: Array, v: Array, tau: Array, count: int) -> tuple[Array, Array, Array]:
+    """Return a state as rows for kernels, as often as there are directions; stacked ones as they are."""
+    if q.ndim == 2:
+        return q, v, tau
+    if count == 1:
+        return q[None], v[None], tau[None]
+    return np.repeat(q[None], count, 0), np.repeat(v[None], count, 0), np.repeat(tau[None], count, 0)
+
+
+def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, Any]:
+    """Return a single state as often as there are directions, if these are stacked."""
+    if np.ndim(q) != 1 or np.ndim(direction) != 2:
+        return q, v, tau
+    q, v, tau = (x if x is None else np.repeat(np.asarray(x)[None], len(direction), 0) for x in (q, v, tau))
+    return q, v, tau
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:

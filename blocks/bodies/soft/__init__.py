@@ -6,6 +6,6 @@
 - `deformation`: kinematics that can be composed; `backbones`, `primitives`: ready ones; `kinematics`: all of them;
 - `program`: lists of operations on numbers; `unknown`, `differentiation`: a user's functions as such lists, with derivatives;
 - `optional`: libraries that may be missing;
-- `law_programs`: the law of a body as programs;
+- `law_programs`: the law of a body as programs; `line_programs`: lengths of lines and volumes of cavities;
 - `soft_fields`, `soft_ports`: reading what users give; `soft_data`: a body's fields and parameters; `soft_body`: its law.
 """

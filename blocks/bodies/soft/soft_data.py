@@ -163,7 +163,7 @@ class SoftData(Block):
 
     @property
     def number_values(self) -> Array:
-        """The numbers that functions are told."""
+        """The numbers (k) that functions are told, each in its unit."""
         return np.array(list(self._values.values()))
 
     def volume_ratios(self, q: Array) -> Array:

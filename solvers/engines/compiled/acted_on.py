@@ -16,12 +16,12 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Inputs, Place
 
-#: Tables of their own, kernels bound to them, what puts wrenches on ports into them, and the wrenches of inputs in them.
-_Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Array]
+#: Tables of their own, kernels bound to them, and what puts wrenches on ports, and inputs, into them.
+_Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
 
 #: How many kernels are kept bound to a set of tables.
 _MOST_CALLS = 8
-_FORCES = slice(int(layout.FORCE), int(layout.FORCE) + 6)
+_NO_NUMBERS, _FLOAT = np.zeros((1, 0)), np.dtype(float)
 
 
 class Acting:
@@ -53,13 +53,15 @@ class Acting:
         own = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
         loads = (*(Place(port, False) for port in known), *places, *(Place(port, False) for port in own))
         loaded = system.loaded_at(loads) if loads else system
-        self._tables, self._inputs = loaded.arrays, inputs
-        self._count, self._driven, self._loads = len(ports), len(places), len(loads)
+        self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
         acting = [(system.acting_inputs[name], own) for name, own in inputs.acting] if driven else []
         #: Where the inputs of interactions stand among the numbers and among the inputs, and what rests there.
-        self._places = np.array([k for place, _ in acting for k in range(place.start, place.stop)], dtype=int)
-        self._columns = np.array([k for _, own in acting for k in range(own.start, own.stop)], dtype=int)
-        self._resting = self._tables[2][0, self._places] if acting else np.zeros(0)
+        where = [(at, k) for place, own in acting for at, k in zip(_each(place), _each(own), strict=True)]
+        self._places = np.array(where, dtype=np.int64).reshape(-1, 2).T.copy()
+        self._resting = self._tables[2][:, self._places[0]] if acting else np.zeros((1, 0))
+        #: Which inputs act at places, and the wrenches of one unit of each.
+        self._columns = np.array([inputs.columns if driven else []], dtype=np.int64)
+        self._units, self._driven = real_only(inputs.units_at_places, "units"), len(inputs.names) if driven else 0
         self._rooms: list[_Room] = []
 
     def run(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True) -> int:
@@ -79,22 +81,19 @@ class Acting:
         Raises
         ------
         TypeError
-            Where a wrench is not six floats in an array: it has to be read with more care.
+            Where a wrench is not six floats in an array, or `u` not as many as there are: they have to be read with more care.
         """
         try:
             room = self._rooms.pop()  # nobody else has it until it is back
         except IndexError:
             room = self._new_room()
-        tables, calls, puts, driven = room
+        tables, calls, puts, put_inputs = room
         if wrenches:
             for put, wrench in zip(puts, wrenches.values(), strict=False):
                 if put(wrench) != layout.OK:
                     raise TypeError
-        if u is not None:
-            if self._driven:
-                driven[:] = self._inputs.wrenches(u)
-            if len(self._places):
-                tables[2][0, self._places] = self._resting + u[self._columns]
+        if u is not None and put_inputs(u) != layout.OK:
+            raise TypeError
         call = calls.get(bound)
         if call is None:
             call = partial(bound.func, *bound.args[: -len(tables)], *tables)
@@ -110,12 +109,17 @@ class Acting:
         ints, floats, *laws = self._tables
         if self._loads:
             floats = floats.copy()
-        if len(self._places):
+        if self._places.size:
             laws[0] = laws[0].copy()
         first = len(floats) - self._loads
-        driven = floats[first + self._count : first + self._count + self._driven, _FORCES]
         puts = [partial(dynamics_entries.put_wrench.compiled, floats, first + k) for k in range(self._count)]
-        return (ints, floats, *laws), {}, puts, driven
+        where = self._places, self._resting, first + self._count, self._columns, self._units
+        into = floats, laws[0] if laws else _NO_NUMBERS
+        return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
+
+
+def _each(place: slice) -> range:
+    return range(place.start, place.stop)
 
 
 class Variants(dict[Any, Any]):
@@ -148,7 +152,7 @@ class ActedOn:
     def by(
         self, wrenches: Mapping[str, Any] | None, u: Any, q: Any, closing: bool = False
     ) -> tuple[Acting, Array | None, Array | None]:
-        """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any act.
+        """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any can.
 
         Raises
         ------
@@ -160,8 +164,9 @@ class ActedOn:
             return acting, None, None
         if self._inputs.own and not is_ready(q, self._nq):
             raise TypeError
-        u = real_only(self._inputs.read(u), "u")
-        return acting, u, self._inputs.efforts(u, q)
+        if type(u) is not np.ndarray or u.dtype is not _FLOAT:
+            u = real_only(self._inputs.read(u), "u")
+        return acting, u, self._inputs.efforts(u, q) if self._inputs.drives_coordinates else None
 
     def by_derived(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[Acting, Array | None, Array | None]:
         """Return that for derivatives, which leave room for closures, and out what inputs of blocks change with q.

@@ -38,6 +38,7 @@ from titop.solvers.kernels.entries import (
     moving_entries,
     observation_entries,
 )
+from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.mechanism.fast_path import names_key
 from titop.solvers.native.kernel import Kernel
 
@@ -165,8 +166,8 @@ class CompiledCalls:
 
     @cached_property
     def directions(self) -> Directions | None:
-        """Derivatives along one direction without the matrices, in trees of rigid bodies."""
-        return None if self._system.has_laws or self._model.is_constrained else Directions(self._system)
+        """Derivatives along one direction without the matrices, in trees."""
+        return None if self._model.is_constrained else Directions(self._system)
 
     @cached_property
     def tangent(self) -> Any:
@@ -176,10 +177,8 @@ class CompiledCalls:
     def adjoint(self) -> Any:
         return self._along_directions(directional_entries.forward_adjoint)
 
-    def _along_directions(self, kernel: Kernel) -> Any:
-        if self.directions is None or group_springs(self._system):
-            return None
-        return partial(kernel.compiled, self._system.ints, self._system.floats)
+    def _along_directions(self, pair: Pair) -> Any:
+        return None if self.directions is None or group_springs(self._system) else self._system.bound(pair)
 
     # -- terms of the equations of motion --------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
-from titop.solvers.kernels.derivatives import interaction_derivatives
+from titop.solvers.kernels.derivatives import interaction_derivatives, interaction_directions
 from titop.solvers.kernels.entries import (
     closed_derivative_entries,
     closure_entries,
@@ -31,7 +31,7 @@ from titop.solvers.support.workers import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
-    *(held_loads, interaction_derivatives, interactions, joints, loads, multi_joints),
+    *(held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, multi_joints),
     *(world_poses, port_wrenches, springs, surroundings),
 )
 

@@ -158,7 +158,7 @@ class CompiledDerivatives:
         system, tables = self._system, self._system.tables
         paths, elements = tables.paths, len(tables.constants)
         rows = elements + int(system.ints[0, layout.ALL_PORTS])
-        work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.FULL_COLUMNS))
+        work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.SUM_COLUMNS))
         columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
         shown = system.bare.with_all_ports.all_tables
         system.raise_for(derivative_entries.motion_columns(*shown, paths, q, v, a, work, sums, columns))

@@ -1,16 +1,17 @@
-"""Derivatives of forward dynamics along one direction, in trees of rigid bodies, without the matrices."""
+"""Derivatives of forward dynamics along one direction, in trees, without the matrices."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.joints.joint import Joint
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import group_springs
 from titop.solvers.kernels.entries import directional_entries
 from titop.solvers.mechanism.fast_path import real_only
-from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.inputs import Push, own_efforts, own_pushes
 
 
 class Directions:
@@ -22,22 +23,22 @@ class Directions:
 
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
         """Return the derivative (nv) of forward dynamics along one direction."""
-        system, da = self._system.pushed(pushes), dtau.astype(float)
-        for joint in self._group_springs:
-            in_q, in_v = self._places(joint)
-            da[in_v] += joint.elastic_slopes(q[in_q]) @ dq[in_v]
-        rows = self._one_row(q, v, tau, dq, dv)
-        system.raise_for(directional_entries.forward_tangent(system.ints, system.floats, *rows, da[None]))
+        system, da, rows = self._system.pushed(pushes), dtau.astype(float), self._one_row(q, v, tau, dq, dv)
+        rows[2] += own_efforts(pushes, q, self._nv)
+        for where, slopes in self._uncompiled(q, pushes):
+            da[where] += slopes @ dq[where]
+        system.raise_for(system.kernel(directional_entries.forward_tangent)(*system.arrays, *rows, da[None]))
         return da
 
     def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
         """Return the derivatives (nv) of a weighted sum of the accelerations by q, v and tau."""
         system, by_tau, by_q, by_v = self._system.pushed(pushes), weights.astype(float), np.empty(self._nv), np.empty(self._nv)
-        rows = (*self._one_row(q, v, tau), by_tau[None], by_q[None], by_v[None])
-        system.raise_for(directional_entries.forward_adjoint(system.ints, system.floats, *rows))
-        for joint in self._group_springs:
-            in_q, in_v = self._places(joint)
-            by_q[in_v] += by_tau[in_v] @ joint.elastic_slopes(q[in_q])
+        rows = self._one_row(q, v, tau)
+        rows[2] += own_efforts(pushes, q, self._nv)
+        results = by_tau[None], by_q[None], by_v[None]
+        system.raise_for(system.kernel(directional_entries.forward_adjoint)(*system.arrays, *rows, *results))
+        for where, slopes in self._uncompiled(q, pushes):
+            by_q[where] += by_tau[where] @ slopes
         return by_q, by_v, by_tau
 
     @staticmethod
@@ -45,6 +46,10 @@ class Directions:
         names = ("q", "v", "tau", "dq", "dv")
         return [real_only(x, name).astype(float)[None] for x, name in zip(state, names, strict=False)]
 
-    def _places(self, joint: Joint) -> tuple[slice, slice]:
-        """Return where a joint's coordinates stand in q and v."""
-        return self._system.structure.q_slices[joint.name], self._system.structure.v_slices[joint.name]
+    def _uncompiled(self, q: Array, pushes: list[Push]) -> Iterator[tuple[slice, Array]]:
+        """Yield which efforts the kernels do not differentiate, and their derivatives by the same coordinates' tangents."""
+        structure = self._system.structure
+        for joint in self._group_springs:
+            yield structure.v_slices[joint.name], joint.elastic_slopes(q[structure.q_slices[joint.name]])
+        for push in own_pushes(pushes):
+            yield push.v, push.slopes(q)

@@ -343,7 +343,7 @@ class _Flattening:
 
     def _interactions(self) -> tuple[ActingBlock, ...]:
         """Add the rows of every interaction: its own, then those of its ports and of its coordinates."""
-        found, nv = [], len(self.assembly.coordinate_names)
+        found = []
         for loop in self.assembly.loops:
             if isinstance(loop.closure, Interaction):
                 p, n = len(loop.ports), len(loop.coordinates)
@@ -355,9 +355,9 @@ class _Flattening:
                 for q, v in map(self.assembly.place, loop.coordinates):
                     self.ints.add(Q=q, V=v)
                     self.sources.add()
-                rows, moved = 6 * p + n, layout.MOTION_SIZE * p + 2 * n
+                rows, moved, width = 6 * p + n, layout.MOTION_SIZE * p + 2 * n, 6 * max(p - 1, 0) + 6 * p + 2 * n
                 self.law_size += moved + rows
-                self.slopes_size += rows * (6 * max(p - 1, 0) + 6 * p + 2 * n + 2 * nv) + 12 * p
+                self.slopes_size += rows * width + 12 * p + width
                 found.append(ActingBlock(loop.closure, row))
         return tuple(found)
 

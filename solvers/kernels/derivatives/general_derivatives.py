@@ -9,6 +9,7 @@ from titop.solvers.kernels.interface.layout import (
     COLUMN_X,
     COLUMN_Y,
     COLUMN_Z,
+    ELEMENTS,
     FULL_B,
     FULL_D,
     INERTIAL_LOADS,
@@ -20,6 +21,8 @@ from titop.solvers.kernels.interface.layout import (
     PORT_S,
     PORTS,
     SLOPES,
+    SUM_COLUMNS,
+    TWIST,
     USED,
     WRENCH,
 )
@@ -54,8 +57,38 @@ from titop.solvers.native.kernel import helper
 
 
 @helper
-def write_general(ints, law, slopes, i, twist, sums, columns):
-    """Write D and B of general block i, and the poses and columns of its ports."""
+def write_ports(ints, law, slopes, i, sums, columns):
+    """Write the poses and columns of general block i's ports."""
+    n, o = ints[i, OWN], ints[i, LAW]
+    for p in range(ints[i, PORT_COUNT]):
+        if not is_used(ints[i, USED], p):
+            continue
+        row, port = ints[i, PORTS] + p, o + port_at(n, p)
+        compose(sums, i, law, 0, port, sums, row)
+        clear(sums, row, WRENCH, SUM_COLUMNS)
+        at = ints[i, SLOPES] + columns_at(n, p)
+        for j in range(n):
+            k = ints[i, COLUMN] + p * n + j
+            s = _column(law, port + PORT_S, n, j)
+            put_six(columns, k, COLUMN_S, carry_twist(sums, row, BASE, s))
+            put_six(columns, k, COLUMN_X, carry_twist(sums, row, BASE, _column(slopes, at, n, j)))
+            put_six(columns, k, COLUMN_Y, carry_twist(sums, row, BASE, _column(slopes, at + 6 * n, n, j)))
+            put_six(columns, k, COLUMN_Z, carry_twist(sums, row, BASE, _column(slopes, at + 12 * n, n, j)))
+
+
+@helper
+def write_full(ints, law, slopes, work, sums):
+    """Write D and B of the general blocks alone, and what surrounds them; zeros beside rigid bodies and at ports."""
+    for row in range(1, sums.shape[0]):
+        clear(sums, row, FULL_D, full_end(ints))
+    for i in range(1, ints[0, ELEMENTS]):
+        if ints[i, LAW] >= 0:
+            _write_answer(ints, law, slopes, i, six(work, i, TWIST), sums)
+
+
+@helper
+def _write_answer(ints, law, slopes, i, twist, sums):
+    """Write D and B of general block i."""
     n = ints[i, OWN]
     size, o, by_twist = 6 + n, ints[i, LAW], ints[i, SLOPES] + by_twist_at(n)
     if is_held(ints, i):
@@ -71,20 +104,6 @@ def write_general(ints, law, slopes, i, twist, sums, columns):
         d, b = carry_wrench(sums, i, BASE, d), carry_wrench(sums, i, BASE, b)
         for r in range(6):
             sums[i, FULL_D + 6 * r + c], sums[i, FULL_B + 6 * r + c] = entry_of(d, r), entry_of(b, r)
-    for p in range(ints[i, PORT_COUNT]):
-        if not is_used(ints[i, USED], p):
-            continue
-        row, port = ints[i, PORTS] + p, o + port_at(n, p)
-        compose(sums, i, law, 0, port, sums, row)
-        clear(sums, row, WRENCH, full_end(ints))
-        at = ints[i, SLOPES] + columns_at(n, p)
-        for j in range(n):
-            k = ints[i, COLUMN] + p * n + j
-            s = _column(law, port + PORT_S, n, j)
-            put_six(columns, k, COLUMN_S, carry_twist(sums, row, BASE, s))
-            put_six(columns, k, COLUMN_X, carry_twist(sums, row, BASE, _column(slopes, at, n, j)))
-            put_six(columns, k, COLUMN_Y, carry_twist(sums, row, BASE, _column(slopes, at + 6 * n, n, j)))
-            put_six(columns, k, COLUMN_Z, carry_twist(sums, row, BASE, _column(slopes, at + 12 * n, n, j)))
 
 
 @helper

@@ -37,7 +37,7 @@ from titop.solvers.kernels.interface.layout import (
     R,
     V,
 )
-from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, ints_at, row_at
+from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, matrix_of, rotate, scaled, six, transport
 from titop.solvers.kernels.spatial.matrices import product
@@ -112,37 +112,72 @@ def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, su
     ways, n = ints_at(paths, kinds, count), table[0, NV]
     bases, moved = floats_at(sums, sum_rows, sum_columns), floats_at(columns, count, COLUMN_COLUMNS)
     by_q, by_v, row = floats_at(dq, n, n), floats_at(dv, n, n), table[0, FIRST_INTERACTION]
+    room = np.empty((1, _largest_room(table, n)))
     for _ in range(table[0, INTERACTIONS]):
-        _write_changes(table, bodies, record, changes, ways, bases, moved, row, n)
-        _subtract_changes(table, changes, ways, moved, row, by_q, by_v)
+        _subtract_own(table, changes, row, by_q, by_v)
+        if table[row, ACT_PORTS] > 0:
+            _write_changes(table, bodies, record, changes, ways, bases, moved, row, n, room)
+            _subtract_changes(table, changes, ways, moved, row, room, by_q, by_v)
         row = next_interaction(table, row)
     return OK
 
 
 @helper
-def _width(ports, coordinates):
-    """Return the number of columns of an interaction's derivatives."""
-    return 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
+def rows_of(ints, row):
+    """Return how many rows the derivatives of the interaction at `row` have: six for each port, one for each coordinate."""
+    return 6 * ints[row, ACT_PORTS] + ints[row, ACT_COORDINATES]
 
 
 @helper
-def _changes_at(ints, row, nv):
-    """Return where the changes with q and v, and the ports' poses, stand in `slopes`, and how many rows the changes have."""
-    ports, coordinates = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
-    rows = 6 * ports + coordinates
-    by_q = ints[row, SLOPES] + rows * _width(ports, coordinates)
-    return by_q, by_q + rows * nv, by_q + 2 * rows * nv, rows
+def width_of(ints, row):
+    """Return the number of columns of these derivatives."""
+    ports = ints[row, ACT_PORTS]
+    return 6 * max(ports - 1, 0) + 6 * ports + 2 * ints[row, ACT_COORDINATES]
 
 
 @helper
-def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv):
-    """Write how all that an interaction does changes with each coordinate and rate, and its ports' poses."""
-    ports, coordinates = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
-    by_q, by_v, frames, rows = _changes_at(ints, row, nv)
-    width, by_twists = _width(ports, coordinates), 6 * max(ports - 1, 0)
+def frames_at(ints, row):
+    """Return where there is room for the ports' poses in `slopes`; room for a change of the interaction's motion follows."""
+    return ints[row, SLOPES] + rows_of(ints, row) * width_of(ints, row)
+
+
+@helper
+def _largest_room(ints, nv):
+    """Return how many changes with q and with v there are of an interaction with ports, at most."""
+    row, size = ints[0, FIRST_INTERACTION], 0
+    for _ in range(ints[0, INTERACTIONS]):
+        if ints[row, ACT_PORTS] > 0:
+            size = max(size, 2 * rows_of(ints, row) * nv)
+        row = next_interaction(ints, row)
+    return size
+
+
+@helper
+def _subtract_own(ints, slopes, row, dq, dv):
+    """Subtract the changes of the efforts on coordinates with these coordinates."""
+    ports, coordinates, width = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], width_of(ints, row)
+    nv, first, at = dq.shape[0], row + 1 + ports, ints[row, SLOPES] + 6 * ports * width + width - 2 * coordinates
+    for m in range(coordinates):
+        i, o = ints[first + m, V], at + m * width
+        of_q, of_v = vector_at(address_of(dq, i * nv), nv), vector_at(address_of(dv, i * nv), nv)
+        by_q, by_v = part_of(slopes, o, (coordinates,)), part_of(slopes, o + coordinates, (coordinates,))
+        for k in range(coordinates):
+            c = ints[first + k, V]
+            of_q[c] -= by_q[k]
+            of_v[c] -= by_v[k]
+
+
+@helper
+def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv, room):
+    """Write how all that an interaction does changes with each coordinate and rate, and its ports' poses.
+
+    Not what `_subtract_own` has taken.
+    """
+    ports, coordinates, rows = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], rows_of(ints, row)
+    width, by_twists, frames, by_v = width_of(ints, row), 6 * (ports - 1), frames_at(ints, row), rows * nv
     by_coordinates = by_twists + 6 * ports
-    for o in range(by_q, frames):
-        slopes[0, o] = 0.0
+    for o in range(2 * rows * nv):
+        room[0, o] = 0.0
     for k in range(ports):
         port, frame = row + 1 + k, frames + 12 * k
         write_frame(ints, floats, sums, port, slopes, frame)
@@ -153,20 +188,20 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv):
             i = paths[0, j]
             for r in range(rows):
                 answer = six(slopes, 0, ints[row, SLOPES] + r * width + by_twists + 6 * k)
-                slopes[0, by_q + r * nv + i] += dot(answer, x)
-                slopes[0, by_v + r * nv + i] += dot(answer, s)
+                room[0, r * nv + i] += dot(answer, x)
+                room[0, by_v + r * nv + i] += dot(answer, s)
             for m in range(max(k, 1), k + 1 if k > 0 else ports):  # displacements against the first port
                 moved = s if k > 0 else scaled(-1.0, transport(law, 0, ints[row, LAW] + MOTION_SIZE * m, s))
                 for r in range(rows):
                     by_displacement = six(slopes, 0, ints[row, SLOPES] + r * width + 6 * (m - 1))
-                    slopes[0, by_q + r * nv + i] += dot(by_displacement, moved)
+                    room[0, r * nv + i] += dot(by_displacement, moved)
             j = paths[1, j]
     for k in range(coordinates):
         c = ints[row + 1 + ports + k, V]
-        for r in range(rows):
+        for r in range(6 * ports):
             at = ints[row, SLOPES] + r * width + by_coordinates + k
-            slopes[0, by_q + r * nv + c] += slopes[0, at]
-            slopes[0, by_v + r * nv + c] += slopes[0, at + coordinates]
+            room[0, r * nv + c] += slopes[0, at]
+            room[0, by_v + r * nv + c] += slopes[0, at + coordinates]
 
 
 @helper
@@ -188,22 +223,21 @@ def write_frame(ints, floats, sums, port, slopes, o):
 
 
 @helper
-def _subtract_changes(ints, slopes, paths, columns, row, dq, dv):
+def _subtract_changes(ints, slopes, paths, columns, row, room, dq, dv):
     """Subtract the changes of wrenches along the coordinates that move their ports, and those of efforts."""
-    nv, ports, coordinates = dq.shape[0], ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
-    by_q, by_v, frames, _ = _changes_at(ints, row, nv)
+    nv, ports, by_v = dq.shape[0], ints[row, ACT_PORTS], rows_of(ints, row) * dq.shape[0]
     for k in range(ports):
         j = ints[row + 1 + k, LAST]
         while j >= 0:
-            s, i = transport(slopes, 0, frames + 12 * k, six(columns, j, COLUMN_S)), paths[0, j]
+            s, i = transport(slopes, 0, frames_at(ints, row) + 12 * k, six(columns, j, COLUMN_S)), paths[0, j]
             for r in range(6):
                 o = (6 * k + r) * nv
                 for c in range(nv):
-                    dq[i, c] -= s[r] * slopes[0, by_q + o + c]
-                    dv[i, c] -= s[r] * slopes[0, by_v + o + c]
+                    dq[i, c] -= s[r] * room[0, o + c]
+                    dv[i, c] -= s[r] * room[0, by_v + o + c]
             j = paths[1, j]
-    for k in range(coordinates):
+    for k in range(ints[row, ACT_COORDINATES]):
         i, o = ints[row + 1 + ports + k, V], (6 * ports + k) * nv
         for c in range(nv):
-            dq[i, c] -= slopes[0, by_q + o + c]
-            dv[i, c] -= slopes[0, by_v + o + c]
+            dq[i, c] -= room[0, o + c]
+            dv[i, c] -= room[0, by_v + o + c]

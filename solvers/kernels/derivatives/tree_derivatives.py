@@ -17,7 +17,7 @@ from the inertial origin cost no digits.
 
 from __future__ import annotations
 
-from titop.solvers.kernels.derivatives.general_derivatives import own_pairs, pairs_before, write_general
+from titop.solvers.kernels.derivatives.general_derivatives import own_pairs, pairs_before, write_ports
 from titop.solvers.kernels.interface.layout import (
     ACC,
     ARMATURE,
@@ -28,7 +28,6 @@ from titop.solvers.kernels.interface.layout import (
     COLUMN_Y,
     COLUMN_Z,
     ELEMENTS,
-    FULL_D,
     INERTIA,
     INERTIAL_LOADS,
     KIND,
@@ -67,7 +66,6 @@ from titop.solvers.kernels.tree.subtree_sums import (
     all_held,
     clear,
     compose,
-    full_end,
     held,
     holding,
     moved_by,
@@ -102,10 +100,9 @@ def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
             put_six(columns, k + j, COLUMN_Z, plus(x, twist_cross(twist, s)))
         put_six(sums, i, WRENCH, carry_wrench(sums, i, BASE, six(work, i, BIAS)))
         if law is not None:
-            clear(sums, i, FULL_D, full_end(ints))
             if ints[i, LAW] >= 0:
                 clear(sums, i, SUM_MASS, TURNED)
-                write_general(ints, law, slopes, i, six(work, i, TWIST), sums, columns)
+                write_ports(ints, law, slopes, i, sums, columns)
                 continue
         write_body(floats, i, twist, sums)
 
@@ -163,7 +160,10 @@ def write_body(floats, i, twist, sums):
 
 @helper
 def inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da):
-    """From the leaves inwards: sums of the subtrees, and the products of all pairs of coordinates on one path."""
+    """From the leaves inwards: sums of the subtrees, and the products of all pairs of coordinates on one path.
+
+    With general blocks, `write_full` has been called before.
+    """
     for i in range(ints[0, ELEMENTS] - 1, 0, -1):
         if law is not None:
             if ints[i, LAW] >= 0:

@@ -6,10 +6,8 @@ import numpy as np
 
 from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns, port_slopes
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.linearise import linearise, motions_and_slopes, sum_rows
+from titop.solvers.kernels.equations.linearise import linearise, linearised_forward, motions_and_slopes, sum_rows
 from titop.solvers.kernels.equations.whole_passes import (
-    forward_from_twists,
-    outward_whole,
     sizes_fit,
     start_inverse,
     status_of_slopes,
@@ -21,7 +19,6 @@ from titop.solvers.kernels.interface.layout import (
     FORWARD_COLUMNS,
     FULL_COLUMNS,
     INVERSE_COLUMNS,
-    KNOWN,
     LAW_SIZE,
     MULTI_COLUMNS,
     MULTIS,
@@ -91,23 +88,13 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
 def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, result):
     """Accelerations into `a`, derivatives of forward dynamics into `result`; return a status.
 
-    `rooms` are room for a second `law`, `slopes`, `work`, `multi`, `world`, `sums`, `columns` and room (3, nv, nv).
+    `rooms` are those of `linearised_forward` but for efforts, and room (3, nv, nv).
     """
     spare, slopes, work, multi, world, sums, columns, changes = rooms
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    of_blocks = spare, slopes, work, multi, world, sums, columns, changes[0, 0]
+    status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
     if status != OK:
         return status
-    if law is not None:
-        for k in range(law.size):
-            spare[0, k] = law[0, k]
-    status = forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
-    if status != OK:
-        return status
-    efforts = changes[0, 0]
-    status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
-    if status != OK:
-        return status
-    outward_columns(ints, floats, spare, slopes, v, a, work, sums, columns)
     linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
     return _to_forward(ints, tree, changes, result)
 

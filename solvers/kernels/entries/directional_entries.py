@@ -1,36 +1,41 @@
 """Entry points of the derivatives of forward dynamics along a direction, and transposed.
 
-As in `entries`, each returns a status. Of trees of rigid bodies: ``da = M^-1 (dtau - change of inverse dynamics)`` at the
-accelerations of the state.
+As in `dynamics_entries`, each returns a status. Of trees: ``da = M^-1 (dtau - change of inverse dynamics)`` at the
+accelerations of the state. What is found at a state serves the rows behind with the same one: several directions cost little
+more than one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.derivatives.directional import ROOM_COLUMNS, add_change, add_pulls
-from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns
-from titop.solvers.kernels.equations.whole_passes import apply_wrenches, forward_whole, status_of_rows, world_rows
+from titop.solvers.kernels.derivatives.direction_rooms import ROOM_COLUMNS
+from titop.solvers.kernels.derivatives.directional import add_change, add_pulls, sum_wrenches
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, sum_rows
+from titop.solvers.kernels.equations.whole_passes import status_of_rows, world_rows
 from titop.solvers.kernels.interface.layout import (
-    ACC,
     COLUMN_COLUMNS,
     ELEMENTS,
     FORWARD_COLUMNS,
-    KNOWN,
+    LAW_SIZE,
     MULTI_COLUMNS,
     MULTIS,
     NQ,
     NV,
     OK,
+    OWN,
+    PORT_COUNT,
+    SLOPES_SIZE,
     SUM_COLUMNS,
-    TWIST,
     WRONG_SIZE,
 )
-from titop.solvers.kernels.ports.held_loads import hold_loads
-from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.tree.inverse import outward_motions
-from titop.solvers.native.kernel import AllocatingHelper, entry, helper
+from titop.solvers.kernels.tree.response import respond
+from titop.solvers.native.kernel import AllocatingHelper, helper
 from titop.solvers.native.signatures import FLOATS, INTS
+
+#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+LAWS = True
 
 
 @helper
@@ -42,83 +47,91 @@ def _shapes_fit(ints, q, x, y, z):
 
 
 @AllocatingHelper
-def _rooms(ints):
-    """Return room for accelerations, `work`, `multi`, `world`, `sums`, `columns` and that of `directional`."""
+def _rooms(ints, law):
+    """Return the rooms of `linearised_forward`, that of `directional`, and accelerations; `law` is None for rigid systems."""
     n, count = ints[0, NV], ints[0, ELEMENTS]
-    return (
-        np.empty(n),
+    spare = slopes = law
+    column_rows = n
+    if law is not None:
+        spare, slopes = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, ints[0, SLOPES_SIZE]))
+        for i in range(1, count):
+            column_rows += ints[i, OWN] * ints[i, PORT_COUNT]
+    of_blocks = (
+        spare,
+        slopes,
         np.empty((count, FORWARD_COLUMNS)),
         np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
         np.empty((world_rows(ints), 12)),
-        np.empty((count, SUM_COLUMNS)),
-        np.empty((n, COLUMN_COLUMNS)),
-        np.empty((count, ROOM_COLUMNS)),
+        np.empty((sum_rows(ints), SUM_COLUMNS)),
+        np.empty((column_rows, COLUMN_COLUMNS)),
+        np.empty(n),
     )
+    return of_blocks, np.empty((sum_rows(ints), ROOM_COLUMNS)), np.empty(n)
 
 
 @helper
-def _linearise(ints, floats, q, v, tau, rooms):
-    """Find accelerations, each block alone, and how the coordinates move the blocks; return a status."""
-    a, work, multi, world, sums, columns, _ = rooms
-    status = forward_whole(ints, floats, None, None, None, q, v, tau, work, multi, world, a)
-    if status != OK:
-        return status
-    status = outward_motions(ints, floats, None, None, None, q, v, a, work, KNOWN)
-    apply_wrenches(ints, floats, None, work, world, False)
-    outward_columns(ints, floats, None, None, v, a, work, sums, columns)
-    hold_loads(ints, floats, world, sums)
-    return status
+def _stays(row, q, v, tau):
+    """Tell whether the state in a row is that in the row before."""
+    if row == 0:
+        return False
+    same = True
+    for k in range(q.shape[1]):
+        same = same and q[row, k] == q[row - 1, k]
+    for k in range(v.shape[1]):
+        same = same and v[row, k] == v[row - 1, k] and tau[row, k] == tau[row - 1, k]
+    return same
 
 
 @helper
-def _respond(ints, floats, efforts, still, rooms):
-    """Replace efforts by the accelerations that they alone cause from rest; return a status. Uses the twists up."""
-    work, multi = rooms[1], rooms[2]
-    for i in range(ints[0, ELEMENTS]):
-        for k in range(6):
-            work[i, TWIST + k] = work[i, ACC + k] = 0.0
-    rigid_laws(ints, floats, None, work)
-    status = inward_elimination(ints, floats, None, still, efforts, efforts, None, work, multi)
+def _prepare(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a):
+    """Linearise the blocks at a state, and leave the factors of an elimination; return a status."""
+    status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
     if status == OK:
-        outward_accelerations(ints, floats, None, still, efforts, efforts, None, work, multi)
+        hold_acting(ints, floats, of_blocks[0], of_blocks[4], of_blocks[5])
+        sum_wrenches(ints, law, of_blocks[5])
     return status
 
 
-@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
-def forward_tangent(ints, floats, q, v, tau, dq, dv, da):
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, da):
     """Turn changes of the efforts (in `da`), with those of q and v, into changes of the accelerations, of stacked states."""
     if not _shapes_fit(ints, q, v, tau, da) or not _shapes_fit(ints, q, dq, dv, da):
         return WRONG_SIZE
-    rooms, still, change = _rooms(ints), np.zeros(ints[0, NV]), np.empty(ints[0, NV])
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    of_blocks, room, a = _rooms(ints, law)
+    spare, slopes, work, multi, _, sums, columns, change = of_blocks
+    still = np.zeros(ints[0, NV])
     for row in range(q.shape[0]):
-        status = _linearise(ints, floats, q[row], v[row], tau[row], rooms)
-        if status != OK:
-            return status
+        if not _stays(row, q, v, tau):
+            status = _prepare(ints, floats, numbers, stages, law, q[row], v[row], tau[row], of_blocks, a)
+            if status != OK:
+                return status
         change[:] = 0.0
-        add_change(ints, floats, q[row], v[row], dq[row], dv[row], rooms[4], rooms[5], rooms[6], change)
+        add_change(ints, floats, spare, slopes, q[row], v[row], dq[row], dv[row], work, sums, columns, room, change)
         for k in range(change.size):
             da[row, k] -= change[k]
-        status = _respond(ints, floats, da[row], still, rooms)
-        if status != OK:
-            return status
+        respond(ints, floats, law, da[row], still, work, multi)
     return status_of_rows(da)
 
 
-@entry(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
-def forward_adjoint(ints, floats, q, v, tau, dual, by_q, by_v):
+@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+def forward_adjoint(ints, floats, numbers, stages, q, v, tau, dual, by_q, by_v):
     """Turn weights of the accelerations (`dual`) into those of the efforts, in its place, of q and of v, of stacked states."""
     if not _shapes_fit(ints, q, v, tau, dual) or not _shapes_fit(ints, q, by_q, by_v, dual):
         return WRONG_SIZE
-    rooms, still = _rooms(ints), np.zeros(ints[0, NV])
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    of_blocks, room, a = _rooms(ints, law)
+    spare, slopes, work, multi, _, sums, columns, _ = of_blocks
+    still = np.zeros(ints[0, NV])
     for row in range(q.shape[0]):
-        status = _linearise(ints, floats, q[row], v[row], tau[row], rooms)
-        if status == OK:
-            status = _respond(ints, floats, dual[row], still, rooms)
-        if status != OK:
-            return status
+        if not _stays(row, q, v, tau):
+            status = _prepare(ints, floats, numbers, stages, law, q[row], v[row], tau[row], of_blocks, a)
+            if status != OK:
+                return status
+        respond(ints, floats, law, dual[row], still, work, multi)
         by_q[row, :] = 0.0
         by_v[row, :] = 0.0
-        add_pulls(ints, floats, q[row], v[row], dual[row], rooms[4], rooms[5], rooms[6], by_q[row], by_v[row])
+        add_pulls(ints, floats, spare, slopes, q[row], v[row], dual[row], work, sums, columns, room, by_q[row], by_v[row])
         for k in range(by_q.shape[1]):
             by_q[row, k] = -by_q[row, k]
             by_v[row, k] = -by_v[row, k]

@@ -190,6 +190,23 @@ def put_wrench(floats, row, wrench):
     return OK
 
 
+@entry(INTEGER, INTS, FLOATS, INTEGER, INTS, FLOATS, FLOATS, FLOATS, VECTOR)
+def put_inputs(count, places, resting, first, columns, units, floats, numbers, u):
+    """Put inputs (count) into loads and among the numbers of interactions.
+
+    The loads from row `first` on take those in `columns`, times the `units` (x 6) of their wrenches; the numbers at
+    ``places[0]`` are those `resting` there and the inputs ``places[1]``.
+    """
+    if u.size != count:
+        return WRONG_SIZE
+    for k in range(columns.shape[1]):
+        for c in range(6):
+            floats[first + k, FORCE + c] = u[columns[0, k]] * units[k, c]
+    for k in range(places.shape[1]):
+        numbers[0, places[0, k]] = resting[0, k] + u[places[1, k]]
+    return status_of(u)
+
+
 @entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
 def pack(ints, sources, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from titop.solvers.kernels.derivatives.general_derivatives import write_full
 from titop.solvers.kernels.derivatives.interaction_derivatives import (
     hold_interactions,
     subtract_interaction_slopes,
     write_interaction_slopes,
 )
 from titop.solvers.kernels.derivatives.passive_derivatives import subtract_passive_derivatives
-from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums
+from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums, outward_columns
 from titop.solvers.kernels.equations.whole_passes import (
     apply_wrenches,
     find_acting,
+    forward_from_twists,
+    outward_whole,
 )
 from titop.solvers.kernels.interface.layout import (
     ALL_PORTS,
@@ -83,13 +86,45 @@ def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work
 
 
 @helper
-def linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result):
-    """Derivatives of inverse dynamics by q, v and a, into `result`, from the blocks' slopes and from `outward_columns`."""
+def linearised_forward(ints, floats, numbers, stages, law, q, v, tau, rooms, a):
+    """From a state to accelerations, into `a`, and to the blocks linearised there (`outward_columns`); return a status.
+
+    `rooms` are a second law, which keeps what the first one loses, slopes, `work`, `multi`, `world`, `sums`, `columns` and
+    efforts (nv).
+    """
+    spare, slopes, work, multi, world, sums, columns, efforts = rooms
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status != OK:
+        return status
+    if law is not None:
+        for k in range(law.size):
+            spare[0, k] = law[0, k]
+    status = forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
+    if status != OK:
+        return status
+    status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
+    if status != OK:
+        return status
+    outward_columns(ints, floats, spare, slopes, v, a, work, sums, columns)
+    return OK
+
+
+@helper
+def hold_acting(ints, floats, law, world, sums):
+    """Write what does not turn along, and move what acts on ports of general blocks to the rows of these."""
     hold_loads(ints, floats, world, sums)
     if law is not None:
         hold_interactions(ints, law, sums)
+
+
+@helper
+def linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result):
+    """Derivatives of inverse dynamics by q, v and a, into `result`, from the blocks' slopes and from `outward_columns`."""
+    hold_acting(ints, floats, law, world, sums)
     dq, dv, da = result[0], result[1], result[2]
     result[:] = 0.0
+    if law is not None:
+        write_full(ints, law, slopes, work, sums)
     inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da)
     subtract_passive_derivatives(ints, floats, q, v, dq, dv)
     if law is not None:

@@ -23,8 +23,8 @@ derivatives of [W_P; tau] by q and v ((6 + n) x n each) and by the twist ((6 + n
 see `derivatives`) in its frame; at an offset of their own, for a block on which something acts, the derivatives of that by q,
 v, V and displacement of the parent port, (6 + n) x (n, n, 6, 6). `records` says where in a block's part of these what stands.
 An interaction's part of ``slopes`` holds the derivatives of what it does by small twists of all ports but the first, by all
-twists, by the coordinates and by their rates, row by row; then room for their changes with q and with v (nv columns each), and
-for the ports' poses (12 each).
+twists, by the coordinates and by their rates, row by row; then room for the ports' poses (12 each), and for a change of its
+motion, of as many numbers as each row has.
 
 ``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other, each
 interaction's inputs last; ``stages`` a row for each of these with the addresses of the compiled functions that compute them

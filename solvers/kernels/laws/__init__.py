@@ -5,6 +5,8 @@
 - `rod_numbers`, `rod_exponential`, `rod_motion`, `rod_matrices`, `rod_tables`, `rod_columns`, `rod_slopes`, `rod_stages`: rods;
   `rod_forces`: forces on them; `rod_buoyancy`: what a fluid bears;
 - `stiffening`, `stiffening_body`, `stiffening_stages`: those whose deformation is known to second order;
-- `compiled_interactions`, `interaction_kinds`, `rod_lines`, `rod_loads`: interactions, and titop's own kinds;
+- `compiled_interactions`, `interaction_kinds`, `rod_lines`, `rod_loads`, `soft_lines`: interactions, and titop's own kinds;
+  `rod_line_points`, `rod_line_curvature`: of lines in rods;
+- `soft_numbers`, `soft_points`, `soft_slopes`, `soft_stages`: deformable bodies;
 - `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
 """

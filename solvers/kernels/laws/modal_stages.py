@@ -51,11 +51,14 @@ from titop.solvers.native.kernel import helper
 #: Numbers of a 6x6 matrix.
 _FULL = 36
 
+#: Numbers that are kept of a port: phi and two coefficients.
+KEPT = 5
+
 
 @helper
 def _room(n, ports, number_count):
     """Return how much `_outward` keeps for `_inward`: what the body takes alone; of each port phi and two coefficients."""
-    return 6 + n + 5 * ports
+    return 6 + n + KEPT * ports
 
 
 def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -90,13 +93,7 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
         at = pose_of(modes, o, moved(modes, o + SHAPE, n, own_q))
         rate, second = moved(modes, o + SHAPE, n, own_v), moved(modes, o + SHAPE, n, own_a)
         speed, gained = port_motion(modes, o, at, rate, second, x, y)
-        write_pose(record, target, at)
-        kept, phi = 6 + n + 5 * p, at[2]
-        for k in range(3):
-            alone[0, kept + k] = phi[k]
-        alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
-        put_six(record, 0, target + PORT_TWIST, speed)
-        put_six(record, 0, target + PORT_ACC, gained)
+        keep_port(record, target, at, speed, gained, alone, 6 + n + KEPT * p)
     return OK
 
 
@@ -106,19 +103,41 @@ def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v,
         row_at(law, law_size(n, ports)),
         row_at(room, _room(n, ports, number_count)),
     )
+    press_inwards(n, ports, used, modes, record, alone, KEPT, modes, numbers_at(n, 0) + SHAPE, SHAPE + 6 * n)
+    return OK
+
+
+@helper
+def keep_port(law, target, at, twist, acceleration, alone, kept):
+    """Write a port's pose (see `pose_of`), twist and acceleration, and into ``alone[0]`` from `kept` what is needed inwards."""
+    write_pose(law, target, at)
+    phi = at[2]
+    for k in range(3):
+        alone[0, kept + k] = phi[k]
+    alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
+    put_six(law, 0, target + PORT_TWIST, twist)
+    put_six(law, 0, target + PORT_ACC, acceleration)
+
+
+@helper
+def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size):
+    """Write W_P and tau: what the body takes, at the head of ``alone[0]``, and what the wrenches at its ports press with.
+
+    What `keep_port` keeps of a port stands there behind, `stride` numbers from one to the next, and the ports' shapes in
+    ``shapes[0]`` from `first`, `size` from one to the next.
+    """
     result = result_at(n)
     for k in range(6 + n):
-        record[0, result + k] = alone[0, k]
+        law[0, result + k] = alone[0, k]
     for p in range(ports):
         if not is_used(used, p):
             continue
-        o, target, k = numbers_at(n, p), port_at(n, p), 6 + n + 5 * p
-        wrench = six(record, 0, target + PORT_WRENCH)
-        add_six(record, 0, result, carry_wrench(record, 0, target, wrench))
+        target, k = port_at(n, p), 6 + n + stride * p
+        wrench = six(law, 0, target + PORT_WRENCH)
+        add_six(law, 0, result, carry_wrench(law, 0, target, wrench))
         phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
-        pulled = pulled_back(modes, o, (matrix_of(record, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]), wrench)
-        add_pulled(modes, o + SHAPE, n, pulled, record, result + 6)
-    return OK
+        at = matrix_of(law, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]
+        add_pulled(shapes, first + size * p, n, pulled_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
 
 
 @helper

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK, PORT_ACC, PORT_S, PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface.layout import OK, PORT_S, PORT_TWIST, PORT_WRENCH
 from titop.solvers.kernels.interface.records import (
     by_rate_at,
     by_twist_at,
@@ -16,14 +16,23 @@ from titop.solvers.kernels.interface.records import (
     is_used,
     law_size,
     port_at,
-    result_at,
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
-from titop.solvers.kernels.laws.modal import PARTICIPATION, add_pulled, mass_at, moved, numbers_at
-from titop.solvers.kernels.laws.modal_ports import SHAPE, carried_back, pose_of, pulled_back, write_pose, write_subspace
-from titop.solvers.kernels.laws.modal_stages import add_between, add_through, after_step, energy, port_motion
+from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, moved, numbers_at
+from titop.solvers.kernels.laws.modal_ports import SHAPE, carried_back, pose_of, pulled_back, write_subspace
+from titop.solvers.kernels.laws.modal_stages import (
+    KEPT,
+    add_between,
+    add_through,
+    after_step,
+    energy,
+    keep_port,
+    port_motion,
+    press_inwards,
+)
+from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of
 from titop.solvers.kernels.laws.stiffening import (
     OWN,
     STIRRING,
@@ -43,6 +52,8 @@ from titop.solvers.kernels.laws.stiffening import (
     write_table,
 )
 from titop.solvers.kernels.laws.stiffening_body import (
+    BY_FIRST,
+    BY_MOMENTS,
     BY_PRODUCTS,
     BY_SECOND,
     FEW,
@@ -63,13 +74,10 @@ from titop.solvers.kernels.laws.stiffening_body import (
     take_change,
 )
 from titop.solvers.kernels.spatial.algebra import (
-    add_six,
-    carry_wrench,
     entry_of,
-    matrix_of,
     minus,
     plus,
-    put_six,
+    scaled,
     six,
     twist_cross,
 )
@@ -78,11 +86,15 @@ from titop.solvers.native.kernel import helper
 #: Numbers of a 6x6 matrix.
 _FULL = 36
 
+#: Where changes of what turns into efforts stand, behind what else needs room, and how many rows (n) they are: of what the
+#: participation (6), the moments (12) and their H (12) turn.
+_CHANGES, _WEIGHTS = 7 * _FULL, 30
+
 
 @helper
 def _port_room(n):
     """Return how much `_outward` keeps of a port: phi and two coefficients, and its shape."""
-    return 5 + 6 * n
+    return KEPT + 6 * n
 
 
 @helper
@@ -141,19 +153,13 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
         if not is_used(used, p):
             continue
         o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
-        shape = kept + 5
+        shape = kept + KEPT
         write_shape(modes, n, ports, p, own_q, alone, shape)
         at = pose_of(modes, o, displaced(modes, o + SHAPE, n, own_q, alone, shape))
         rate = moved(alone, shape, n, own_v)
         second = plus(moved(alone, shape, n, own_a), curved(modes, n, ports, p, own_v, by_v))
         speed, gained = port_motion(modes, o, at, rate, second, x, y)
-        write_pose(record, target, at)
-        phi = at[2]
-        for k in range(3):
-            alone[0, kept + k] = phi[k]
-        alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
-        put_six(record, 0, target + PORT_TWIST, speed)
-        put_six(record, 0, target + PORT_ACC, gained)
+        keep_port(record, target, at, speed, gained, alone, kept)
     return OK
 
 
@@ -163,18 +169,8 @@ def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v,
         row_at(law, law_size(n, ports)),
         row_at(room, _room(n, ports, number_count)),
     )
-    result = result_at(n)
-    for k in range(6 + n):
-        record[0, result + k] = alone[0, k]
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target, k = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
-        wrench = six(record, 0, target + PORT_WRENCH)
-        add_six(record, 0, result, carry_wrench(record, 0, target, wrench))
-        phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
-        pulled = pulled_back(modes, o, (matrix_of(record, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]), wrench)
-        add_pulled(alone, k + 5, n, pulled, record, result + 6)
+    stride, shapes = _port_room(n), 6 + n + KEPT
+    press_inwards(n, ports, used, modes, record, alone, stride, alone, shapes, stride)
     return OK
 
 
@@ -194,7 +190,7 @@ def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     take_alone(modes, inverse_at(n, ports), f, taken)
     stepped, response = np.empty((1, FEW), np.complex128), np.empty((1, TAKEN), np.complex128)
     change = np.empty((1, FEW), np.float64)
-    small = np.empty((1, 7 * _FULL + 12 * n))
+    small = np.empty((1, _CHANGES + _WEIGHTS * n))
     _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
     _add_turns(modes, n, ports, f, by_q, by_v, stepped, response, small, result)
     _add_curvature(modes, n, own, x, y, taken, result)
@@ -210,22 +206,32 @@ def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v,
 
 
 @helper
-def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, changed, slopes):
+def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slopes):
     """Add the changes of the few numbers with the coordinates and their rates, the tables held.
 
-    The rows `change` and `changed` are room for it.
+    The row `change` is room for those numbers, `room` for what the body takes and, behind, for what turns into efforts.
     """
-    for j in range(2 * n):
-        for k in range(FEW):
-            change[0, k] = 0.0
-        if j < n:
-            _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, change)
-        else:
-            _step_rate(modes, n, ports, j - n, by_q, by_v, change)
-        take_change(modes, inverse_at(n, ports), f, taken, change, changed)
-        _clear_efforts(n, changed)
-        add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
-        _put_changed(changed, n, slopes, 0 if j < n else by_rate_at(n), n, j % n)
+    for k in range(2):
+        begin = k * by_rate_at(n)
+        for j in range(n):
+            for r in range(FEW):
+                change[0, r] = 0.0
+            if k == 0:
+                _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, change)
+            else:
+                _step_rate(modes, n, ports, j, by_q, by_v, change)
+            take_change(modes, inverse_at(n, ports), f, taken, change, room)
+            put_column(slopes, begin, n, j, six(room, 0, WRENCH))
+            for r in range(_WEIGHTS):  # the moments' first three rows take no part
+                at = BY_FIRST + r if r < 6 else BY_MOMENTS + r - 9
+                room[0, _CHANGES + r * n + j] = 0.0 if 6 <= r < 9 else room[0, at]
+        for i in range(n):
+            row, moments = begin + (6 + i) * n, moments_at(n, ports)
+            add_rows(slopes, row, column_of(modes, PARTICIPATION, n, i), room, _CHANGES, n, n)
+            for half in range(2):
+                first, second = _CHANGES + (6 + 6 * half) * n, _CHANGES + (18 + 6 * half) * n
+                add_rows(slopes, row, column_of(modes, moments + 6 * half * n, n, i), room, first, n, n)
+                add_rows(slopes, row, scaled(-1.0, column_of(by_q, 6 * half * n, n, i)), room, second, n, n)
 
 
 @helper

@@ -46,6 +46,17 @@ def multi_rest(multi, m):
 
 
 @helper
+def rest_of_multi(ints, i, bias, efforts, multi):
+    """Write the efforts of element i's joint less what presses on them; return what passes on (see `response`)."""
+    m = ints[i, MULTI]
+    put_six(multi, m, FULL_P, bias)
+    first, n = _axes(ints, i)
+    if resting((first, n, address_of(efforts, ints[i, V]), address_of(multi, m * MULTI_COLUMNS))) != OK:
+        efforts[ints[i, V]] = np.nan  # the reason waits for `callbacks.raise_pending`
+    return six(multi, m, FULL_P)
+
+
+@helper
 def restore_multi(ints, floats, i, x, a, effort, imposed, multi):
     """Write accelerations or efforts of element i's joint, carried with acceleration x; return the element's acceleration."""
     m = ints[i, MULTI]
@@ -70,7 +81,7 @@ def _write_full(multi, m, inertia):
 def _given(ints, floats, i, a, effort, imposed, multi):
     """Return what both features begin with: first axis, number of coordinates, a bit for each imposed motion, addresses."""
     k = ints[i, V]
-    first, n = (3, 3) if ints[i, KIND] == SPHERICAL else (0, 6)
+    first, n = _axes(ints, i)
     bits = 0
     if imposed is not None:
         for j in range(n):
@@ -85,6 +96,12 @@ def _given(ints, floats, i, a, effort, imposed, multi):
         address_of(effort, k),
         address_of(multi, ints[i, MULTI] * MULTI_COLUMNS),
     )
+
+
+@helper
+def _axes(ints, i):
+    """Return the first axis of element i's joint, and how many it has."""
+    return (3, 3) if ints[i, KIND] == SPHERICAL else (0, 6)
 
 
 @feature(8)
@@ -113,6 +130,19 @@ def elimination(first, n, imposed, floats, a, effort, multi, carried):
             row[0, FULL_P + r] += scaled * rest
             for c in range(6):
                 row[0, FULL + 6 * r + c] -= scaled * u[c]
+    return OK
+
+
+@feature(4)
+def resting(first, n, effort, multi):
+    """Take what presses on n coordinates about and along the axes from `first` from their efforts, and pass the rest on."""
+    row, efforts = floats_at(multi, 1, MULTI_COLUMNS), vector_at(effort, n)
+    for j in range(n):
+        rest = efforts[j] - row[0, FULL_P + first + j]
+        share = rest * row[0, PIVOT_MULTI + j]
+        for r in range(6):
+            row[0, FULL_P + r] += row[0, U_MULTI + 6 * j + r] * share
+        row[0, REST_MULTI + j] = rest
     return OK
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import time
+import warnings
+from timeit import Timer
+
 import numpy as np
 import pytest
 
 import titop as tt
+from examples.benchmarks.rods import chain
 from tests.actuated_systems import satellite
 from tests.closed_systems import closed_four_bar
 from tests.flexible import random_system
+from tests.mixed_trees import mixed_tree, moderate_state
 from tests.systems import random_state, random_tree
 
 #: Both take sums of some hundred terms through the inverse mass matrix, in another order.
@@ -90,6 +97,103 @@ def test_stacked_states_and_loads(name) -> None:
             np.testing.assert_allclose(found[row], expected, rtol=1e-12, atol=1e-12)
             for by, one in zip(pulled, model.forward_dynamics_adjoint(*here, weights[row], **own), strict=True):
                 np.testing.assert_allclose(by[row], one, rtol=1e-12, atol=1e-12)
+
+
+@functools.cache
+def mixed(seed: int):
+    """Return a model of a mixed tree, a state, directions, weights and what acts."""
+    rng = np.random.default_rng(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # the block in Python has an inertia of no body's
+        model = mixed_tree(rng).resolve()
+    state, changes, weights = moderate_state(model, rng), rng.normal(size=(3, model.nv)), rng.normal(size=model.nv)
+    ports = rng.choice([name for name in model.port_names if not name.startswith("world")], 2, replace=False)
+    return (
+        model,
+        state,
+        changes,
+        weights,
+        {"wrenches": {str(port): rng.normal(size=6) for port in ports}, "u": rng.normal(size=model.nu)},
+    )
+
+
+def left(matrix, x, *others):
+    """Return what is left of ``matrix x`` less products of others, by the sum of what each row adds up."""
+    products = [(matrix, x), *((-y, z) for y, z in others)]
+    sizes = sum(np.abs(y) @ np.abs(z) for y, z in products)
+    return (np.abs(sum(y @ z for y, z in products)) / sizes).max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mixed_trees(seed: int) -> None:
+    """Rigid bodies, rods, beams, panels, users' blocks, springs and tendons: as the matrices say; not so with other loads.
+
+    The matrices of inverse dynamics come of products of all pairs of coordinates; what is left of the sums of their some 50
+    products is rounding, 1e-14. Those of forward dynamics have the inverse mass matrix, whose condition of 1e10 leaves 1e-9.
+    """
+    model, (q, v, tau), (dq, dv, dtau), weights, loads = mixed(seed)
+    for acting in ({}, loads):
+        slopes = model.forward_dynamics_derivatives(q, v, tau, **acting)
+        by_q, by_v, mass = model.inverse_dynamics_derivatives(q, v, model.forward_dynamics(q, v, tau, **acting), **acting)
+        changes = (np.eye(model.nv), dtau), (-by_q, dq), (-by_v, dv)
+        found = model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau, **acting)
+        pulled = model.forward_dynamics_adjoint(q, v, tau, weights, **acting)
+        assert left(mass, found, *changes) < 1e-12
+        assert left(mass, pulled[2], (np.eye(model.nv), weights)) < 1e-12
+        assert left(np.eye(model.nv), pulled[0], (-by_q.T, pulled[2])) < 1e-12
+        assert left(np.eye(model.nv), pulled[1], (-by_v.T, pulled[2])) < 1e-12
+        assert error(found, slopes[0] @ dq + slopes[1] @ dv + slopes[2] @ dtau) < 1e-8
+        for by, slope in zip(pulled, slopes, strict=True):
+            assert error(by, weights @ slope) < 1e-8
+    assert left(mass, model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau), *changes) > 1e-9
+    pulled = model.forward_dynamics_adjoint(q, v, tau, weights)
+    assert left(np.eye(model.nv), pulled[0], (-by_q.T, pulled[2])) > 1e-9
+
+
+def test_mixed_trees_by_differences() -> None:
+    """Over 1e-5, which leaves some 1e-10 of third derivatives and 1e-11 of rounding, of accelerations some 1e2 times that."""
+    model, (q, v, tau), (dq, dv, dtau), _, loads = mixed(1)
+
+    def ahead(h):
+        return model.forward_dynamics(model.integrate(q, h * dq), v + h * dv, tau + h * dtau, **loads)
+
+    found, expected = model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau, **loads), (ahead(1e-5) - ahead(-1e-5)) / 2e-5
+    assert error(found, expected) < 1e-6
+    assert error(model.forward_dynamics_tangent(q, v, tau, -dq, dv, dtau, **loads), expected) > 1e-2
+
+
+def test_a_rod_a_link_costs_the_same_in_longer_chains() -> None:
+    """Twice as many rods take about twice as long: less than thrice, where what goes through matrices takes six times it."""
+    times = {}
+    for rods in (8, 16):
+        model = chain(rods)
+        q, v, tau = 0.1 * np.ones((3, model.nv))
+        call = Timer(lambda m=model, x=(q, v, tau): m.forward_dynamics_tangent(*x, *x), timer=time.process_time)
+        times[rods] = min(call.repeat(7, 2))
+    assert times[16] < 3.0 * times[8]
+
+
+@pytest.mark.parametrize("name", ["tree", "mixed"])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_several_directions_at_one_state(name, loaded) -> None:
+    """Each says what it says alone, to the last bit, whoever has been asked for before."""
+    if name == "mixed":
+        model, state, changes, weights, loads = mixed(1)
+    else:
+        model = random_tree(np.random.default_rng(2), 6, passive=True, loads=True).resolve()
+        state, changes, weights = directions(model, 5)
+        loads = {"wrenches": {model.port_names[-1]: np.arange(6.0)}}
+    acting, sizes = loads if loaded else {}, np.array([[1.0], [-3.0], [0.5]])
+    found = model.forward_dynamics_tangent(*state, *(sizes * change for change in changes), **acting)
+    pulled = model.forward_dynamics_adjoint(*state, sizes * weights, **acting)
+    assert found.shape == (3, model.nv)
+    for k, size in enumerate(sizes[:, 0]):
+        alone = model.forward_dynamics_tangent(*state, *(size * change for change in changes), **acting)
+        np.testing.assert_array_equal(found[k], alone)
+        for by, expected in zip(pulled, model.forward_dynamics_adjoint(*state, size * weights, **acting), strict=True):
+            np.testing.assert_array_equal(by[k], expected)
+    lists = model.forward_dynamics_tangent(*(x.tolist() for x in state), *((sizes * x).tolist() for x in changes), **acting)
+    np.testing.assert_allclose(lists, found, rtol=1e-12, atol=1e-12 * np.abs(found).max())  # rows read with care
 
 
 def test_closed_systems_too() -> None:

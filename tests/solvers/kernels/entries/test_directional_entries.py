@@ -18,4 +18,4 @@ def test_stacks_of_other_sizes_are_refused(name: str, directions: tuple[str, ...
         given[state] = np.tile(given[state], (2, 1))
     for direction in directions:
         given[direction] = np.random.default_rng(0).normal(size=(2, given["nv"]))
-    assert_sizes_matter(getattr(directional_entries, name), given, ("q", "v", "tau", *directions))
+    assert_sizes_matter(getattr(directional_entries, name).rigid, given, ("q", "v", "tau", *directions))

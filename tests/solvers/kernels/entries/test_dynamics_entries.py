@@ -44,3 +44,18 @@ def test_wrenches_are_put_into_the_row_that_is_told() -> None:
     assert np.array_equal(floats[2, layout.FORCE : layout.FORCE + 6], np.arange(1.0, 7.0))
     assert floats.sum() == 21.0
     assert entries.put_wrench(floats, 2, np.ones(5)) == layout.WRONG_SIZE
+
+
+def test_inputs_are_put_into_loads_and_numbers() -> None:
+    """Three inputs: the second and the first push at the last rows, the third rests on 0.5 among the numbers."""
+    floats, numbers = np.zeros((4, layout.FLOAT_COLUMNS)), np.array([[7.0, 8.0, 9.0]])
+    units = np.array([np.arange(6.0), np.ones(6)])
+    where = np.array([[1], [2]]), np.array([[0.5]]), 2, np.array([[1, 0]]), units, floats, numbers
+    u = np.array([2.0, 3.0, 4.0])
+    for _ in range(2):  # the second time over the first
+        assert entries.put_inputs(3, *where, u) == layout.OK
+    assert np.array_equal(floats[2:, layout.FORCE : layout.FORCE + 6], [3.0 * units[0], 2.0 * units[1]])
+    assert numbers.tolist() == [[7.0, 4.5, 9.0]]
+    assert floats.sum() == 3.0 * 15.0 + 2.0 * 6.0
+    assert entries.put_inputs(3, *where, np.ones(2)) == layout.WRONG_SIZE
+    assert entries.put_inputs(3, *where, np.array([1.0, np.nan, 1.0])) == layout.NOT_FINITE
