@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
 from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
 from titop.blocks.bodies.soft.program import Program
@@ -154,5 +155,6 @@ class SoftBody(SoftData):
 
     @property
     def _law(self) -> LawPrograms:
-        assert self.programs is not None, f"{self.name} has findings"
+        if self.programs is None:
+            raise ModelError(self.reader.findings)
         return self.programs

@@ -57,9 +57,9 @@ def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str
 
 
 def _end_points(domain: Domain, tip: Array) -> Array:
-    """Return the tip, and points as far from it along x and y as the material reaches."""
-    reach = np.abs(domain.points - tip).max(axis=0)
-    return tip + np.array([[0.0, 0.0, 0.0], [reach[0], 0.0, 0.0], [0.0, reach[1], 0.0]])
+    """Return the tip, and points as far from it along x and y as the material reaches; the tip alone if it does not."""
+    x, y, _ = np.abs(domain.points - tip).max(axis=0)
+    return tip + np.array([[0.0, 0.0, 0.0], [x, 0.0, 0.0], [0.0, y, 0.0]]) if x * y > 0 else tip
 
 
 def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
