@@ -26,6 +26,8 @@ class Closure(Block):
     ----------
     own_blocks : tuple of Block
         Blocks on whose data it depends, beside its targets.
+    own_field : str
+        Name of the field with these blocks.
     own_ports : tuple of PortRef, Block or "world"
         Ports on which it acts without being told, before those that it is told of; a block stands for its reference frame.
     own_coordinates : tuple of str
@@ -35,6 +37,7 @@ class Closure(Block):
     """
 
     own_blocks: tuple[Block, ...] = ()
+    own_field: ClassVar[str] = ""
     own_ports: tuple[PortRef | Block | str, ...] = ()
     measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()

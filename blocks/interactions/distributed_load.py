@@ -76,6 +76,7 @@ class DistributedLoad(Interaction):
     """
 
     port_counts = (2, 2)
+    own_field = "rod"
     parameter_units: ClassVar[dict[str, str]] = {"scale": "1"}
     _densities: ClassVar[dict[str, str]] = {"force": "N/m", "torque": "N m/m"}
 

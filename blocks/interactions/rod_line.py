@@ -48,6 +48,7 @@ class RodLine(Interaction):
     """
 
     port_counts = (0, 0)
+    own_field = "rods"
     measured = "length"
     #: Whether a line along the axis is suspicious.
     needs_lever: ClassVar[bool] = True

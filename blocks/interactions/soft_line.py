@@ -90,6 +90,7 @@ class SoftLine(Interaction):
     """
 
     port_counts = (0, 0)
+    own_field = "bodies"
     #: What its measure is, as signals name it.
     measured: ClassVar[str] = "length"
     #: Whether its input makes the measure smaller.

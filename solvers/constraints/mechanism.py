@@ -68,6 +68,9 @@ class DynamicsCore(Protocol):
     def bare_inverse(self, q: Array, v: Array) -> Array:
         """Return inverse dynamics (nv) at zero acceleration without passive efforts and loads."""
 
+    def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
+        """Return inverse dynamics (nv) without gravity, passive efforts and loads."""
+
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix (nv, nv) of the tree."""
 

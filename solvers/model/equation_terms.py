@@ -39,6 +39,14 @@ class EquationTerms(Resolved):
         """
         return self.engine.dynamics.tree_response(q, np.eye(self.nv), np.zeros(self.nv, dtype=bool))
 
+    @of_state("nv")
+    def inertial_inverse_dynamics(self, q: Any, v: Any, a: Any) -> Array:
+        """Return the efforts (nv) of inertia alone, ``M a + C v``: without gravity, passive efforts and loads.
+
+        In one pass out and one back, whatever the blocks are (key P, algorithm 1, inertial inverse dynamics).
+        """
+        return self.engine.dynamics.inertial_inverse(q, v, a)
+
     @of_state("nv", still=1)
     def nonlinear_effects(self, q: Any, v: Any) -> Array:
         """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""

@@ -196,6 +196,10 @@ class CompiledCalls:
         return self._system.bare.bound(dynamics_entries.inverse_dynamics)
 
     @cached_property
+    def inertial_inverse_dynamics(self) -> Any:
+        return self._system.inertial.bound(dynamics_entries.inverse_dynamics)
+
+    @cached_property
     def gravity_effects(self) -> Any:
         """Inverse dynamics without passive efforts and loads, which take velocities and accelerations too."""
         return self.nonlinear_effects

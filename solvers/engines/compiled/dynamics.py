@@ -67,6 +67,12 @@ class CompiledDynamics:
         self._system.raise_for(self._calls.nonlinear_effects(real_only(q, "q"), real_only(v, "v"), nothing, tau))
         return tau
 
+    def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
+        tau = np.empty(self._nv)
+        given = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        self._system.raise_for(self._calls.inertial_inverse_dynamics(*given, tau))
+        return tau
+
     def mass_matrix(self, q: Array) -> Array:
         matrix = np.empty((self._nv, self._nv))
         self._system.raise_for(self._calls.mass_matrix(real_only(q, "q"), matrix))

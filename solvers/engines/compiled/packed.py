@@ -275,6 +275,13 @@ class PackedSystem:
         return self.variant(ints=ints)
 
     @cached_property
+    def inertial(self) -> PackedSystem:
+        """The system without gravity, passive efforts and loads."""
+        floats = self.floats.copy()
+        floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
+        return self.bare.variant(floats=floats)
+
+    @cached_property
     def acting_inputs(self) -> dict[str, slice]:
         """Where the inputs of interactions stand among the numbers, by the interactions' names."""
         return input_places(self.tables.interactions, self.ints)

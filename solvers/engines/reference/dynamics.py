@@ -44,6 +44,10 @@ class ReferenceDynamics:
     def bare_inverse(self, q: Array, v: Array) -> Array:
         return self._passes.resolve(q, v, self._zero, self._zero, self._all, (), bare=True)[1]
 
+    def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
+        moving = self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)[1]
+        return moving - self.bare_inverse(q, 0.0 * v)
+
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         passes, rest = self._passes, self._zero
         states = passes.resting_states(q, mask)

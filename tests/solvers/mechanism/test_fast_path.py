@@ -60,6 +60,7 @@ def functions(m: tt.Model) -> dict[str, tuple[int, Callable[[], Any]]]:
         "inverse_dynamics_derivatives": lambda: m.inverse_dynamics_derivatives(q, v, a),
         "mass_matrix": lambda: m.mass_matrix(q),
         "inverse_mass_matrix": lambda: m.inverse_mass_matrix(q),
+        "inertial_inverse_dynamics": lambda: m.inertial_inverse_dynamics(q, v, a),
         "nonlinear_effects": lambda: m.nonlinear_effects(q, v),
         "gravity_effects": lambda: m.gravity_effects(q),
         "coriolis_matrix": lambda: m.coriolis_matrix(q, v),

@@ -1,4 +1,4 @@
-"""Dissipated power: what the energy loses beside what efforts, inputs and wrenches bring, for all that dissipates."""
+"""Dissipated power: what the energy loses beside what efforts, inputs and wrenches bring, all that dissipates; inertia alone."""
 
 from __future__ import annotations
 
@@ -82,3 +82,16 @@ def test_losses_add_up_over_a_bounce() -> None:
     assert lost > 0.1
     # a bounce of 15 ms sampled every 0.1 ms: the kinks at its ends cost Simpson's rule some 1e-5 of it
     assert m.energy(*states[0]).total - m.energy(*states[-1]).total == pytest.approx(lost, rel=1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_inertia_alone(engine: str) -> None:
+    """``M a + C v``: what gravity, springs, dampers, contact and inputs do is not among it, however the system is posed."""
+    m, rng = lossy().resolve(engine), np.random.default_rng(1)
+    q, (v, a) = m.random_configuration(rng), rng.normal(size=(2, m.nv))
+    found = m.inertial_inverse_dynamics(q, v, a)
+    expected = m.mass_matrix(q) @ a + m.coriolis_matrix(q, v) @ v
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-9)
+    assert np.abs(found - m.inverse_dynamics(q, v, a)).max() > 1.0
+    stacked = m.inertial_inverse_dynamics(np.array([q, q]), np.array([v, 0 * v]), np.array([a, a]))
+    np.testing.assert_allclose(stacked, [found, m.mass_matrix(q) @ a], rtol=1e-10, atol=1e-9)
