@@ -34,8 +34,7 @@ def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
     """Return the residuals: accelerations, then how they change along the motion if the point moves, then closures."""
     model = point.model
     if not moving:
-        a = model.forward_dynamics(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
-        values, names = [a], [*model.coordinate_names]
+        values, names = [point.residual], [*model.coordinate_names]
     else:
         a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
         values, names = [a], [*model.coordinate_names]
@@ -61,25 +60,19 @@ def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
 def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x: exact, but for those by parameters and along the motion."""
     point = unknowns.at(x)
-    model, nv, scales = point.model, point.model.nv, unknowns.scales
+    model, nv = point.model, point.model.nv
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
     by_x = difference_slopes(unknowns, x, moving) * ones
-    by_q, by_v, by_tau = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
-    closed, turning = _closure_slopes(point)
-    first = len(by_x) - 2 * len(closed)
-    positions, _ = unknowns.select(Kind.POSITION)
-    if positions:
-        chart = unknowns.chart(x)
-        by_x[:nv, positions] = by_q @ chart
-        by_x[first:, positions] = np.vstack([closed, turning]) @ chart
-    for kind, matrix in ((Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
-        positions, indices = unknowns.select(kind)
-        by_x[:nv, positions] = matrix[:, indices] * scales[positions]
-        if kind == Kind.RATE:
-            by_x[first:, positions] = np.vstack([0.0 * closed, closed])[:, indices] * scales[positions]
-    positions, indices = unknowns.select(Kind.INPUT)
-    if positions:
-        by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices] * scales[positions]
+    by_q, by_v, by_tau = point.forward_slopes
+    for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
+        unknowns.put(kind, matrix, x, by_x[:nv])
+    if unknowns.select(Kind.INPUT)[0]:
+        unknowns.put(Kind.INPUT, by_tau @ model.actuation_matrix(point.q), x, by_x[:nv])
+    if model.is_constrained:
+        closed, turning = _closure_slopes(point)
+        opening = by_x[len(by_x) - 2 * len(closed) :]
+        unknowns.put(Kind.POSITION, np.vstack([closed, turning]), x, opening)
+        unknowns.put(Kind.RATE, np.vstack([0.0 * closed, closed]), x, opening)
     return by_x / ones
 
 
@@ -99,34 +92,25 @@ class Balance:
     def __init__(self, unknowns: Unknowns) -> None:
         self.unknowns = unknowns
         self._rest, self._sizes = np.zeros(unknowns.guess.model.nv), unknowns.sizes.efforts
-        self._last: tuple[Array, OperatingPoint] | None = None
-
-    def _at(self, x: Array) -> OperatingPoint:
-        """Return the point that x stands for; residual and slopes are asked for at the same."""
-        if self._last is None or self._last[0] is not x:
-            self._last = x, self.unknowns.at(x)
-        return self._last[1]
 
     def residual(self, x: Array) -> Array:
         """Return the efforts left (nv), over what counts as one."""
-        point = self._at(x)
+        point = self.unknowns.at(x)
         needed = point.model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
         left: Array = (point.tau - needed) / self._sizes
         return left
 
     def slopes(self, x: Array) -> Array:
         """Return their derivatives (nv, n) by x."""
-        unknowns, point = self.unknowns, self._at(x)
+        unknowns, point = self.unknowns, self.unknowns.at(x)
         model, by_x = point.model, np.zeros((len(self._rest), len(x)))
-        positions, _ = unknowns.select(Kind.POSITION)
-        if positions:
+        if unknowns.select(Kind.POSITION)[0]:
             by_q = model.inverse_dynamics_derivatives(point.q, point.v, self._rest, point.wrenches or None, u=point.u)[0]
-            by_x[:, positions] = -by_q @ unknowns.chart(x)
-        positions, indices = unknowns.select(Kind.EFFORT)
-        by_x[indices, positions] = unknowns.scales[positions]
-        positions, indices = unknowns.select(Kind.INPUT)
-        if positions:
-            by_x[:, positions] = model.actuation_matrix(point.q)[:, indices] * unknowns.scales[positions]
+            unknowns.put(Kind.POSITION, -by_q, x, by_x)
+        if unknowns.select(Kind.EFFORT)[0]:
+            unknowns.put(Kind.EFFORT, np.eye(model.nv), x, by_x)
+        if unknowns.select(Kind.INPUT)[0]:
+            unknowns.put(Kind.INPUT, model.actuation_matrix(point.q), x, by_x)
         return by_x / self._sizes[:, None]
 
 
@@ -190,6 +174,4 @@ def _closures(point: OperatingPoint) -> tuple[Array, Array]:
 def _closure_slopes(point: OperatingPoint) -> tuple[Array, Array]:
     """Return the closures' Jacobian J (k, nv), and the derivative of ``J v`` by q (k, nv)."""
     model = point.model
-    if not model.is_constrained:
-        return np.zeros((0, model.nv)), np.zeros((0, model.nv))
     return model.engine.dynamics.constraints(point.q, point.v).jacobian, model.engine.derivatives.closure_rate(point.q, point.v)

@@ -39,9 +39,7 @@ def can_be_stepped(unknowns: Unknowns) -> bool:
 
 def stands(point: OperatingPoint) -> bool:
     """Tell whether the stiffness of a point at rest is positive: that of loads that turn with a body has no symmetry."""
-    model = point.model
-    by_q = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)[0]
-    stiffness = -efforts_of_motions(point, by_q)
+    stiffness = -efforts_of_motions(point, point.forward_slopes[0])
     scale = np.sqrt(np.abs(np.diag(stiffness)))
     if not scale.all():
         return False
@@ -92,12 +90,13 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
         part = min(1.0, reached + step)
         onwards = (part - reached) / (reached - came_from) if reached > came_from else 0.0
         q = full.model.integrate(last.q, onwards * full.model.difference(before.q, last.q))
-        course = Course()
+        course = Course(strict=True)
         try:
             point = search(Unknowns(replace(loaded(full, part), q=q), names), course)
-            fault = "another branch is near" if course.strayed else "" if stands(point) else "what follows does not stand"
+            fault = "" if stands(point) else "what follows does not stand"
         except ConvergenceError as error:
             fault = str(error).partition(";")[0]
+        fault = "another branch is near" if course.strayed else fault
         if not fault:
             before, last, came_from, reached, step = last, point, reached, part, _GROWTH * step
             continue

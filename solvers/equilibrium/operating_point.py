@@ -91,10 +91,24 @@ class OperatingPoint:
         point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u})
         return point
 
+    def noted(
+        self, unknowns: tuple[str, ...], rank: int, free: tuple[str, ...], overdetermined: tuple[str, ...]
+    ) -> OperatingPoint:
+        """Return the point, and all that is known of it, with what a search for it found out."""
+        point = object.__new__(OperatingPoint)
+        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined}
+        point.__dict__.update(self.__dict__ | words)
+        return point
+
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""
         return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
+
+    @cached_property
+    def forward_slopes(self) -> tuple[Array, Array, Array]:
+        """Derivatives (nv, nv) of the accelerations by coordinates (tangent), rates and efforts."""
+        return self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
 
     @cached_property
     def eigenvalues(self) -> Array:

@@ -246,6 +246,7 @@ def _refuse_residual(
     room = np.minimum(x - bounds[0], bounds[1] - x)
     at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
     hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
+    hint += "".join(f"{each.where} has {each.value}; " for each in overlaps(point.model, point.q[None]))
     raise ConvergenceError(
         f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst] * found.sizes[worst]:.3g}, is left at "
         f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
