@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
@@ -48,6 +49,35 @@ def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
     return Equations(np.concatenate(values) / ones, ones, tuple(left))
 
 
+class Motion:
+    """The equations over the unknowns of a search, and their slopes.
+
+    Parameters
+    ----------
+    unknowns : Unknowns
+    moving : bool
+        Whether the point moves.
+    """
+
+    #: Multipliers among the unknowns; see `Balance`.
+    held = 0
+
+    def __init__(self, unknowns: Unknowns, moving: bool) -> None:
+        self.unknowns, self.moving = unknowns, moving
+        self._count = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
+
+    def residual(self, x: Array) -> Array:
+        """Return the residuals at x; infinite where parameters or configurations cannot be."""
+        try:
+            return equations(self.unknowns.at(x), self.moving, self.unknowns.sizes).values
+        except ModelError:
+            return np.full(self._count, np.inf)
+
+    def slopes(self, x: Array) -> Array:
+        """Return their derivatives by x."""
+        return equation_slopes(self.unknowns, x, self.moving)
+
+
 def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
     """Return what counts as one for each residual."""
     parts = [sizes.accelerations, sizes.accelerations * sizes.rate] if moving else [sizes.accelerations]
@@ -74,44 +104,6 @@ def equation_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
         unknowns.put(Kind.POSITION, np.vstack([closed, turning]), x, opening)
         unknowns.put(Kind.RATE, np.vstack([0.0 * closed, closed]), x, opening)
     return by_x / ones
-
-
-def is_balance(unknowns: Unknowns, moving: bool) -> bool:
-    """Tell whether a search is one for a tree's balance of efforts, by what has exact slopes there; see `Balance`."""
-    return not (moving or unknowns.guess.model.is_constrained or unknowns.select(Kind.PARAMETER)[0])
-
-
-class Balance:
-    """The equations of a tree at rest, ``f(q) = 0``, as efforts that are left, with their derivatives.
-
-    Where they vanish the accelerations ``a = M^-1 f`` do. On the way there efforts change far less with the configuration than
-    accelerations, whose derivatives hold those of the mass matrix times what is left: of a rod under a large load Newton's
-    method needs a third of the steps, and does not stray to other equilibria.
-    """
-
-    def __init__(self, unknowns: Unknowns) -> None:
-        self.unknowns = unknowns
-        self._rest, self._sizes = np.zeros(unknowns.guess.model.nv), unknowns.sizes.efforts
-
-    def residual(self, x: Array) -> Array:
-        """Return the efforts left (nv), over what counts as one."""
-        point = self.unknowns.at(x)
-        needed = point.model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
-        left: Array = (point.tau - needed) / self._sizes
-        return left
-
-    def slopes(self, x: Array) -> Array:
-        """Return their derivatives (nv, n) by x."""
-        unknowns, point = self.unknowns, self.unknowns.at(x)
-        model, by_x = point.model, np.zeros((len(self._rest), len(x)))
-        if unknowns.select(Kind.POSITION)[0]:
-            by_q = model.inverse_dynamics_derivatives(point.q, point.v, self._rest, point.wrenches or None, u=point.u)[0]
-            unknowns.put(Kind.POSITION, -by_q, x, by_x)
-        if unknowns.select(Kind.EFFORT)[0]:
-            unknowns.put(Kind.EFFORT, np.eye(model.nv), x, by_x)
-        if unknowns.select(Kind.INPUT)[0]:
-            unknowns.put(Kind.INPUT, model.actuation_matrix(point.q), x, by_x)
-        return by_x / self._sizes[:, None]
 
 
 def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:

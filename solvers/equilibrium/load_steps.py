@@ -104,6 +104,6 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
         if step < _LEAST:
             raise ConvergenceError(
                 f"with loads raised in steps the equilibria end near {reached:.4g} of the whole load ({reason}): a limit point "
-                "or buckling; trim_along a coordinate, with the load among the unknowns, to follow them further"
+                "or buckling; equilibrium_path, or trim_along a coordinate with the load unknown, follows them further"
             )
     return last

@@ -107,7 +107,10 @@ class OperatingPoint:
 
     @cached_property
     def forward_slopes(self) -> tuple[Array, Array, Array]:
-        """Derivatives (nv, nv) of the accelerations by coordinates (tangent), rates and efforts."""
+        """Derivatives of the accelerations (three of (nv, nv)), by coordinates (tangent), rates and efforts.
+
+        In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians.
+        """
         return self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
 
     @cached_property
@@ -126,17 +129,28 @@ class OperatingPoint:
     @property
     def stability(self) -> str:
         """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open."""
-        from scipy import linalg
-
-        if not len(self._slopes):
-            return "stable"
-        balanced = linalg.matrix_balance(self._slopes)[0]
-        values, left, right = linalg.eig(balanced, left=True, right=True)
-        with np.errstate(divide="ignore"):  # defective ones may be anywhere
-            moved = _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
+        values, moved = self._known_eigenvalues
         if (values.real > moved).any():
             return "unstable"
         return "neutral" if (values.real > -moved).any() else "stable"
+
+    @property
+    def growing(self) -> Array:
+        """Eigenvalues (k,; rad/s) of what surely grows: a pair for each oscillation, one for each other mode."""
+        values, moved = self._known_eigenvalues
+        return values[values.real > moved]
+
+    @cached_property
+    def _known_eigenvalues(self) -> tuple[Array, Array]:
+        """Eigenvalues, and how far off each may be."""
+        from scipy import linalg
+
+        if not len(self._slopes):
+            return np.zeros(0, dtype=complex), np.zeros(0)
+        balanced = linalg.matrix_balance(self._slopes)[0]
+        values, left, right = linalg.eig(balanced, left=True, right=True)
+        with np.errstate(divide="ignore"):  # defective ones may be anywhere
+            return values, _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
 
     @property
     def drifting(self) -> tuple[str, ...]:

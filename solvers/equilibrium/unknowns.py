@@ -48,12 +48,13 @@ class Unknowns:
         All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
         own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
         parameter.
+    sizes : Sizes, optional
+        Of the guess's system by default.
 
     Attributes
     ----------
     entries : tuple of Unknown
     sizes : Sizes
-        Of the guess's system.
     scales : (n,) array
         What a unit of x stands for: the same for all efforts of one unit, and for all inputs.
     least : (n,) array
@@ -65,8 +66,10 @@ class Unknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any = None) -> None:
+    def __init__(self, guess: OperatingPoint, names: Any = None, sizes: Sizes | None = None) -> None:
         self.guess = guess
+        if sizes is not None:
+            self.sizes = sizes
         self.entries: tuple[Unknown, ...]
         self._last: tuple[bytes, OperatingPoint] | None = None
         model = guess.model
