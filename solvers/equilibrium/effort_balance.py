@@ -49,6 +49,20 @@ class Balance:
         self._rest, self._sizes = np.zeros(model.nv), np.concatenate([sizes.efforts, openings])
         self._multipliers = sizes.energy / openings
 
+    def begin(self, x: Array) -> Array:
+        """Return unknowns with the multipliers that leave least of their efforts: from none, shapes would go astray first."""
+        if not self.held:
+            return x
+        y = np.append(x, np.zeros(self.held))
+        count = self.unknowns.guess.model.nv
+        try:
+            jacobian = self.unknowns.at(x).model.closure_jacobian(self.unknowns.at(x).q)
+        except ModelError:
+            return y
+        weights = jacobian.T * self._multipliers / self._sizes[:count, None]
+        y[len(x) :] = -np.linalg.lstsq(weights, self.residual(y)[:count], rcond=None)[0]
+        return y
+
     def residual(self, y: Array) -> Array:
         """Return the efforts left (nv), then the openings, over what counts as one; infinite where a block refuses them."""
         try:

@@ -66,6 +66,10 @@ class Motion:
         self.unknowns, self.moving = unknowns, moving
         self._count = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
 
+    def begin(self, x: Array) -> Array:
+        """Return x: there are no multipliers."""
+        return x
+
     def residual(self, x: Array) -> Array:
         """Return the residuals at x; infinite where parameters or configurations cannot be."""
         try:

@@ -54,7 +54,7 @@ class EquilibriumPath:
 
     @property
     def unstable(self) -> Array:
-        """Numbers (n, no unit) of the points' eigenvalues that surely grow: one for each unstable mode, two if it oscillates."""
+        """Numbers (n, no unit) of eigenvalues that surely grow: one for each unstable mode, two if it oscillates."""
         return np.array([len(point.growing) for point in self.points])
 
     def values(self, name: str) -> Array:

@@ -90,8 +90,10 @@ class Curve:
         ConvergenceError
             If it is no equilibrium.
         """
-        growing = np.eye(len(self._measured))[0]
-        station = self.across(0.0 * growing, growing, growing)
+        growing, start = np.eye(len(self._measured))[0], np.zeros(len(self._measured))
+        count = len(self._unknowns.entries)
+        start[len(start) - self._equations.held :] = self._equations.begin(np.zeros(count))[count:]
+        station = self.across(start, growing, growing)
         station.y[0] = 0.0  # but for rounding it is
         return station
 

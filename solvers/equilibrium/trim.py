@@ -219,11 +219,11 @@ def search(
 def _balanced(
     balance: Balance, x: Array, bounds: tuple[Array, Array], reach: Array, iterations: int, course: Course | None
 ) -> Array:
-    """Return the end of Newton steps to where efforts balance; multipliers start from nothing, and go as far as they like."""
+    """Return the end of Newton steps to where efforts balance; multipliers go as far as they like."""
     anything = np.full(balance.held, np.inf)
     limits = np.append(bounds[0], -anything), np.append(bounds[1], anything)
-    begin = np.append(x, np.zeros(balance.held))
-    return newton(balance.residual, balance.slopes, begin, limits, np.append(reach, anything), iterations, course)[: len(x)]
+    longest = np.append(reach, anything)
+    return newton(balance.residual, balance.slopes, balance.begin(x), limits, longest, iterations, course)[: len(x)]
 
 
 def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:

@@ -9,6 +9,7 @@ import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
 from tests.refusals import refusal
 from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, push_of, truss
+from titop.solvers.equilibrium.load_steps import stands
 
 #: The height (m) of the truss at which it can bear no more, and what forces are measured by (N).
 TURN, STIFF = np.sqrt(LENGTH ** (2 / 3) - 1.0), 1000.0
@@ -162,3 +163,19 @@ def test_bad_paths_are_refused() -> None:
     for argument, value, code in (("within", (1, 2), "bad-bounds"), ("longest", 0.0, "bad-step"), ("steps", 0, "wrong-type")):
         with refusal(code, argument):
             tt.equilibrium_path(model, good, **{argument: value})
+
+
+class TestLoadStepsOfLoops:
+    """Of `trim`, on the arch: where no equilibrium is near the one at rest they raise the load."""
+
+    def test_up_to_the_limit(self) -> None:
+        model, push = arch(8), {"push.force.y": (0.0, -8.9)}
+        raised = tt.trim(model, parameters={"push.force.y": -8.9})
+        followed = tt.equilibrium_path(model, push, longest=1.0).points[-1]
+        assert stands(raised)
+        np.testing.assert_allclose(raised.q, followed.q, atol=1e-6)  # trim's tolerance, next to a limit a hundred times softer
+
+    def test_beyond_it_the_part_that_is_reached_is_told(self) -> None:
+        limit = 8.978 / 9.5  # order 8, as followed above
+        with pytest.raises(tt.ConvergenceError, match=f"end near {limit:.3f}"):
+            tt.trim(arch(8), parameters={"push.force.y": -9.5})
