@@ -25,7 +25,7 @@ PULLS = {"tendon1": 30.0, "tendon2": 30.0, "tendon3": 30.0, "tendon4": 60.0, "te
 DURATION = 2.0
 
 
-def build(points: int = 5, along: tuple[int, int] = (8, 20)) -> tt.System:
+def build(points: int = 5, along: tuple[int, int] = (8, 20), viscosity: float = 1e4) -> tt.System:
     """Return the manipulator, hanging from the world, its tendons, and sensors of their lengths.
 
     Parameters
@@ -34,6 +34,7 @@ def build(points: int = 5, along: tuple[int, int] = (8, 20)) -> tt.System:
         Gauss points of the rod.
     along : pair of int
         Gauss points of the tendons on the surface and of the helical ones; the paper has the rod's for all of them.
+    viscosity : float, Pa s
     """
     rod = tt.Rod(
         "rod",
@@ -42,7 +43,7 @@ def build(points: int = 5, along: tuple[int, int] = (8, 20)) -> tt.System:
         young=1e6,
         poisson=0.5,
         density=1000.0,
-        damping=1e4,
+        damping=viscosity,
         strains=STRAINS,
         points=points,
     )
