@@ -44,7 +44,10 @@ def described(point: OperatingPoint, slopes: Array, unknowns: Unknowns) -> Opera
         return point.noted(unknowns.names, len(unknowns.names), (), ())
     motions, closed = _motions(point, independent), _closed_directions(point, slopes)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
-    left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))
+    balanced = _equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0))
+    if sure_inverse(balanced, _RANK) is not None:  # every motion that closes loops changes an effort of its own
+        return point.noted(unknowns.names, len(unknowns.names), (), ())
+    left, sizes, _ = np.linalg.svd(balanced)
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
     rest = slopes[nv:]  # along the motion by differences, and of closures
     rest = np.where(np.abs(rest) > _RANK * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
