@@ -73,6 +73,8 @@ from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controller import Controller as Controller
 from .solvers.control.scheduled_controller import ScheduledController as ScheduledController
 from .solvers.equilibrium.continuation import trim_along as trim_along
+from .solvers.equilibrium.equilibrium_path import EquilibriumPath as EquilibriumPath
+from .solvers.equilibrium.equilibrium_path import equilibrium_path as equilibrium_path
 from .solvers.equilibrium.fit_shape import FittedShape as FittedShape
 from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint

@@ -25,8 +25,17 @@ PULLS = {"tendon1": 30.0, "tendon2": 30.0, "tendon3": 30.0, "tendon4": 60.0, "te
 DURATION = 2.0
 
 
-def build(points: int = 5) -> tt.System:
-    """Return the manipulator with so many Gauss points, hanging from the world, its tendons, and sensors of their lengths."""
+def build(points: int = 5, along: tuple[int, int] = (8, 20), viscosity: float = 1e4) -> tt.System:
+    """Return the manipulator, hanging from the world, its tendons, and sensors of their lengths.
+
+    Parameters
+    ----------
+    points : int
+        Gauss points of the rod.
+    along : pair of int
+        Gauss points of the tendons on the surface and of the helical ones; the paper has the rod's for all of them.
+    viscosity : float, Pa s
+    """
     rod = tt.Rod(
         "rod",
         LENGTH,
@@ -34,7 +43,7 @@ def build(points: int = 5) -> tt.System:
         young=1e6,
         poisson=0.5,
         density=1000.0,
-        damping=1e4,
+        damping=viscosity,
         strains=STRAINS,
         points=points,
     )
@@ -42,7 +51,7 @@ def build(points: int = 5) -> tt.System:
     s = tt.System("cable-driven manipulator", gravity=[0, 0, -9.81])
     s.connect("world", rod, joint=tt.Weld("clamp"), placement=downwards)
     for number, angle in enumerate(np.radians([90, 210, 330]), start=1):  # on the surface, wherever it is
-        tendon = tt.Tendon(f"tendon{number}", rod, y=np.cos(angle), z=np.sin(angle), relative=True)
+        tendon = tt.Tendon(f"tendon{number}", rod, y=np.cos(angle), z=np.sin(angle), relative=True, points=along[0])
         s.add_interaction(tendon)
     for number, side in ((4, 1.0), (5, -1.0)):  # two turns, at the tip's radius
         helix = tt.Tendon(
@@ -50,7 +59,7 @@ def build(points: int = 5) -> tt.System:
             rod,
             y=lambda X: TIP * np.sin(4 * np.pi * X / LENGTH),
             z=lambda X, side=side: side * TIP * np.cos(4 * np.pi * X / LENGTH),
-            points=20,
+            points=along[1],
         )
         s.add_interaction(helix)
     for number in range(1, 6):

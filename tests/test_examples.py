@@ -454,3 +454,10 @@ def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         solved = found.sol(s)
         # eight points and six polynomials: 3e-4 of the length where it bends most
         assert np.abs(line[:, [0, 2]].T - solved[2:, ::5]).max() < 5e-4
+
+
+def test_snap_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = script("snap_through")["main"](["--output", str(tmp_path / "figure.png")])
+    assert "limit at a push of 8.97" in capsys.readouterr().out  # that of DaDeppo and Schmidt
+    assert {point.stability for point in (path.points[0], path.points[-1])} == {"stable"}
+    assert path.unstable.max() == 1

@@ -11,6 +11,7 @@ from scipy.integrate import simpson
 from scipy.linalg import solve_discrete_lyapunov
 from scipy.optimize import brentq
 
+import titop as tt
 from tests.example_scripts import EXAMPLES, script
 from tests.systems import Array
 
@@ -264,3 +265,32 @@ def test_rod_antenna(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     lags = [-example["seen_from_hub"](run.model, q, "antenna.tip")[1] for q in run.q]
     assert max(lags) > 0.6 * length  # far beyond what is small: the beam is lost there
     assert example["seen_from_hub"](runs[example["BEAM"]].model, runs[example["BEAM"]].q[-1], "antenna.C")[1] < -length
+
+
+class TestManipulatorsEnergy:
+    """Of the cable-driven manipulator: the first fifth of a second; `examples/benchmarks/energy.py` has ten."""
+
+    def test_kept_without_damping(self) -> None:
+        """Let go of bent, it keeps its energy as exactly as steps are: a thousandth of the tolerance, a thousandth."""
+        model = script("cable_driven_manipulator")["build"](viscosity=0.0).resolve()
+        bent = tt.trim(model, u=[10.0, 0.0, 0.0, 20.0, 0.0]).q
+        drifts = []
+        for tolerance in (1e-6, 1e-9):
+            accuracy = {"method": "DOP853", "rtol": tolerance, "atol": 1e-2 * tolerance}
+            trajectory = tt.simulate(model, np.linspace(0.0, 0.2, 11), bent, np.zeros(model.nv), **accuracy)
+            kinetic, total = trajectory.energy()[:, 0], trajectory.energy().sum(axis=1)
+            drifts.append(np.abs(total - total[0]).max() / kinetic.max())
+        assert drifts[0] < 1e-6
+        assert drifts[1] < 3e-3 * drifts[0]
+
+    def test_balanced_with_damping(self) -> None:
+        """What tendons do is stored or lost."""
+        example = script("cable_driven_manipulator")
+        model, (times, weights) = example["build"]().resolve(), gauss_times(20)
+        at_rest = tt.trim(model).q
+        accuracy = {"method": "Radau", "rtol": 1e-9, "atol": 1e-12}
+        trajectory = tt.simulate(
+            model, times, at_rest, np.zeros(model.nv), u=lambda t, q, v: example["tensions"](t), **accuracy
+        )
+        power = [model.actuation_matrix(q) @ u @ v for q, v, u in zip(trajectory.q, trajectory.v, trajectory.u, strict=True)]
+        assert_balanced(trajectory, weights, np.array(power), loss(trajectory, {"rod": model.assembly.blocks["rod"]}))

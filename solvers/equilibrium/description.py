@@ -7,13 +7,12 @@ terms that made it, and rows and columns are brought to one size before ranks ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.root_search import is_regular
+from titop.solvers.equilibrium.root_search import sure_inverse
 from titop.solvers.equilibrium.unknowns import Unknowns
 
 #: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
@@ -41,25 +40,21 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> 
     model, nv = point.model, point.model.nv
     efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * derivatives[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
-    if not model.is_constrained and len(derivatives) == nv and is_regular(_equilibrated(efforts), _RANK):
-        return replace(point, unknowns=unknowns.names, rank=len(unknowns.names), free=(), overdetermined=())
+    if not model.is_constrained and len(derivatives) == nv and sure_inverse(_equilibrated(efforts), _RANK) is not None:
+        return point.noted(unknowns.names, len(unknowns.names), (), ())
     motions, closed = _motions(point, independent), _closed_directions(point, derivatives)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
-    left, sizes, _ = np.linalg.svd(_equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0)))
+    balanced = _equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0))
+    if sure_inverse(balanced, _RANK) is not None:  # every motion that closes loops changes an effort of its own
+        return point.noted(unknowns.names, len(unknowns.names), (), ())
+    left, sizes, _ = np.linalg.svd(balanced)
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
     rest = derivatives[nv:]  # along the motion by differences, and of closures
     rest = np.where(np.abs(rest) > _RANK * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
     _, sizes, right = np.linalg.svd(_equilibrated(np.vstack([efforts, rest])))
     rank = _rank(sizes)
     free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
-    return OperatingPoint(
-        model,
-        point.q,
-        point.v,
-        point.tau,
-        point.u,
-        point.wrenches,
-        point.parameters,
+    return point.noted(
         unknowns.names,
         rank,
         tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
@@ -70,9 +65,12 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> 
 def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
     """Return the efforts (n, n), along independent motions, that stand for accelerations by coordinates (nv, nv)."""
     model = point.model
-    motions = _motions(point, [*(model.independent_coordinates(point.q) if model.is_constrained else model.coordinate_names)])
-    efforts: Array = motions.T @ model.mass_matrix(point.q) @ accelerations @ motions
-    return efforts
+    efforts: Array = model.mass_matrix(point.q) @ accelerations
+    if not model.is_constrained:
+        return efforts
+    motions = _motions(point, [*model.independent_coordinates(point.q)])
+    along: Array = motions.T @ efforts @ motions
+    return along
 
 
 def _efforts(mass: Array, derivatives: Array) -> Array:

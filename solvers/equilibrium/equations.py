@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
@@ -34,8 +35,7 @@ def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
     """Return the residuals: accelerations, then how they change along the motion if the point moves, then closures."""
     model = point.model
     if not moving:
-        a = model.forward_dynamics(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
-        values, names = [a], [*model.coordinate_names]
+        values, names = [point.residual], [*model.coordinate_names]
     else:
         a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
         values, names = [a], [*model.coordinate_names]
@@ -47,6 +47,39 @@ def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
         left += [what.format(name) for name in model.constraint_names]
     ones = equation_sizes(model, moving, sizes)
     return Equations(np.concatenate(values) / ones, ones, tuple(left))
+
+
+class Motion:
+    """The equations over the unknowns of a search, and their derivatives.
+
+    Parameters
+    ----------
+    unknowns : Unknowns
+    moving : bool
+        Whether the point moves.
+    """
+
+    #: Multipliers among the unknowns; see `Balance`.
+    held = 0
+
+    def __init__(self, unknowns: Unknowns, moving: bool) -> None:
+        self.unknowns, self.moving = unknowns, moving
+        self._count = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
+
+    def begin(self, x: Array) -> Array:
+        """Return x: there are no multipliers."""
+        return x
+
+    def residual(self, x: Array) -> Array:
+        """Return the residuals at x; infinite where parameters or configurations cannot be."""
+        try:
+            return equations(self.unknowns.at(x), self.moving, self.unknowns.sizes).values
+        except ModelError:
+            return np.full(self._count, np.inf)
+
+    def derivatives(self, x: Array) -> Array:
+        """Return their derivatives by x."""
+        return equation_derivatives(self.unknowns, x, self.moving)
 
 
 def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
@@ -61,73 +94,20 @@ def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
 def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x: exact, but for those by parameters and along the motion."""
     point = unknowns.at(x)
-    model, nv, scales = point.model, point.model.nv, unknowns.scales
+    model, nv = point.model, point.model.nv
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
     by_x = difference_slopes(unknowns, x, moving) * ones
-    by_q, by_v, by_tau = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)
-    closed, turning = _closure_derivatives(point)
-    first = len(by_x) - 2 * len(closed)
-    positions, _ = unknowns.select(Kind.POSITION)
-    if positions:
-        chart = unknowns.chart(x)
-        by_x[:nv, positions] = by_q @ chart
-        by_x[first:, positions] = np.vstack([closed, turning]) @ chart
-    for kind, matrix in ((Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
-        positions, indices = unknowns.select(kind)
-        by_x[:nv, positions] = matrix[:, indices] * scales[positions]
-        if kind == Kind.RATE:
-            by_x[first:, positions] = np.vstack([0.0 * closed, closed])[:, indices] * scales[positions]
-    positions, indices = unknowns.select(Kind.INPUT)
-    if positions:
-        by_x[:nv, positions] = by_tau @ model.actuation_matrix(point.q)[:, indices] * scales[positions]
+    by_q, by_v, by_tau = point.forward_derivatives
+    for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
+        unknowns.put(kind, matrix, x, by_x[:nv])
+    if unknowns.select(Kind.INPUT)[0]:
+        unknowns.put(Kind.INPUT, by_tau @ model.actuation_matrix(point.q), x, by_x[:nv])
+    if model.is_constrained:
+        closed, turning = _closure_derivatives(point)
+        opening = by_x[len(by_x) - 2 * len(closed) :]
+        unknowns.put(Kind.POSITION, np.vstack([closed, turning]), x, opening)
+        unknowns.put(Kind.RATE, np.vstack([0.0 * closed, closed]), x, opening)
     return by_x / ones
-
-
-def is_balance(unknowns: Unknowns, moving: bool) -> bool:
-    """Tell whether a search is one for a tree's balance of efforts, by what has exact derivatives there; see `Balance`."""
-    return not (moving or unknowns.guess.model.is_constrained or unknowns.select(Kind.PARAMETER)[0])
-
-
-class Balance:
-    """The equations of a tree at rest, ``f(q) = 0``, as efforts that are left, with their derivatives.
-
-    Where they vanish the accelerations ``a = M^-1 f`` do. On the way there efforts change far less with the configuration than
-    accelerations, whose derivatives hold those of the mass matrix times what is left: of a rod under a large load Newton's
-    method needs a third of the steps, and does not stray to other equilibria.
-    """
-
-    def __init__(self, unknowns: Unknowns) -> None:
-        self.unknowns = unknowns
-        self._rest, self._sizes = np.zeros(unknowns.guess.model.nv), unknowns.sizes.efforts
-        self._last: tuple[Array, OperatingPoint] | None = None
-
-    def _at(self, x: Array) -> OperatingPoint:
-        """Return the point that x stands for; residual and derivatives are asked for at the same."""
-        if self._last is None or self._last[0] is not x:
-            self._last = x, self.unknowns.at(x)
-        return self._last[1]
-
-    def residual(self, x: Array) -> Array:
-        """Return the efforts left (nv), over what counts as one."""
-        point = self._at(x)
-        needed = point.model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
-        left: Array = (point.tau - needed) / self._sizes
-        return left
-
-    def derivatives(self, x: Array) -> Array:
-        """Return their derivatives (nv, n) by x."""
-        unknowns, point = self.unknowns, self._at(x)
-        model, by_x = point.model, np.zeros((len(self._rest), len(x)))
-        positions, _ = unknowns.select(Kind.POSITION)
-        if positions:
-            by_q = model.inverse_dynamics_derivatives(point.q, point.v, self._rest, point.wrenches or None, u=point.u)[0]
-            by_x[:, positions] = -by_q @ unknowns.chart(x)
-        positions, indices = unknowns.select(Kind.EFFORT)
-        by_x[indices, positions] = unknowns.scales[positions]
-        positions, indices = unknowns.select(Kind.INPUT)
-        if positions:
-            by_x[:, positions] = model.actuation_matrix(point.q)[:, indices] * unknowns.scales[positions]
-        return by_x / self._sizes[:, None]
 
 
 def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
@@ -190,6 +170,4 @@ def _closures(point: OperatingPoint) -> tuple[Array, Array]:
 def _closure_derivatives(point: OperatingPoint) -> tuple[Array, Array]:
     """Return the closures' Jacobian J (k, nv), and the derivative of ``J v`` by q (k, nv)."""
     model = point.model
-    if not model.is_constrained:
-        return np.zeros((0, model.nv)), np.zeros((0, model.nv))
     return model.engine.dynamics.constraints(point.q, point.v).jacobian, model.engine.derivatives.closure_rate(point.q, point.v)

@@ -40,9 +40,7 @@ def can_be_stepped(unknowns: Unknowns) -> bool:
 
 def stands(point: OperatingPoint) -> bool:
     """Tell whether the stiffness of a point at rest is positive: that of loads that turn with a body has no symmetry."""
-    model = point.model
-    by_q = model.forward_dynamics_derivatives(point.q, point.v, point.tau, point.wrenches or None, u=point.u)[0]
-    stiffness = -efforts_of_motions(point, by_q)
+    stiffness = -efforts_of_motions(point, point.forward_derivatives[0])
     scale = np.sqrt(np.abs(np.diag(stiffness)))
     if not scale.all():
         return False
@@ -95,12 +93,13 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
         part = min(1.0, reached + step)
         onwards = (part - reached) / (reached - came_from) if reached > came_from else 0.0
         q = full.model.integrate(last.q, onwards * full.model.difference(before.q, last.q))
-        course = Course()
+        course = Course(strict=True)
         try:
             point = search(Unknowns(replace(loaded(full, part), q=q), names), course)
-            fault = "another branch is near" if course.strayed else "" if stands(point) else "what follows does not stand"
+            fault = "" if stands(point) else "what follows does not stand"
         except ConvergenceError as error:
             fault = str(error).partition(";")[0]
+        fault = "another branch is near" if course.strayed else fault
         if not fault:
             before, last, came_from, reached, step = last, point, reached, part, _GROWTH * step
             continue
@@ -108,6 +107,6 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
         if step < _LEAST:
             raise ConvergenceError(
                 f"with loads raised in steps the equilibria end near {reached:.4g} of the whole load ({reason}): a limit point "
-                "or buckling; trim_along a coordinate, with the load among the unknowns, to follow them further"
+                "or buckling; equilibrium_path, or trim_along a coordinate with the load unknown, follows them further"
             )
     return last

@@ -91,10 +91,27 @@ class OperatingPoint:
         point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u})
         return point
 
+    def noted(
+        self, unknowns: tuple[str, ...], rank: int, free: tuple[str, ...], overdetermined: tuple[str, ...]
+    ) -> OperatingPoint:
+        """Return the point, and all that is known of it, with what a search for it found out."""
+        point = object.__new__(OperatingPoint)
+        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined}
+        point.__dict__.update(self.__dict__ | words)
+        return point
+
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""
         return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
+
+    @cached_property
+    def forward_derivatives(self) -> tuple[Array, Array, Array]:
+        """Derivatives of the accelerations (three of (nv, nv)), by coordinates (tangent), rates and efforts.
+
+        In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians.
+        """
+        return self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -112,18 +129,29 @@ class OperatingPoint:
     @property
     def stability(self) -> str:
         """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open."""
+        values, moved = self._known_eigenvalues
+        if (values.real > moved).any():
+            return "unstable"
+        return "neutral" if (values.real > -moved).any() else "stable"
+
+    @property
+    def growing(self) -> Array:
+        """Eigenvalues (k,; rad/s) of what surely grows: a pair for each oscillation, one for each other mode."""
+        values, moved = self._known_eigenvalues
+        return values[values.real > moved]
+
+    @cached_property
+    def _known_eigenvalues(self) -> tuple[Array, Array]:
+        """Eigenvalues, and how far off each may be."""
         from scipy import linalg
 
         if not len(self._slopes):
-            return "stable"
+            return np.zeros(0, dtype=complex), np.zeros(0)
         with np.errstate(invalid="ignore"):  # scales beyond integers, which scipy takes for places too
             balanced = linalg.matrix_balance(self._slopes)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
         with np.errstate(divide="ignore"):  # defective ones may be anywhere
-            moved = _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
-        if (values.real > moved).any():
-            return "unstable"
-        return "neutral" if (values.real > -moved).any() else "stable"
+            return values, _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
 
     @property
     def drifting(self) -> tuple[str, ...]:

@@ -27,12 +27,15 @@ class Course:
 
     Attributes
     ----------
+    strict : bool
+        Whether it ends as soon as it strays.
     strayed : bool
         Whether a step was cut, or not shorter than the one before.
     moved : bool
         Whether it went anywhere.
     """
 
+    strict: bool = False
     strayed: bool = False
     moved: bool = False
 
@@ -80,6 +83,8 @@ def newton(
         course.moved |= moved > _SETTLED
         course.strayed |= cut > 1.0 or (halving > 0 and moved > _SETTLED) or _SETTLED < last <= moved
         x, values = trial, found
+        if course.strict and course.strayed:
+            return x
         if not values.any() or (moved < _SETTLED and moved < _CONTRACTED * last):
             return x
     return x
@@ -88,7 +93,9 @@ def newton(
 def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array, Array]) -> Array:
     """Return the shortest step that solves the linearised equations best within the bounds."""
     lower, upper = bounds
-    step, fixed = np.zeros(len(x)), np.zeros(len(x), dtype=bool)
+    step, fixed = -_least_solution(derivatives, values), np.zeros(len(x), dtype=bool)
+    if (x + step >= lower).all() and (x + step <= upper).all():
+        return step
     while not fixed.all():
         left = values + derivatives[:, fixed] @ step[fixed]
         step[~fixed] = -_least_solution(derivatives[:, ~fixed], left)
@@ -102,24 +109,21 @@ def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array,
 
 def _least_solution(matrix: Array, values: Array) -> Array:
     """Return the shortest x of least squares; of square matrices far from singular by their inverse, ten times as fast."""
-    if is_regular(matrix, _RANK):
-        solution: Array = np.linalg.solve(matrix, values)
-        return solution
-    least: Array = np.linalg.lstsq(matrix, values, rcond=_RANK)[0]
+    inverse = sure_inverse(matrix, _RANK)
+    least: Array = np.linalg.lstsq(matrix, values, rcond=_RANK)[0] if inverse is None else inverse @ values
     return least
 
 
-def is_regular(matrix: Array, part: float) -> bool:
-    """Tell whether a matrix is square, and all its singular values surely above this part of the largest; False in doubt."""
-    n, columns = matrix.shape
-    if n != columns or not np.isfinite(matrix).all():
-        return False
+def sure_inverse(matrix: Array, part: float) -> Array | None:
+    """Return the inverse of a square matrix; None if a singular value may be below this part of the largest."""
+    if matrix.shape[0] != matrix.shape[1]:
+        return None
     try:
-        inverse = np.linalg.inv(matrix)
+        inverse: Array = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
-        return False
-    condition = np.abs(matrix).sum(axis=0).max(initial=0.0) * np.abs(inverse).sum(axis=0).max(initial=0.0)
-    return bool(condition * n * part < 1.0)
+        return None
+    condition = np.sqrt(np.vdot(matrix, matrix)) * np.sqrt(np.vdot(inverse, inverse))  # of Frobenius, no less than that
+    return inverse if condition * part < 1.0 else None
 
 
 def trust_region(residual: Function, derivatives: Function, x: Array, bounds: tuple[Array, Array], evaluations: int) -> Array:

@@ -19,6 +19,9 @@ from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "Pa": (1, -3, 0)}
 _PURE = ("1", "rad")
 
+#: What rounding leaves of springs' and rods' accelerations at rest, in parts of those a radian or the system's length away.
+_ROUNDING = 1e-13
+
 
 class Sizes(NamedTuple):
     """What counts as one.
@@ -110,7 +113,8 @@ def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
     )
     pulled = (np.abs(by_effort) @ (np.abs(point.tau + model.motor_efforts(point.u)) + np.abs(acting))) / coordinates
     stiff = np.abs(by_state[:, : model.nv]) * coordinates / coordinates[:, None]
-    return float(np.sqrt(pulled.max(initial=0.0)) or np.sqrt(stiff.max(initial=0.0))) or 1.0
+    fastest, slowest = stiff.max(initial=0.0), pulled.max(initial=0.0)
+    return float(np.sqrt(slowest if slowest > _ROUNDING * fastest else fastest)) or 1.0
 
 
 def acceleration_derivatives(point: OperatingPoint) -> tuple[Array, Array]:

@@ -13,15 +13,8 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.equations import (
-    Balance,
-    Equations,
-    equation_derivatives,
-    equation_sizes,
-    equations,
-    is_balance,
-    later_along,
-)
+from titop.solvers.equilibrium.effort_balance import Balance, is_balance
+from titop.solvers.equilibrium.equations import Equations, Motion, equations, later_along
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, newton, trust_region
@@ -63,7 +56,7 @@ def trim(
     Where a shape is kept without loads (rods, springs), they are raised from nothing in steps if Newton's method under the
     whole load finds nothing, or strays to (without a guess `q`: moves to) an equilibrium that does not stand. A warning tells
     where those of the steps end before the whole load, by snapping through or buckling, and another one is returned.
-    `trim_along` follows them further along a coordinate, the load among the unknowns.
+    `equilibrium_path` follows them further.
 
     At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
     constant), and remain so while the configuration moves: steady spin, uniform motion, steady turns. What does not influence
@@ -131,7 +124,7 @@ def trim(
     9.406329
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
-    tolerance, max_iterations = _read_tolerance(tolerance), _read_iterations(max_iterations)
+    tolerance, max_iterations = read_tolerance(tolerance), _read_iterations(max_iterations)
     searched = Unknowns(guess, unknowns)
     limits = searched.bounds(bounds)
 
@@ -197,38 +190,40 @@ def search(
     bodies = unknowns.guess.model.own_coordinates
     moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
-    size = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
-
-    def residual(x: Array) -> Array:
-        try:
-            return equations(unknowns.at(x), moving, unknowns.sizes).values
-        except ModelError:  # parameters or configurations that cannot be
-            return np.full(size, np.inf)
-
-    def derivatives(x: Array) -> Array:
-        return equation_derivatives(unknowns, x, moving)
+    motion = Motion(unknowns, moving)
 
     def excess(x: Array, by_x: Array) -> Array:
         """Return the residuals in parts of what is allowed."""
-        result: Array = np.abs(residual(x)) / (tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x))))
+        allowed = tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x)))
+        result: Array = np.abs(motion.residual(x)) / allowed
         return result
 
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
-    if len(x):
-        balance = Balance(unknowns) if is_balance(unknowns, moving) else None
-        sought = (residual, derivatives) if balance is None else (balance.residual, balance.derivatives)
-        x = newton(*sought, x, bounds, reach, max_iterations, course)
-    by_x = derivatives(x)
+    if len(x) and is_balance(unknowns, moving):
+        x = _balanced(Balance(unknowns), x, bounds, reach, max_iterations, course)
+    elif len(x):
+        x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course)
+    by_x = motion.derivatives(x)
     left = excess(x, by_x)
     if (left > 1).any() and course is None:
-        wider = trust_region(residual, derivatives, x, bounds, max_iterations)
-        x = newton(residual, derivatives, wider, bounds, reach, max_iterations)
-        by_x = derivatives(x)
+        wider = trust_region(motion.residual, motion.derivatives, x, bounds, max_iterations)
+        x = newton(motion.residual, motion.derivatives, wider, bounds, reach, max_iterations)
+        by_x = motion.derivatives(x)
         left = excess(x, by_x)
     point = unknowns.at(x)
-    _refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
-    _refuse_passing(point, by_x, tolerance, unknowns)
+    refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
+    refuse_passing(point, by_x, tolerance, unknowns)
     return described(point, by_x, unknowns)
+
+
+def _balanced(
+    balance: Balance, x: Array, bounds: tuple[Array, Array], reach: Array, iterations: int, course: Course | None
+) -> Array:
+    """Return the end of Newton steps to where efforts balance; multipliers go as far as they like."""
+    anything = np.full(balance.held, np.inf)
+    limits = np.append(bounds[0], -anything), np.append(bounds[1], anything)
+    longest = np.append(reach, anything)
+    return newton(balance.residual, balance.derivatives, balance.begin(x), limits, longest, iterations, course)[: len(x)]
 
 
 def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
@@ -236,24 +231,37 @@ def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
     return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
 
 
-def _refuse_residual(
+def refuse_residual(
     point: OperatingPoint, found: Equations, excess: Array, unknowns: Unknowns, x: Array, bounds: tuple[Array, Array]
 ) -> None:
-    """Refuse to call something an equilibrium that is none."""
+    """Refuse to call something an equilibrium that is none.
+
+    Raises
+    ------
+    ConvergenceError
+        If an `excess`, a residual in parts of what is allowed, is more than one.
+    """
     if not (excess > 1).any():
         return
     worst = int(excess.argmax())
     room = np.minimum(x - bounds[0], bounds[1] - x)
     at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
     hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
+    hint += "".join(f"{each.where} has {each.value}; " for each in overlaps(point.model, point.q[None]))
     raise ConvergenceError(
         f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst] * found.sizes[worst]:.3g}, is left at "
         f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
     )
 
 
-def _refuse_passing(point: OperatingPoint, derivatives: Array, tolerance: float, unknowns: Unknowns) -> None:
-    """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing."""
+def refuse_passing(point: OperatingPoint, derivatives: Array, tolerance: float, unknowns: Unknowns) -> None:
+    """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing.
+
+    Raises
+    ------
+    ConvergenceError
+        If they do.
+    """
     names, sizes, allowed = point.model.coordinate_names, unknowns.sizes, _LATER * tolerance
     try:
         later = later_along(point, sizes)
@@ -303,7 +311,14 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
     return point
 
 
-def _read_tolerance(tolerance: Any) -> float:
+def read_tolerance(tolerance: Any) -> float:
+    """Return a tolerance.
+
+    Raises
+    ------
+    ModelError
+        If it is none.
+    """
     number = real_array(tolerance)
     if number is None or number.shape != () or not 0 < number < 1:
         raise ModelError(

@@ -48,12 +48,13 @@ class Unknowns:
         All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
         own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
         parameter.
+    sizes : Sizes, optional
+        Of the guess's system by default.
 
     Attributes
     ----------
     entries : tuple of Unknown
     sizes : Sizes
-        Of the guess's system.
     scales : (n,) array
         What a unit of x stands for: the same for all efforts of one unit, and for all inputs.
     least : (n,) array
@@ -65,9 +66,12 @@ class Unknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any = None) -> None:
+    def __init__(self, guess: OperatingPoint, names: Any = None, sizes: Sizes | None = None) -> None:
         self.guess = guess
+        if sizes is not None:
+            self.sizes = sizes
         self.entries: tuple[Unknown, ...]
+        self._last: tuple[bytes, OperatingPoint] | None = None
         model = guess.model
         if names is None:
             self.entries = tuple(Unknown(Kind.POSITION, name, k) for k, name in enumerate(model.coordinate_names))
@@ -92,7 +96,8 @@ class Unknowns:
         """What a unit of x stands for."""
         sizes = self.sizes
         scales = {Kind.POSITION: sizes.coordinates, Kind.RATE: sizes.coordinates * sizes.rate, Kind.EFFORT: sizes.efforts}
-        scales[Kind.INPUT] = self._inputs[0]
+        if Kind.INPUT in self._selected:
+            scales[Kind.INPUT] = self._inputs[0]
         return np.array([self._parameter(e.name) if e.number < 0 else scales[e.kind][e.number] for e in self.entries])
 
     def _parameter(self, name: str) -> float:
@@ -103,7 +108,9 @@ class Unknowns:
     @cached_property
     def least(self) -> Array:
         """Changes of x that count as large even where x is smaller."""
-        least = {Kind.EFFORT: self.sizes.inertias, Kind.INPUT: self._inputs[1]}
+        least = {Kind.EFFORT: self.sizes.inertias}
+        if Kind.INPUT in self._selected:
+            least[Kind.INPUT] = self._inputs[1]
         return np.array([least[e.kind][e.number] if e.kind in least else 1.0 for e in self.entries])
 
     @cached_property
@@ -134,23 +141,36 @@ class Unknowns:
             indices.append(entry.number)
         return selected
 
+    @cached_property
+    def _steps(self) -> dict[Kind, tuple[Any, Any, Array]]:
+        """What `select` returns, ready to index with, and what a unit of x stands for."""
+        return {
+            kind: (_index(positions), _index(indices), self.scales[positions])
+            for kind, (positions, indices) in self._selected.items()
+        }
+
     def at(self, x: Array) -> OperatingPoint:
-        """Return the operating point that x stands for.
+        """Return the operating point that x stands for: the last one, with what is known of it, for the same x.
 
         Raises
         ------
         ModelError
             For parameters that a block refuses.
         """
+        numbers = x.tobytes()
+        if self._last is None or self._last[0] != numbers:
+            self._last = numbers, self._point(x)
+        return self._last[1]
+
+    def _point(self, x: Array) -> OperatingPoint:
         guess, model = self.guess, self.guess.model
         dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
-        for target, kind in ((dq, Kind.POSITION), (v, Kind.RATE), (tau, Kind.EFFORT)):
-            positions, indices = self.select(kind)
-            target[indices] += self.scales[positions] * x[positions]
-        positions, indices = self.select(Kind.INPUT)
-        if positions:
-            u = np.zeros(model.nu) if u is None else u.copy()
-            u[indices] += self.scales[positions] * x[positions]
+        targets = {Kind.POSITION: dq, Kind.RATE: v, Kind.EFFORT: tau}
+        if Kind.INPUT in self._steps:
+            targets[Kind.INPUT] = u = np.zeros(model.nu) if u is None else u.copy()
+        for kind, (positions, indices, scales) in self._steps.items():
+            if kind != Kind.PARAMETER:
+                targets[kind][indices] += scales * x[positions]
         changes = {
             self.entries[k].name: self._numbers[self.entries[k].name][0] + float(x[k] * self.scales[k])
             for k in self.select(Kind.PARAMETER)[0]
@@ -162,22 +182,28 @@ class Unknowns:
             )
         return guess.moved(model.integrate(guess.q, dq), v, tau, u)
 
-    def chart(self, x: Array) -> Array:
-        """Return the derivative (nv, coordinates among x) of the configuration's tangent by x."""
-        model = self.guess.model
-        if model.has_plain_configuration:
-            return self._plain_chart
-        positions, indices = self.select(Kind.POSITION)
-        dq = np.zeros(model.nv)
-        dq[indices] = self.scales[positions] * x[positions]
-        derivatives: Array = np.linalg.inv(model.difference_slopes(dq))[:, indices] * self.scales[positions]
-        return derivatives
+    def put(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
+        """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.
 
-    @cached_property
-    def _plain_chart(self) -> Array:
-        """The derivative of coordinates that are numbers in q."""
-        positions, indices = self.select(Kind.POSITION)
-        return np.eye(self.guess.model.nv)[:, indices] * self.scales[positions]
+        Parameters
+        ----------
+        kind : Kind
+            Coordinates, rates, efforts or inputs; nothing happens if none of them is unknown.
+        derivatives : (n, nv or nu) array
+            Derivatives by all of this kind; by coordinates along the configuration's tangent.
+        x : (unknowns,) array
+            Where they are.
+        by_x : (n, unknowns) array
+        """
+        if kind not in self._steps:
+            return
+        model = self.guess.model
+        positions, indices, scales = self._steps[kind]
+        if kind == Kind.POSITION and not model.has_plain_configuration:
+            dq = np.zeros(model.nv)
+            dq[indices] = scales * x[positions]
+            derivatives = derivatives @ np.linalg.inv(model.difference_slopes(dq))
+        by_x[:, positions] = derivatives[:, indices] * scales
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Return lower and upper bounds of x; inputs stay in their actuators' ranges when nothing else is said.
@@ -220,6 +246,12 @@ class Unknowns:
             else:
                 values[k] = {Kind.RATE: guess.v, Kind.EFFORT: guess.tau}[kind][index] if index >= 0 else self._numbers[name][0]
         return values
+
+
+def _index(numbers: list[int]) -> Any:
+    """Return what picks entries: a slice where they follow each other, ten times as fast."""
+    first = numbers[0]
+    return slice(first, first + len(numbers)) if numbers == [*range(first, first + len(numbers))] else np.array(numbers)
 
 
 def _read(model: Model, name: Any) -> list[Unknown]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
 from titop.solvers.control.commands import Command
@@ -16,6 +17,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.simulation.generalized_alpha import Coefficients
 from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Residual, Slopes
 from titop.solvers.simulation.plant import Plant
+from titop.solvers.simulation.trial_states import went_too_far
 
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
@@ -118,6 +120,14 @@ class Step:
 
     def _newton(self, renew: bool) -> bool:
         """Tell whether Newton's method converges, with new slopes whenever it is slow if it may `renew` them."""
+        try:
+            return self._converges(renew)
+        except ModelError as error:
+            if not went_too_far(error):
+                raise
+            return False
+
+    def _converges(self, renew: bool) -> bool:
         scale_q, scale_v = self.scales = self.solver.scales(self.h)
         to_q, to_v = self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v
         before, left = np.inf, np.inf

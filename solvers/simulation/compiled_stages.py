@@ -166,7 +166,7 @@ class CompiledStages:
     def _explain(self, status: int, t: float, states: Array) -> None:
         """Raise what is wrong, unless a shorter step may go better."""
         raise_pending()
-        if status not in _TOO_FAR:
+        if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
             self._dynamics.model.engine.raise_for(status)
         if self._plant.loop is not None:
             self._plant.command = self._plant.loop.command_at(self._plant, t, states[0])

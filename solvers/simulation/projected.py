@@ -16,6 +16,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.closed_states import NEAR, OnClosures, project
 from titop.solvers.simulation.plant import Plant
+from titop.solvers.simulation.trial_states import went_too_far
 
 #: Integrators that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
 METHODS = ("DOP853", "RK45", "RK23", "Radau")
@@ -230,7 +231,7 @@ class Projected(Stepping):
 def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float, Array], Array]:
     """Return dy/dt, at the projected state if it is `near` a singular configuration.
 
-    NaN where a trial step went so far that numbers overflow or loops do not close, for the integrator to take a shorter one.
+    NaN where a trial step went too far or loops do not close, for the integrator to take a shorter one.
     """
 
     def derivative(t: float, y: Array) -> Array:
@@ -241,7 +242,7 @@ def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float,
         except ConvergenceError:
             return np.full(len(y), np.nan)
         except ModelError as error:
-            if (error.code, error.where) != ("not-finite", "result"):
+            if not went_too_far(error):
                 raise
             return np.full(len(y), np.nan)
 

@@ -30,6 +30,7 @@ from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.scipy_steps import ScipySteps
 from titop.solvers.simulation.stiffness_watch import StiffnessWatch
 from titop.solvers.simulation.tableaus import tableau
+from titop.solvers.simulation.trial_states import told, went_too_far
 
 #: Explicit integrators.
 EXPLICIT = ("DOP853", "RK45", "RK23")
@@ -52,7 +53,7 @@ def integrate_stepwise(
     solver: Stepper | None = None
     watch = StiffnessWatch(plant, str(method), begin)
 
-    def told(t: float, y: Array) -> None:
+    def look(t: float, y: Array) -> None:
         advance(t, y)
         if watch.is_due and solver is not None and method in EXPLICIT:
             watch.look(t, y, int(solver.statistics()["steps"]))
@@ -66,7 +67,7 @@ def integrate_stepwise(
             if solver is None or not solver.go_to(until):
                 _count(plant, solver)
                 solver = _solver(plant, method, (t, until), y, tolerances)
-            integrate_steps(plant, times, events, solver, told, reached, plant.half_turns.any)
+            integrate_steps(plant, times, events, solver, look, reached, plant.half_turns.any)
             if reached.ended:
                 break
     except KeyboardInterrupt:
@@ -125,13 +126,13 @@ class Unprojected(Stepping):
         super().__init__(plant, integrator(self._rate, start, y0, end, lambda: False, **options))
 
     def _rate(self, t: float, y: Array) -> Array:
-        """Return dy/dt; NaN where a trial step went so far that numbers overflow, for the integrator to take a shorter one."""
+        """Return dy/dt; NaN where a trial step went too far (see `went_too_far`), for the integrator to take a shorter one."""
         dy = np.full(len(y), np.nan)
         if np.isfinite(y).all():
             try:
                 self._derivative(dy, t, y, *self._arguments)
             except ModelError as error:
-                if error.code != "not-finite":
+                if error.code != "not-finite" and not went_too_far(error):  # nor what functions make of a state out there
                     raise
                 self._refused = error
         return dy
@@ -154,6 +155,6 @@ class Unprojected(Stepping):
                 raise ConvergenceError(f"{name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count")
         except ConvergenceError as error:
             self._plant.dynamics(t, *self._plant.split(t, y))
-            raise error if self._refused is None else ConvergenceError(f"{error}; {self._refused}") from None
+            raise error if self._refused is None else ConvergenceError(f"{error}; {told(self._refused)}") from None
         self._refused = None
         return reached

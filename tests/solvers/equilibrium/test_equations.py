@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import titop as tt
 from tests.actuated_systems import satellite
+from tests.closed_systems import four_bar, slider_crank
 from tests.systems import random_state, random_tree
-from titop.solvers.equilibrium.equations import Balance, difference_slopes, equation_derivatives
+from titop.solvers.equilibrium.effort_balance import Balance
+from titop.solvers.equilibrium.equations import difference_slopes, equation_derivatives
 from titop.solvers.equilibrium.unknowns import Unknowns
 
 
@@ -46,3 +51,19 @@ def test_the_balance_of_efforts(seed: int) -> None:
     ahead, behind = ([balance.residual(x + sign * step) for step in 1e-5 * np.eye(len(x))] for sign in (1, -1))
     expected = (np.array(ahead) - np.array(behind)).T / 2e-5
     assert np.abs(balance.derivatives(x) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("build", [four_bar, slider_crank])
+def test_the_balance_of_efforts_in_loops(build: Callable[[], tt.System]) -> None:
+    """With multipliers that hold the loops closed all accelerations vanish; slopes as above, at a state that is open."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # of planar loops' redundant constraints
+        model = build().resolve()
+    rng = np.random.default_rng(0)
+    searched = Unknowns(tt.OperatingPoint(model, model.assemble(0.3 * rng.normal(size=model.nq))))
+    balance = Balance(searched)
+    assert balance.held == len(model.constraint_names)
+    y = 0.1 * rng.normal(size=len(searched.entries) + balance.held)
+    ahead, behind = ([balance.residual(y + sign * step) for step in 1e-5 * np.eye(len(y))] for sign in (1, -1))
+    expected = (np.array(ahead) - np.array(behind)).T / 2e-5
+    assert np.abs(balance.derivatives(y) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())

@@ -6,11 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.special import ellipe, ellipk
 
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
+from tests.example_scripts import script
+from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium import trim as trimming
 from titop.solvers.equilibrium.load_steps import loaded, stands
 
@@ -171,3 +173,43 @@ def test_a_part_of_loads_along_rods() -> None:
     efforts = [point.model.inverse_dynamics(zero, zero, zero, u=point.u) for point in (whole, part)]
     np.testing.assert_allclose(efforts[1], 0.25 * efforts[0], rtol=1e-14)  # rounding
     assert np.abs(efforts[0]).max() > 0.01
+
+
+def potential(model: tt.Model, q: Array, tensions: Array) -> float:
+    """Return the energy (J) of shape, weight and constant tensions: these keep as much as their tendons shorten."""
+    rest = np.zeros(model.nv)
+    return float(model.energy(q, rest).potential + tensions @ model.outputs(q, rest, rest)[::2])
+
+
+@pytest.fixture(scope="module")
+def manipulator() -> tt.Model:
+    """Return the manipulator of key M with tendons at the paper's points."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # of so few points along a helix
+        return script("cable_driven_manipulator")["build"](along=(5, 5)).resolve()
+
+
+@pytest.mark.filterwarnings("ignore:.*overlapping-sections")
+class TestTensions:
+    """Key M, 4.5: random tensions of 0 to 100 N from rest, under which sections of the tip overlap now and then."""
+
+    def test_all_sets_are_held(self, manipulator: tt.Model) -> None:
+        rng = np.random.default_rng(0)
+        points = [tt.trim(manipulator, u=rng.uniform(0.0, 100.0, 5)) for _ in range(40)]
+        assert {point.stability for point in points} == {"stable"}
+
+    def test_an_equilibrium_has_the_least_energy_around(self, manipulator: tt.Model) -> None:
+        """Found again by minimising it without derivatives of the model, to the root of what energy is rounded to."""
+        tensions = np.random.default_rng(1).uniform(0.0, 100.0, 5)
+        found = tt.trim(manipulator, u=tensions).q
+        least = minimize(lambda q: potential(manipulator, q, tensions), 0.9 * found, method="BFGS")
+        assert potential(manipulator, found, tensions) <= least.fun + 1e-12 * abs(least.fun)
+        tips = [manipulator.pose("rod.tip", q)[1] for q in (found, least.x)]
+        np.testing.assert_allclose(tips[0], tips[1], atol=1e-5)  # m; differences of an energy of 100 J end at 1e-6 J/rad
+
+    @pytest.mark.filterwarnings("ignore:.*points")
+    def test_where_none_is_found_sections_that_overlap_are_named(self) -> None:
+        """Pressed so hard a stretch of tendon shrinks to nothing, where the energy has a kink in the place of a minimum."""
+        model = script("cable_driven_manipulator")["build"]().resolve()
+        with pytest.raises(tt.ConvergenceError, match=r"rod has a stretch of -0\.\d+ on its inner side, at X = 0.5 m"):
+            tt.trim(model, u=[60.0, 95.0, 90.0, 95.0, 95.0])

@@ -1,0 +1,264 @@
+"""Equilibria while loads grow, past the points at which they turn round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.one_sided import refuse_pushing
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.continuation import value_of, values_of
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.path_curve import Curve, Station
+from titop.solvers.equilibrium.path_events import event_between
+from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
+from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.model.model import Model
+
+#: A path that takes longer than this (s) shows how far it is.
+_SHOW_PROGRESS_AFTER = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class EquilibriumPath:
+    """Equilibria along a path, one after the other.
+
+    Attributes
+    ----------
+    points : tuple of OperatingPoint
+    factors : (n,) array
+        Load factors.
+    kinds : tuple of str
+        ``""``; ``"limit"`` where the load factor turns round; ``"bifurcation"`` where a stiffness passes through zero elsewhere
+        and other paths branch off; ``"flutter"`` where an oscillation begins to grow, or ends to.
+    complete : bool
+        Whether the path was followed until the load factor left its range.
+    """
+
+    points: tuple[OperatingPoint, ...]
+    factors: Array
+    kinds: tuple[str, ...]
+    complete: bool
+
+    @property
+    def q(self) -> Array:
+        """Configurations (n, nq; rad or m)."""
+        return np.array([point.q for point in self.points])
+
+    @property
+    def unstable(self) -> Array:
+        """Numbers (n, no unit) of eigenvalues that surely grow: one for each unstable mode, two if it oscillates."""
+        return np.array([len(point.growing) for point in self.points])
+
+    def values(self, name: str) -> Array:
+        """Return a quantity's values (n,) along the path, in its own unit.
+
+        Parameters
+        ----------
+        name : str
+            A coordinate, a rate, an effort, an input or a parameter, as in `trim`.
+        """
+        return values_of(self.points, name)
+
+    def at(self, kind: str) -> list[OperatingPoint]:
+        """Return the points at which something happens.
+
+        Parameters
+        ----------
+        kind : {"limit", "bifurcation", "flutter"}
+        """
+        return [point for point, own in zip(self.points, self.kinds, strict=True) if own == kind]
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{kind} at {factor:.6g}" for kind, factor in zip(self.kinds, self.factors, strict=True) if kind)
+        span = f"{self.factors[0]:.6g} to {self.factors[-1]:.6g}"
+        return f"{len(self.points)} equilibria of {self.points[0].model.name!r}, load factor {span}: {found or 'nothing turns'}"
+
+
+def equilibrium_path(
+    model: Model,
+    loads: Mapping[str, Any],
+    unknowns: Sequence[str] | str | None = None,
+    q: Any = None,
+    v: Any = None,
+    tau: Any = None,
+    u: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    within: tuple[float, float] = (-1.0, 1.0),
+    longest: float = 0.2,
+    steps: int = 1000,
+    tolerance: float = 1e-9,
+    progress: bool = True,
+) -> EquilibriumPath:
+    """Follow equilibria while loads grow together, past limit points, where structures snap through.
+
+    All loads are linear in one load factor, zero at the start. The factor is an unknown, and steps are measured along the path
+    (pseudo-arclength, Keller 1977), with exact derivatives but those by parameters. Where something happens the point is found
+    by bisection and belongs to the path: where the factor turns round, and where stability changes.
+
+    Parameters
+    ----------
+    model : Model
+    loads : mapping of name to (first, last)
+        What changes, as in `trim_along`: inputs, efforts, coordinates or parameters such as ``"push.force.z"``. Values at the
+        load factors zero and one.
+    unknowns : sequence of str, optional
+        As in `trim`; by default all coordinates that are no loads.
+    q, v, tau, u, wrenches, parameters, tolerance
+        As in `trim`; the guess is one for the start.
+    within : pair of float
+        Where the load factor leaves this range the path is at its end. Inputs of one-sided tendons end it at zero.
+    longest : float
+        Longest step: unknowns over a radian or the system's size, and the load factor, as one vector. Bends shorten steps.
+    steps : int
+        At most.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
+
+    Returns
+    -------
+    EquilibriumPath
+
+    Raises
+    ------
+    ModelError
+        For unknown names and unusable values.
+    ConvergenceError
+        Where no equilibrium is found at the start, or none any more: with the load factor that is reached, and what is left.
+
+    Warns
+    -----
+    ModelWarning
+        If the path is still within the range after all steps.
+
+    Notes
+    -----
+    Each step costs two to five linearisations, and eigenvalues. A path does not change over to another one at a bifurcation;
+    a small load that favours a side does. Free and spherical joints may turn by less than a whole turn from the start.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("truss", gravity=[0, 0, 0])
+    >>> apex, foot = tt.RigidBody("apex", 1.0), tt.RigidBody("foot", 1.0)
+    >>> s.connect("world", apex, tt.Prismatic("drop", axis=[0, 0, -1]), tt.Pose([0, 0, 0.2]))
+    >>> s.connect("world", foot, tt.Weld("ground"), tt.Pose([1, 0, 0]))
+    >>> s.close_loop(apex, foot, tt.SpringDamper("bar", stiffness=1000.0, length=1.04**0.5))
+    >>> s.add_load(tt.Load("push", apex, force=[0, 0, 0], frame="world"))
+    >>> path = tt.equilibrium_path(s.resolve(), {"push.force.z": (0.0, -10.0)})
+    >>> [round(float(-point.parameters["push.force.z"]), 4) for point in path.at("limit")]
+    [1.5096, -1.5096]
+    """
+    guess = read_guess(model, q, v, tau, u, wrenches, parameters)
+    names, first, last = _read_loads(guess, loads)
+    tolerance = read_tolerance(tolerance)
+    steps, longest = _read_steps(steps), _read_length(longest)
+    if unknowns is None:
+        unknowns = [name for name in model.coordinate_names if name not in names]
+    searched = Unknowns(_varied(guess, names, first), unknowns)
+    start = search(searched, searched.bounds(None), tolerance)
+    curve = Curve(start, names, searched.names, last - first, tolerance)
+    reach = _range(start, names, first, last, within)
+    stations, kinds, complete = _followed(curve, curve.begin(), longest, reach, steps, progress)
+    return EquilibriumPath(
+        tuple(station.point for station in stations), np.array([station.y[0] for station in stations]), tuple(kinds), complete
+    )
+
+
+def _followed(
+    curve: Curve, start: Station, longest: float, within: tuple[float, float], steps: int, progress: bool
+) -> tuple[list[Station], list[str], bool]:
+    """Return the stations of a path with what happens at them, and whether it is complete."""
+    from tqdm import tqdm
+
+    stations, kinds = [start], [""]
+    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
+    with tqdm(unit=" equilibria", **options) as bar:
+        before = start
+        for reached in islice(curve.followed(start, longest, within), steps):
+            event = event_between(curve, before, reached)
+            if event is not None:
+                stations.append(event[0])
+                kinds.append(event[1])
+            stations.append(reached)
+            kinds.append("")
+            before = reached
+            bar.set_postfix_str(f"load factor {reached.y[0]:.4g}", refresh=False)
+            bar.update()
+    complete = not within[0] < stations[-1].y[0] < within[1]
+    if not complete:
+        found, expected = (
+            f"a load factor of {stations[-1].y[0]:.4g} after {steps} steps",
+            f"one of {within[0]:g} or {within[1]:g}",
+        )
+        advice = "raise steps or longest, or narrow within"
+        warn([Finding("path-goes-on", "equilibrium_path", found, expected, advice)], stacklevel=4)
+    return stations, kinds, complete
+
+
+def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Array, within: Any) -> tuple[float, float]:
+    """Return the range of load factors, in which tendons do not push."""
+    pair = real_array(within)
+    if pair is None or pair.shape != (2,) or not pair[0] <= 0.0 < pair[1]:
+        advice = "the path starts at a load factor of zero"
+        raise ModelError(Finding("bad-bounds", "within", within, "two numbers, lower <= 0 < upper", advice))
+    inputs, lower = start.model.inputs, float(pair[0])
+    one_sided = {loop.closure.name for loop in start.model.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    acting = {
+        inputs.names[k]: inputs.lower[k] for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)
+    }
+    for name, begin, end in zip(names, first, last, strict=True):
+        if name in acting and end > begin:
+            lower = max(lower, (acting[name] - begin) / (end - begin))
+    return lower, float(pair[1])
+
+
+def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Array]:
+    """Return the names of what changes, one value each, and the values at load factors zero and one."""
+    given = dict(read_mapping("loads", loads))
+    if not given:
+        advice = 'such as {"push.force.z": (0.0, -10.0)}'
+        raise ModelError(Finding("wrong-type", "loads", loads, "a name and two values at least", advice))
+    names, pairs = [], []
+    for name, pair in given.items():
+        own = Unknowns(guess, [name])
+        numbers = real_array(pair)
+        if len(own.entries) != 1:
+            advice = f"choose one of {', '.join(own.names)}"
+            raise ModelError(Finding("not-scalar", "loads", name, "something with one value", advice))
+        if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or numbers[0] == numbers[1]:
+            advice = "values at load factors zero and one"
+            raise ModelError(Finding("bad-load", f"loads[{name!r}]", pair, "two different numbers", advice))
+        names.append(own.names[0])
+        pairs.append(numbers)
+    first, last = np.array(pairs).T
+    for values in (first, last):
+        refuse_pushing(guess.model, _varied(guess, names, values).u)
+    return names, first, last
+
+
+def _varied(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
+    """Return a point with other values of what changes."""
+    varied = Unknowns(guess, names)
+    return varied.at((values - np.array([value_of(guess, name) for name in names])) / varied.scales)
+
+
+def _read_steps(steps: Any) -> int:
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise ModelError(Finding("wrong-type", "steps", steps, "a whole number, 1 or more", "count the steps"))
+    return steps
+
+
+def _read_length(longest: Any) -> float:
+    number = real_array(longest)
+    if number is None or number.shape != () or not 0 < number < np.inf:
+        raise ModelError(Finding("bad-step", "longest", longest, "a number > 0", "0.2 suits most systems"))
+    return float(number)

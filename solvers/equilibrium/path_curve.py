@@ -1,0 +1,215 @@
+"""The curve of equilibria that unknowns and a load factor make: its equations, its tangent, and steps along it.
+
+A step goes along the tangent and back to the curve at right angles to it (Keller 1977, pseudo-arclength), so that it passes
+points at which the load factor turns round. Lengths are those of `Unknowns`, the load factor as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.equilibrium.effort_balance import Balance, is_balance
+from titop.solvers.equilibrium.equations import Motion, equation_derivatives, equations
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.root_search import Course, least_step, newton
+from titop.solvers.equilibrium.sizes import sizes_of
+from titop.solvers.equilibrium.trim import refuse_passing, refuse_residual
+from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.signals.quantities import Kind
+
+#: What the cosine of the angle between the tangents at both ends of a step is at least; above the second steps grow by that.
+_STRAIGHT, _STRAIGHTER, _GROWTH = 0.9, 0.98, 1.5
+
+#: Where the curve is said to end: steps of this part of the longest.
+_LEAST = 2.0**-20
+
+#: Newton steps back to the curve.
+_ITERATIONS = 12
+
+
+class Station(NamedTuple):
+    """An equilibrium on the curve.
+
+    Attributes
+    ----------
+    y : (n,) array
+        Load factor, unknowns, and multipliers where loops are closed.
+    tangent : (n,) array
+        Of length one without multipliers, the way the curve is followed.
+    point : OperatingPoint
+    """
+
+    y: Array
+    tangent: Array
+    point: OperatingPoint
+
+
+class Curve:
+    """Equilibria over a load factor.
+
+    Parameters
+    ----------
+    start : OperatingPoint
+        The equilibrium at a load factor of zero.
+    names, unknowns : sequences of str
+        What the load factor changes, and what it is searched for.
+    changes : (m,) array
+        By how much the first change while the factor goes from zero to one.
+    tolerance : float
+        As in `trim`.
+    """
+
+    def __init__(
+        self, start: OperatingPoint, names: Sequence[str], unknowns: Sequence[str], changes: Array, tolerance: float
+    ) -> None:
+        loaded = Unknowns(start, names)
+        sizes = sizes_of(loaded.at(changes / loaded.scales))
+        self._unknowns, self._tolerance = Unknowns(start, [*names, *unknowns], sizes), tolerance
+        self._moving = bool(start.v.any()) or bool(self._unknowns.select(Kind.RATE)[0])
+        balanced = is_balance(Unknowns(start, unknowns), self._moving)
+        self._equations = Balance(self._unknowns) if balanced else Motion(self._unknowns, self._moving)
+        count, loads, held = len(self._unknowns.entries), len(names), self._equations.held
+        #: From y to the unknowns and multipliers of the equations.
+        self._spread = np.zeros((count + held, 1 + count - loads + held))
+        self._spread[:loads, 0] = changes / self._unknowns.scales[:loads]
+        self._spread[loads:, 1:] = np.eye(count - loads + held)
+        #: What counts as length.
+        self._measured = np.repeat([1.0, 0.0], [1 + count - loads, held])
+        self._free = np.full((2, len(self._measured)), [[-np.inf], [np.inf]])
+
+    def begin(self) -> Station:
+        """Return the start, the load growing.
+
+        Raises
+        ------
+        ConvergenceError
+            If it is no equilibrium.
+        """
+        growing, start = np.eye(len(self._measured))[0], np.zeros(len(self._measured))
+        count = len(self._unknowns.entries)
+        start[len(start) - self._equations.held :] = self._equations.begin(np.zeros(count))[count:]
+        station = self.across(start, growing, growing)
+        station.y[0] = 0.0  # but for rounding it is
+        return station
+
+    def residual(self, y: Array) -> Array:
+        """Return what is left of the equations; infinite where parameters or configurations cannot be."""
+        return self._equations.residual(self._spread @ y)
+
+    def derivatives(self, y: Array) -> Array:
+        """Return the derivatives of the residuals by y."""
+        by_y: Array = self._equations.derivatives(self._spread @ y) @ self._spread
+        return by_y
+
+    def station(self, y: Array, towards: Array) -> Station:
+        """Return the equilibrium at y, its tangent less than a right angle away from a direction.
+
+        Raises
+        ------
+        ConvergenceError
+            If it is none.
+        """
+        unknowns = self._unknowns
+        x = (self._spread @ y)[: len(unknowns.entries)]
+        point, by_x = unknowns.at(x), equation_derivatives(unknowns, x, self._moving)
+        found = equations(point, self._moving, unknowns.sizes)
+        excess = np.abs(found.values) / (self._tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x))))
+        anywhere = np.full((2, len(x)), [[-np.inf], [np.inf]])
+        refuse_residual(point, found, excess, unknowns, x, (anywhere[0], anywhere[1]))
+        refuse_passing(point, by_x, self._tolerance, unknowns)
+        by_y = self.derivatives(y)
+        sizes = np.abs(by_y).max(axis=1, keepdims=True)
+        bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._measured * towards])
+        tangent = least_step(bordered, -np.eye(len(bordered))[-1], y, (self._free[0], self._free[1]))
+        return Station(y, tangent / np.linalg.norm(self._measured * tangent), point)
+
+    def across(self, start: Array, normal: Array, towards: Array) -> Station:
+        """Return the equilibrium next to `start` in the plane through it.
+
+        Parameters
+        ----------
+        start, normal, towards : (n,) arrays
+            Where to start, what the plane is at right angles to, and in what direction the tangent is to point.
+
+        Raises
+        ------
+        ConvergenceError
+            If Newton's method does not go straight to one.
+        """
+        weight = (
+            float(np.abs(self.derivatives(start)).max(initial=0.0)) or 1.0
+        )  # beside stiff equations that of the plane counts
+        plane, course = weight * self._measured * normal, Course(strict=True)
+        y = newton(
+            lambda y: np.append(self.residual(y), plane @ (y - start)),
+            lambda y: np.vstack([self.derivatives(y), plane]),
+            start,
+            (self._free[0], self._free[1]),
+            self._free[1],
+            _ITERATIONS,
+            course,
+        )
+        station = self.station(y, towards)
+        if course.strayed:
+            raise ConvergenceError("another branch is near")
+        return station
+
+    def product(self, first: Array, second: Array) -> float:
+        """Return the product of two vectors, multipliers left out."""
+        return float((self._measured * first) @ second)
+
+    def along(self, station: Station, length: float) -> Station:
+        """Return the equilibrium a step from a station: of some length along its tangent, then across.
+
+        Raises
+        ------
+        ConvergenceError
+            If there is none, or the curve bends so much that it may be another one.
+        """
+        reached = self.across(station.y + length * station.tangent, station.tangent, station.tangent)
+        if self.product(reached.tangent, station.tangent) < _STRAIGHT:
+            raise ConvergenceError("the path bends too sharply")
+        return reached
+
+    def followed(self, start: Station, longest: float, within: tuple[float, float]) -> Iterator[Station]:
+        """Yield stations after the start, the last one where the load factor leaves a range.
+
+        Raises
+        ------
+        ConvergenceError
+            Where the curve ends.
+        """
+        station, length = start, longest / 4
+        while True:
+            try:
+                reached = self.along(station, length)
+                outside = not within[0] < reached.y[0] < within[1]
+                if outside:
+                    reached = self._at_factor(station, reached, within)
+            except ConvergenceError as error:
+                length /= 2
+                if length < _LEAST * longest:
+                    raise ConvergenceError(
+                        f"the path ends near a load factor of {station.y[0]:.6g}: {error}; a contact or a cable may let go "
+                        "there, or a block refuse its parameters: narrow within, or begin beyond it from a guess"
+                    ) from None
+                continue
+            yield reached
+            if outside:
+                return
+            if self.product(reached.tangent, station.tangent) > _STRAIGHTER:
+                length = min(_GROWTH * length, longest)
+            station = reached
+
+    def _at_factor(self, before: Station, beyond: Station, within: tuple[float, float]) -> Station:
+        """Return the equilibrium at the end of a range that lies between two stations."""
+        end = within[1] if beyond.y[0] >= within[1] else within[0]
+        part = (end - before.y[0]) / (beyond.y[0] - before.y[0])
+        between = before.y + part * (beyond.y - before.y)
+        between[0] = end
+        return self.across(between, np.eye(len(between))[0], before.tangent)

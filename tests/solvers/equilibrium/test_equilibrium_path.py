@@ -1,0 +1,181 @@
+"""Equilibria past limit points: a truss and an arch that snap through, a column that buckles, a follower that flutters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
+from tests.refusals import refusal
+from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, push_of, truss
+from titop.solvers.equilibrium.load_steps import stands
+
+#: The height (m) of the truss at which it can bear no more, and what forces are measured by (N).
+TURN, STIFF = np.sqrt(LENGTH ** (2 / 3) - 1.0), 1000.0
+
+#: Half the opening angle of an arch of DaDeppo and Schmidt.
+HALF = np.deg2rad(215.0 / 2)
+
+
+@pytest.fixture(scope="module")
+def path() -> tt.EquilibriumPath:
+    """Return the path of a truss through both of its limits."""
+    return tt.equilibrium_path(truss(0.0), {"push.force.z": (0.0, -2.0 * LARGEST)})
+
+
+class TestTruss:
+    """In closed form: the push over the apex's height."""
+
+    def test_every_point_is_on_the_curve(self, path: tt.EquilibriumPath) -> None:
+        pushes, heights = -path.values("push.force.z"), RISE - path.values("drop")
+        np.testing.assert_allclose(pushes, push_of(heights), atol=1e-9 * STIFF)  # trim's tolerance
+        np.testing.assert_allclose(pushes, 2.0 * LARGEST * path.factors, atol=1e-12)
+        assert (path.factors[0], path.factors[-1], path.complete) == (0.0, 1.0, True)
+        assert heights[-1] < -RISE  # through both limits
+
+    def test_limits(self, path: tt.EquilibriumPath) -> None:
+        """The load is known better than its place, at which it is flat."""
+        assert [kind for kind in path.kinds if kind] == ["limit", "limit"]
+        limits = [-point.parameters["push.force.z"] for point in path.at("limit")]
+        np.testing.assert_allclose(limits, [LARGEST, -LARGEST], rtol=1e-9)
+        np.testing.assert_allclose([RISE - p.q[0] for p in path.at("limit")], [TURN, -TURN], rtol=1e-6)
+
+    def test_stability(self, path: tt.EquilibriumPath) -> None:
+        """Between the limits the stiffness is negative; at them the eigenvalue is rounding."""
+        between = np.abs(RISE - path.values("drop")) < TURN
+        ordinary = np.array([not kind for kind in path.kinds])
+        np.testing.assert_array_equal(path.unstable[ordinary], between[ordinary])
+
+    def test_a_description(self, path: tt.EquilibriumPath) -> None:
+        assert "limit at 0.5, limit at -0.5" in str(path)
+
+    def test_a_range(self) -> None:
+        """Down to no load on the way back, at which the truss is flat."""
+        path = tt.equilibrium_path(truss(0.0), {"push.force.z": (0.0, -10.0)}, within=(0.0, 1.0))
+        assert path.factors[-1] == 0.0
+        assert path.q[-1, 0] == pytest.approx(RISE, abs=1e-9)
+
+    def test_too_few_steps_are_told(self) -> None:
+        with pytest.warns(tt.ModelWarning, match="after 3 steps.*path-goes-on"):
+            path = tt.equilibrium_path(truss(0.0), {"push.force.z": (0.0, -10.0)}, steps=3)
+        assert not path.complete
+        assert len(path.points) == 4
+
+
+def arch(order: int) -> tt.Model:
+    """Return an arch of radius, E I = 1, clamped at its left foot and hinged at its right one, a closure, pushed at the top."""
+    section, pieces = tt.Section.rectangle(0.01, 0.01), []
+    for name in ("left", "right"):
+        material = {"young": 12.0 / 0.01**4, "density": 1.0, "poisson": 0.0}
+        shape = {"strains": {"bending_z": order}, "points": order + 4, "reference_strain": [0, 0, -1.0, 1, 0, 0]}
+        pieces.append(tt.Rod(name, HALF, section, **material, **shape))
+    s, (sine, cosine) = tt.System("arch", gravity=[0, 0, 0]), (np.sin(HALF), np.cos(HALF))
+    foot = tt.Pose([-sine, cosine, 0], np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]]))
+    s.connect("world", pieces[0], tt.Weld("clamp"), foot)
+    s.connect(pieces[0].port("tip"), pieces[1], tt.Weld("top"))
+    s.world.add_port("hinge", [sine, cosine, 0])
+    s.close_loop(s.world.port("hinge"), pieces[1].port("tip"), tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    s.add_load(tt.Load("push", pieces[0].port("tip"), force=[0, 0, 0], frame="world"))
+    return s.resolve()
+
+
+def test_an_arch_in_a_closed_loop_snaps_through() -> None:
+    """At 8.97 E I/R^2: DaDeppo and Schmidt, Instability of clamped-hinged circular arches subjected to a point load, 1975.
+
+    Theirs has three digits; order 12 has 8.974.
+    """
+    path = tt.equilibrium_path(arch(8), {"push.force.y": (0.0, -9.5)}, longest=1.0)
+    limit = path.at("limit")[0]
+    assert -limit.parameters["push.force.y"] == pytest.approx(8.97, rel=1.5e-3)
+    model = path.points[0].model
+    assert max(np.abs(model.closure_error(q)).max() for q in path.q) < 1e-9
+    assert path.unstable[path.kinds.index("limit") + 1] == 1
+    assert path.points[0].stability == "neutral"  # undamped
+
+
+def test_a_straight_column_stands_until_it_buckles() -> None:
+    """Its path goes on straight, with one more unstable mode from Euler's load on, and a second from nine times that on."""
+    rod = tt.Rod("column", 1.0, SECTION, YOUNG, 1000.0, strains={"bending_z": 6}, points=12)
+    model = clamped(rod, force=[0.0, 0.0, 0.0], frame="world", engine="compiled")
+    path = tt.equilibrium_path(model, {"load.force.x": (0.0, -10.0 * BUCKLING)})
+    np.testing.assert_allclose(path.q, 0.0, atol=1e-9)
+    found = [-point.parameters["load.force.x"] / BUCKLING for point in path.at("bifurcation")]
+    np.testing.assert_allclose(found, [1.0, 9.0], rtol=1e-3)  # order 6, 12 points
+    assert path.unstable[-1] == 2
+
+
+def test_a_follower_makes_ziegler_s_column_flutter() -> None:
+    """Ziegler 1952: two links of length and stiffness one, masses 2 and 1, flutter above ``7/2 - sqrt(2)`` undamped."""
+    s, previous = tt.System("Ziegler", gravity=[0, 0, 0]), "world"
+    for k, mass in enumerate((2.0, 1.0)):
+        link = tt.RigidBody(f"link{k}", mass, com=[1, 0, 0], inertia=[0, 0, 0], ports={"end": [1, 0, 0]})
+        s.connect(previous, link, tt.Revolute(f"hinge{k}", axis=[0, 0, 1], stiffness=1.0))
+        previous = link.port("end")
+    s.add_load(tt.Load("push", link.port("end"), force=[0, 0, 0]))
+    path = tt.equilibrium_path(s.resolve(), {"push.force.x": (0.0, -3.0)})
+    assert [kind for kind in path.kinds if kind] == ["flutter"]
+    # the pair leaves the axis as the root of the load beyond: rounding of the eigenvalues, 1e-8, may hide 1e-5 of it
+    assert -path.at("flutter")[0].parameters["push.force.x"] == pytest.approx(3.5 - np.sqrt(2.0), rel=1e-5)
+
+
+def test_a_tendon_ends_a_path_where_it_would_push() -> None:
+    """On the way down, and where it is given such tensions, that is refused."""
+    rod = tt.Rod("finger", 1.0, SECTION, YOUNG, 1000.0, strains={"bending_z": 2})
+    s = tt.System("finger", gravity=[0, 0, 0])
+    s.connect("world", rod, tt.Weld("clamp"))
+    s.add_interaction(tt.Tendon("flexor", rod, y=0.005))
+    path = tt.equilibrium_path(s.resolve(), {"flexor.tension": (5.0, 0.5)}, within=(-1.0, 1.0))
+    assert path.values("flexor.tension")[-1] == 0.5
+    with refusal("one-sided", "flexor.tension"):
+        tt.equilibrium_path(s.resolve(), {"flexor.tension": (0.0, -1.0)})
+
+
+def test_where_a_path_ends_is_told() -> None:
+    """A weight on a cable, lifted until that is slack, at half of the load."""
+    s, weight = tt.System("crane", gravity=[0, 0, -10.0]), tt.RigidBody("weight", 1.0)
+    s.connect("world", weight, tt.Prismatic("rail", axis=[0, 0, 1]), tt.Pose([0, 0, -1]))
+    s.close_loop("world", weight, tt.Cable("rope", stiffness=1e3, length=1.0))
+    with pytest.raises(tt.ConvergenceError, match=r"path ends near a load factor of 0\.5: .*a cable may let go"):
+        tt.equilibrium_path(s.resolve(), {"rail.tau": (0.0, 20.0)}, q=[-0.01])
+
+
+def test_past_the_largest_torque() -> None:
+    """What a pendulum can hold, 2 kg * 9.81 m/s^2 * 1 m; beyond, less, and none where it stands on its head."""
+    s = tt.System("swing", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    path = tt.equilibrium_path(s.resolve(), {"hinge.tau": (0.0, 25.0)}, within=(0.0, 1.0))
+    assert path.values("hinge.tau").max() == pytest.approx(19.62, rel=1e-9)
+    assert path.values("hinge")[-1] == pytest.approx(np.pi)
+
+
+def test_bad_paths_are_refused() -> None:
+    model = truss(0.0)
+    for loads, code, text in (
+        ({"push.forc.z": (0, 1)}, "unknown-unknown", "push.force.z"),
+        ({}, "wrong-type", "push.force.z"),
+        ({"push.force.z": (0, 0)}, "bad-load", "different"),
+        ({"push.force.z": 3.0}, "bad-load", "two"),
+    ):
+        with refusal(code, text):
+            tt.equilibrium_path(model, loads)
+    good = {"push.force.z": (0.0, -1.0)}
+    for argument, value, code in (("within", (1, 2), "bad-bounds"), ("longest", 0.0, "bad-step"), ("steps", 0, "wrong-type")):
+        with refusal(code, argument):
+            tt.equilibrium_path(model, good, **{argument: value})
+
+
+class TestLoadStepsOfLoops:
+    """Of `trim`, on the arch: where no equilibrium is near the one at rest they raise the load."""
+
+    def test_up_to_the_limit(self) -> None:
+        model, push = arch(8), {"push.force.y": (0.0, -8.9)}
+        raised = tt.trim(model, parameters={"push.force.y": -8.9})
+        followed = tt.equilibrium_path(model, push, longest=1.0).points[-1]
+        assert stands(raised)
+        np.testing.assert_allclose(raised.q, followed.q, atol=1e-6)  # trim's tolerance, next to a limit a hundred times softer
+
+    def test_beyond_it_the_part_that_is_reached_is_told(self) -> None:
+        limit = 8.978 / 9.5  # order 8, as followed above
+        with pytest.raises(tt.ConvergenceError, match=f"end near {limit:.3f}"):
+            tt.trim(arch(8), parameters={"push.force.y": -9.5})
