@@ -21,7 +21,7 @@ _ACCELERATIONS = {
 }
 
 
-class Kinematics(Resolved):
+class PortKinematics(Resolved):
     """How the ports of a model stand and move.
 
     Arguments of the methods: `port` ``"body.port"``, or ``"body"`` for the reference frame; `q` a configuration (nq); `v` and

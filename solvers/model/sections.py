@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.model.kinematics import Kinematics
+from titop.solvers.model.kinematics import PortKinematics
 from titop.solvers.model.readings import Readings
 from titop.solvers.signals.section_opening import cut, is_rod
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _KEPT = 64
 
 
-class Sections(Kinematics, Readings):
+class Sections(PortKinematics, Readings):
     """What is read of the sections of rods.
 
     Arguments of the methods: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as

@@ -13,7 +13,7 @@ from tests.flexible import UNIT
 from tests.solvers.kernels.laws.mixed_systems import differences, functions, state, stepped
 from tests.solvers.kernels.ports.wet_systems import Floating, Wet, hung
 from titop.blocks.basics.spatial import Array, twist_transport
-from titop.blocks.contract.applied import slopes_at
+from titop.blocks.contract.applied import derivatives_at
 from titop.solvers.engines.compiled import python_laws
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 
@@ -97,10 +97,10 @@ def test_a_displacement_left_out_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     """The negative control: slopes by displacement of the blocks are taken for zero."""
 
     def without(*arguments: Any) -> tuple[Array, ...]:
-        *others, by_displacement = slopes_at(*arguments)
+        *others, by_displacement = derivatives_at(*arguments)
         return *others, 0 * by_displacement
 
-    monkeypatch.setattr(python_laws, "slopes_at", without)
+    monkeypatch.setattr(python_laws, "derivatives_at", without)
     with pytest.raises(AssertionError):
         test_slopes("inverse_dynamics")
 
