@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_mat
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
@@ -327,7 +328,7 @@ class Scene:
         """Return name, place and a line of facts."""
         body, joint = connection.child.block, connection.joint
         at = body.com if isinstance(body, RigidBody) else np.zeros(3)
-        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody) else f"{type(body).__name__}, "
+        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody | SoftBody) else f"{type(body).__name__}, "
         facts += f"on {joint.name} ({type(joint).__name__})"
         k = self._frame_index[body.name]
         return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}
