@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.simulation.animated import motion
+from tests.solvers.simulation.animated import motion, read
 from titop.graph.files.saving import to_text
 from titop.solvers.model.overlaps import overlaps
+from titop.solvers.simulation.animation import write_animation
 
 L, RADIUS = 0.3, 0.02
 ROUND = tt.Domain.cylinder(RADIUS, L)
@@ -46,6 +50,33 @@ def test_points_of_ones_own_are_dots() -> None:
     model = arm(tt.Domain(ROUND.points, ROUND.volumes, tip=[0, 0, L]))
     (dots,) = [line for line in motion(model, end=1.0, count=3).plot_shape(0.0).axes[0].lines if len(line.get_data_3d()[0])]
     assert (dots.get_marker(), dots.get_linestyle(), len(dots.get_data_3d()[0])) == (".", "None", len(ROUND.points))
+
+
+def test_animations_carry_the_surface(tmp_path: Path) -> None:
+    """The page's points, in the body's frame, are those of a figure."""
+    model, outline = arm(), ROUND.outline
+    assert outline is not None
+    trajectory = motion(model, count=3)
+    data = read(write_animation(trajectory, tmp_path / "arm.html", frames_per_second=1.0))
+    ((surface,), (course,)) = data["surfaces"], data["courses"]
+    assert data["links"] == []  # no line stands for it
+    assert (surface["name"], data["frames"][surface["frame"]]) == ("body", "body")
+    np.testing.assert_array_equal(np.reshape(surface["triangles"], (-1, 3)), outline.triangles)
+    numbers = np.frombuffer(base64.b64decode(course["points"]), "<i2").reshape(3, -1, 3)
+    body = model.assembly.blocks["body"]
+    assert isinstance(body, tt.SoftBody)
+    for found, q in zip(numbers, trajectory.q, strict=True):
+        expected = body.positions(q[1:], outline.points)
+        np.testing.assert_allclose(course["unit"] * found, expected, rtol=0, atol=2e-5 * L)  # half of 1 / 32767
+    box = data["view"]["all"]
+    seen = np.array(box["high"]) - box["low"]
+    assert np.linalg.norm(seen) > L
+
+
+def test_bodies_of_points_are_lines_in_animations(tmp_path: Path) -> None:
+    model = arm(tt.Domain(ROUND.points, ROUND.volumes, tip=[0, 0, L]))
+    data = read(write_animation(motion(model, count=3), tmp_path / "arm.html"))
+    assert (data["surfaces"], [link["name"] for link in data["links"]]) == ([], ["body"])
 
 
 def test_ratios_of_several_configurations_stand_in_rows() -> None:
