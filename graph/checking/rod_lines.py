@@ -17,7 +17,8 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
         for block in loop.closure.own_blocks:
             if system.graph.nodes.get(block.name, {}).get("block") is not block:
                 where = f"{loop.closure.name}.{loop.closure.own_field}"
-                yield Finding("foreign-target", where, block.name, "a body of this system", "connect the body itself first")
+                kind = "rod" if block.has_sections else "body"
+                yield Finding("foreign-target", where, block.name, f"a {kind} of this system", f"connect the {kind} itself first")
     tendons = [loop.closure.name for loop in system.loops if loop.closure.measured == "length"]
     for sensor in system.sensors:
         if isinstance(sensor, TendonSensor) and sensor.tendon not in tendons:

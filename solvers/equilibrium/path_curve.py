@@ -141,9 +141,8 @@ class Curve:
         ConvergenceError
             If Newton's method does not go straight to one.
         """
-        weight = (
-            float(np.abs(self.derivatives(start)).max(initial=0.0)) or 1.0
-        )  # beside stiff equations that of the plane counts
+        stiffest = float(np.abs(self.derivatives(start)).max(initial=0.0))
+        weight = stiffest or 1.0  # beside stiff equations that of the plane counts
         plane, course = weight * self._measured * normal, Course(strict=True)
         y = newton(
             lambda y: np.append(self.residual(y), plane @ (y - start)),

@@ -163,7 +163,7 @@ class SoftData(Block):
 
     @property
     def number_values(self) -> Array:
-        """The numbers (k; SI units) that functions are told."""
+        """The numbers (k, SI units) that functions are told."""
         return np.array(list(self._values.values()))
 
     def volume_ratios(self, q: Array) -> Array:

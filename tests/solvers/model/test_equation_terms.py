@@ -1,4 +1,4 @@
-"""Dissipated power: what the energy loses beside what efforts, inputs and wrenches bring, all that dissipates; inertia alone."""
+"""Dissipated power: what the energy loses beside what efforts, inputs and wrenches bring; the efforts of inertia alone."""
 
 from __future__ import annotations
 
