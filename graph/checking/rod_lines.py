@@ -18,7 +18,9 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
             if system.graph.nodes.get(block.name, {}).get("block") is not block:
                 where = f"{loop.closure.name}.{loop.closure.own_field}"
                 kind = "rod" if block.has_sections else "body"
-                yield Finding("foreign-target", where, block.name, f"a {kind} of this system", f"connect the {kind} itself first")
+                yield Finding(
+                    "foreign-target", where, block.name, f"a {kind} of this system", f"connect the {kind} itself first"
+                )
     tendons = [loop.closure.name for loop in system.loops if loop.closure.measured == "length"]
     for sensor in system.sensors:
         if isinstance(sensor, TendonSensor) and sensor.tendon not in tendons:
