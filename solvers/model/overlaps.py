@@ -45,9 +45,10 @@ def _folded_bodies(model: Any, q: Array, t: Array | None) -> Iterator[Finding]:
         if not isinstance(block, SoftBody):
             continue
         parts = np.array_split(q[:, model.assembly.q_slices[name]], -(-len(q) // _TOGETHER))
-        ratios = np.concatenate([block.volume_ratios(part) for part in parts])
+        with np.errstate(invalid="ignore"):
+            ratios = np.concatenate([block.volume_ratios(part) for part in parts])
         row, place = np.unravel_index(ratios.argmin(), ratios.shape)
-        if ratios[row, place] <= 0:
+        if not ratios[row, place] > 0:
             x = np.array2string(block.domain.points[place], precision=4)
             found = f"det F = {ratios[row, place]:.3g} at x = {x} m{_when(t, row)}"
             advice = "it is deformed further than its kinematics can tell: load it less, or make it thinner or stiffer"

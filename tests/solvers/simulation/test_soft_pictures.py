@@ -100,6 +100,14 @@ def test_folded_bodies_are_told() -> None:
         tt.simulate(model, [0.0, 1e-7], states[1], np.zeros(2))
 
 
+def test_folds_without_a_number_are_told_too() -> None:
+    """A bend that keeps volumes has no place for points inside its centre of curvature."""
+    s = tt.System("arm")
+    s.connect("world", tt.SoftBody("body", tt.Kinematics.planar_bending([lambda z: 1.0]), ROUND, 1000.0), tt.Weld("clamp"))
+    (found,) = overlaps(s.resolve("reference"), np.array([[0.0], [0.6 / RADIUS]]))
+    assert found.value.startswith("det F = nan at x = [")
+
+
 def test_diagrams_say_the_mass() -> None:
     assert "body (SoftBody [bending] 0.376991 kg)" in str(hinged())
 
