@@ -294,3 +294,30 @@ class TestManipulatorsEnergy:
         )
         power = [model.actuation_matrix(q) @ u @ v for q, v, u in zip(trajectory.q, trajectory.v, trajectory.u, strict=True)]
         assert_balanced(trajectory, weights, np.array(power), loss(trajectory, {"rod": model.assembly.blocks["rod"]}))
+
+
+def test_soft_on_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("soft_on_robot")
+    runs = example["main"](["--output", str(tmp_path / "figure.png"), "--duration", "2"])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "complete: error in the second half" in capsys.readouterr().out
+
+    # of e'' + 50 e' + 100 e = 0 from e = -1, e' = 0: the reference starts at 1, at rest
+    fast, slow = np.roots([1.0, example["DAMPING"], example["STIFFNESS"]])
+    t = runs["complete"].t[:, None]
+    expected = -(fast * np.exp(slow * t) - slow * np.exp(fast * t)) / (fast - slow)
+    errors = {name: example["errors"](motion) - expected for name, motion in runs.items()}
+    assert np.abs(errors["complete"]).max() < 1e-5  # steps of relative tolerance 1e-6, at angles of 1 rad
+    assert np.abs(errors["incomplete"]).max() > 0.1
+
+    # nothing drives the cylinder, and the law is that of key P, (2) of simulation 9, by its matrices
+    model, rng, joints = runs["complete"].model, np.random.default_rng(0), example["JOINTS"]
+    assert not runs["complete"].tau[:, joints:].any()
+    assert model.assembly.blocks["cylinder"].mass == pytest.approx(1070 * np.pi * 0.02**2 * 0.8, rel=1e-12)
+    q, v = 0.3 * rng.normal(size=9), rng.normal(size=9)
+    mass, rest = model.mass_matrix(q), model.inverse_dynamics(q, v, np.zeros(9))
+    carried = np.linalg.solve(mass[joints:, joints:], mass[joints:, :joints]).T  # M_au M_uu^-1
+    reduced = mass[:joints, :joints] - carried @ mass[joints:, :joints]
+    by_matrices = reduced @ example["wanted"](0.7, q, v) + rest[:joints] - carried @ rest[joints:]
+    law = example["complete"](model)(0.7, q, v)[:joints]
+    np.testing.assert_allclose(law, by_matrices, rtol=1e-9, atol=1e-9 * np.abs(law).max())

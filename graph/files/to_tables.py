@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
+from titop.blocks.interactions.soft_line import SoftLine
 from titop.graph.checking.system_check import checked
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
 from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
@@ -22,7 +24,7 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
     Raises
     ------
     ModelError
-        If the system does not pass its checks, or has blocks of classes that are not registered.
+        If the system does not pass its checks, or has blocks of classes that are not registered or that files cannot hold.
     """
     checked(system)
     _check_types(system)
@@ -58,10 +60,19 @@ def _check_types(system: Network) -> None:
     findings = []
     for name, block in system.graph.nodes(data="block"):
         if block is not system.world and type_of(block) is None:
-            advice = "call titop.register_block for it, once, where it is defined"
-            findings.append(Finding("unregistered-class", name, type(block).__name__, "a class that files know", advice))
+            findings.append(_unwritten(name, block))
     if findings:
         raise ModelError(findings)
+
+
+def _unwritten(name: str, block: Block) -> Finding:
+    """Return why a file cannot hold a block."""
+    found = type(block).__name__
+    if isinstance(block, SoftBody | SoftLine):
+        advice = "its kinematics are Python functions, and so are its curves: keep the system in a script that builds it"
+        return Finding("not-in-files", name, found, "blocks that are numbers and names", advice)
+    advice = "call titop.register_block for it, once, where it is defined"
+    return Finding("unregistered-class", name, found, "a class that files know", advice)
 
 
 def _block_entries(section: str, block: Block, between: Connection | Loop | None = None) -> dict[str, Any]:

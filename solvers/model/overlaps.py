@@ -1,4 +1,4 @@
-"""Where sections of rods run through each other."""
+"""Where sections of rods run through each other, and where deformable bodies are folded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft.soft_body import SoftBody
+
+#: Configurations whose volumes are computed together.
+_TOGETHER = 64
 
 
 def overlaps(model: Any, q: Array, t: Array | None = None) -> Iterator[Finding]:
-    """Yield a finding for each rod whose neighbouring sections overlap: the worst place, of all states.
+    """Yield a finding for each rod whose neighbouring sections overlap, and each folded body: the worst place, of all states.
 
     Parameters
     ----------
@@ -21,11 +25,35 @@ def overlaps(model: Any, q: Array, t: Array | None = None) -> Iterator[Finding]:
     t : (n,) array, s, optional
         When they are; nothing is said of times by default.
     """
-    for rod, (abscissas, fibres) in model.fibres.items() if len(q) else ():
+    if len(q):
+        yield from _overlapping_rods(model, q, t)
+        yield from _folded_bodies(model, q, t)
+
+
+def _overlapping_rods(model: Any, q: Array, t: Array | None) -> Iterator[Finding]:
+    for rod, (abscissas, fibres) in model.fibres.items():
         stretch = fibres.stretch(q[:, model.assembly.q_slices[rod]])
         row, place = np.unravel_index(stretch.argmin(), stretch.shape)
         if stretch[row, place] < 0:
-            when = "" if t is None else f" and t = {t[row]:.6g} s"
-            found = f"a stretch of {stretch[row, place]:.3g} on its inner side, at X = {abscissas[place]:.4g} m{when}"
+            found = f"a stretch of {stretch[row, place]:.3g} on its inner side, at X = {abscissas[place]:.4g} m{_when(t, row)}"
             advice = "the rod is bent more sharply than its thickness allows: load it less, or make it thinner or stiffer"
             yield Finding("overlapping-sections", rod, found, "sections that do not run through each other", advice)
+
+
+def _folded_bodies(model: Any, q: Array, t: Array | None) -> Iterator[Finding]:
+    for name, block in model.assembly.blocks.items():
+        if not isinstance(block, SoftBody):
+            continue
+        parts = np.array_split(q[:, model.assembly.q_slices[name]], -(-len(q) // _TOGETHER))
+        with np.errstate(invalid="ignore"):
+            ratios = np.concatenate([block.volume_ratios(part) for part in parts])
+        row, place = np.unravel_index(ratios.argmin(), ratios.shape)
+        if not ratios[row, place] > 0:
+            x = np.array2string(block.domain.points[place], precision=4)
+            found = f"det F = {ratios[row, place]:.3g} at x = {x} m{_when(t, row)}"
+            advice = "it is deformed further than its kinematics can tell: load it less, or make it thinner or stiffer"
+            yield Finding("folded", name, found, "det F > 0: no part turned inside out", advice)
+
+
+def _when(t: Array | None, row: Any) -> str:
+    return "" if t is None else f" and t = {t[row]:.6g} s"

@@ -13,5 +13,5 @@
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
 - `reached`: solutions in the making;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
-  `visuals`): pictures of them, with `swept_rods`.
+  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`.
 """

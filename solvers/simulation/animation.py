@@ -7,8 +7,9 @@ The page's content security policy forbids it every access to a network.
 
 What is drawn: for a rigid body the ellipsoid of uniform density that has its mass and inertia (a small ball for a point mass),
 or the shapes given for it, and rods from the port by which it hangs to its centre of mass and to its other connected ports;
-for a rod its surface, through its sections as they stand; for a block of a user a line from its parent port to each child
-port; the axes of the joints; the connected ports.
+for a rod its surface, through its sections as they stand; for a deformable body the outline of its domain, point by point; for
+a block of a user, and a deformable body without outline, a line from its parent port to each child port; the axes of the
+joints; the connected ports.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
 from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
 from titop.solvers.simulation.scene import Scene
+from titop.solvers.simulation.soft_surfaces import POINT_BYTES, packed
 from titop.solvers.simulation.visuals import read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
@@ -75,7 +77,8 @@ def write_animation(
     head, tail = resources.files("titop.solvers.simulation").joinpath("animation.html").read_text("utf-8").split("@payload@")
     head = head.replace("@title@", html.escape(str(trajectory.model.name)))
     fixed = len(head) + len(tail) + len(_to_json(scene.description()))
-    times = _frame_times(trajectory, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / (_POSE_BYTES * len(scene.frames)))
+    frame_bytes = _POSE_BYTES * len(scene.frames) + POINT_BYTES * sum(len(shown.points) for shown in scene.soft_bodies)
+    times = _frame_times(trajectory, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / frame_bytes)
     payload = scene.description() | _motion(scene, times)
     page = (head + _to_json(payload) + tail).encode("utf-8", "xmlcharrefreplace")
     target = Path(path)
@@ -111,28 +114,38 @@ def _motion(scene: Scene, times: Array) -> dict[str, Any]:
     """Return the poses of all frames in time, and from where to look at them."""
     from scipy.spatial.transform import Rotation
 
-    poses = [scene.poses(q) for q in configurations(scene.trajectory, times)]
+    states = configurations(scene.trajectory, times)
+    poses = [scene.poses(q) for q in states]
     rotations = np.array([[rotation for rotation, _ in row] for row in poses])
     positions = np.array([[position for _, position in row] for row in poses])
     quaternions = Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat().reshape(*positions.shape[:2], 4)
     numbers = np.concatenate([positions, quaternions], axis=2).astype("<f4")
+    courses = [shown.course(states) for shown in scene.soft_bodies]
+    placed = [
+        positions[:, k, None] + np.einsum("tij,tmj->tmi", rotations[:, k], course)
+        for k, course in zip((surface["frame"] for surface in scene.surfaces), courses, strict=True)
+    ]
     return {
         "start": times[0],
         "end": times[-1],
         "count": len(times),
         "poses": base64.b64encode(numbers.tobytes()).decode("ascii"),
-        "view": _view(scene, rotations, positions),
+        "courses": [packed(course) for course in courses],
+        "view": _view(scene, rotations, positions, placed),
     }
 
 
-def _view(scene: Scene, rotations: Array, positions: Array) -> dict[str, Any]:
-    """Return what the camera has to see: boxes around the whole motion and about the bodies' mean, ground, direction."""
+def _view(scene: Scene, rotations: Array, positions: Array, surfaces: list[Array]) -> dict[str, Any]:
+    """Return what the camera has to see: boxes around the whole motion and about the bodies' mean, ground, direction.
+
+    `surfaces` are the places (count, k, 3; m) of deformable bodies' points.
+    """
 
     def paths(places: Iterable[tuple[int, Array]]) -> Array:
         world = np.zeros_like(positions[:, 0])
         return np.array([positions[:, k] + rotations[:, k] @ x if k >= 0 else world + x for k, x in places])
 
-    points = paths(scene.extents())
+    points = np.concatenate([paths(scene.extents()), *(places.swapaxes(0, 1) for places in surfaces)])
     center = paths((label["frame"], label["position"]) for label in scene.labels).mean(axis=0)
     e1, e2 = axes = _horizontal(scene.up)
     across = _flattest(points.reshape(-1, 3) @ axes.T)

@@ -14,11 +14,13 @@ from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_mat
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.recorded_motion import RecordedMotion
+from titop.solvers.simulation.soft_surfaces import SoftSurface, soft_surfaces
 from titop.solvers.simulation.swept_rods import SweptRod, swept_rods
 from titop.solvers.simulation.visuals import Visual
 
@@ -120,6 +122,24 @@ class Scene:
         ]
 
     @cached_property
+    def soft_bodies(self) -> list[SoftSurface]:
+        """The deformable bodies that have a surface."""
+        return soft_surfaces(self.model)
+
+    @cached_property
+    def surfaces(self) -> list[dict[str, Any]]:
+        """Frames of the deformable bodies, and the triangles of their surfaces."""
+        return [
+            {
+                "name": shown.body.name,
+                "color": self._frame_index[shown.body.name],
+                "frame": self._frame_index[shown.body.name],
+                "triangles": shown.triangles.ravel().tolist(),
+            }
+            for shown in self.soft_bodies
+        ]
+
+    @cached_property
     def _frame_index(self) -> dict[str, int]:
         return {_WORLD: -1, **{name: k for k, name in enumerate(self.frames)}}
 
@@ -141,13 +161,13 @@ class Scene:
     @cached_property
     def links(self) -> list[dict[str, Any]]:
         """The lines of users' blocks, between frames that move apart."""
-        links = []
+        links, surfaces = [], {shown.body.name for shown in self.soft_bodies}
         for k, connection in enumerate(self._connections):
             joint, body = connection.joint, connection.child.block
             if not isinstance(joint, Joint):
                 ends = self._joint_anchor(connection), _anchor(body, connection.child.name)
                 links.append(self._link(joint, joint.ports[0], *ends, k))
-            if not isinstance(body, PortedBlock | Rod):
+            if not isinstance(body, PortedBlock | Rod) and body.name not in surfaces:
                 links += [self._link(body, port, _anchor(body, None), _anchor(body, port), k) for port in body.ports]
         return links
 
@@ -166,6 +186,7 @@ class Scene:
             "shapes": self.shapes,
             "links": self.links,
             "sweeps": self.sweeps,
+            "surfaces": self.surfaces,
             "labels": self.labels,
         }
 
@@ -327,7 +348,7 @@ class Scene:
         """Return name, place and a line of facts."""
         body, joint = connection.child.block, connection.joint
         at = body.com if isinstance(body, RigidBody) else np.zeros(3)
-        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody) else f"{type(body).__name__}, "
+        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody | SoftBody) else f"{type(body).__name__}, "
         facts += f"on {joint.name} ({type(joint).__name__})"
         k = self._frame_index[body.name]
         return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}

@@ -1,4 +1,4 @@
-"""Figures of systems with rods in space: backbones with sections, at some instants."""
+"""Figures of systems with rods and deformable bodies in space, at some instants."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.swept_rods import swept_rods
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
-    """Draw a model at some configurations: rods by backbones and sections, rigid bodies by lines between what they connect.
+    """Draw a model at some configurations: rods by backbones and sections, deformable bodies by lines on their surface.
+
+    Those of one's own points are dots; rigid bodies are lines between what they connect.
 
     Parameters
     ----------
@@ -45,6 +48,12 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
                 axes.plot(*outline.T, color=colour, alpha=0.6, linewidth=0.7)
             axes.plot(*backbone.T, color=colour, linewidth=1.8)
             seen.append(outlines.reshape(-1, 3))
+        for lines, points in _soft_bodies(model, q):
+            for line in lines:
+                axes.plot(*points[line].T, color=colour, alpha=0.7, linewidth=0.7)
+            if not lines:
+                axes.plot(*points.T, ".", color=colour, alpha=0.6, markersize=1.5)
+            seen.append(points)
         axes.plot([], [], color=colour, label=label)
     _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
     if len(labels) > 1:
@@ -57,6 +66,16 @@ def _rods(model: Model, q: Array) -> Iterator[tuple[Array, Array]]:
     for swept in swept_rods(model):
         rotations, positions = model.section_poses(swept.rod.name, swept.abscissas, q)
         yield positions[:, None] + np.einsum("kij,kmj->kmi", rotations, swept.outlines()), positions
+
+
+def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
+    """Yield the lines, each as the numbers of its points, and the points (k, 3; m) of every deformable body."""
+    for name, block in model.assembly.blocks.items():
+        if isinstance(block, SoftBody):
+            outline, own = block.domain.outline, q[model.assembly.q_slices[name]]
+            rotation, position = model.pose(name, q)
+            points = block.positions(own, None if outline is None else outline.points)
+            yield () if outline is None else outline.lines, position + points @ rotation.T
 
 
 def _bars(model: Model, q: Array) -> Iterator[Array]:

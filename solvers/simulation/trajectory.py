@@ -129,7 +129,7 @@ class Trajectory(RecordedMotion):
         return plot_over_time(self.t, signals)
 
     def plot_shape(self, times: Any = None) -> Figure:
-        """Draw the system in space at some instants: rods by backbones and sections, rigid bodies by lines.
+        """Draw the system in space at some instants: rods, deformable bodies, rigid bodies by lines.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program, Value
 from titop.blocks.bodies.soft.unknown import Unknown
@@ -76,7 +77,7 @@ def nested(numbers: Mapping[str, Any]) -> SimpleNamespace:
     root = SimpleNamespace()
     for name, value in numbers.items():
         place = root
-        *heads, last = name.split(".")
+        *heads, last = parts_of(name)
         for head in heads:
             if not hasattr(place, head):
                 setattr(place, head, SimpleNamespace())

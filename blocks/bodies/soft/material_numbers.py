@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.user_input import FieldReader
 
 _SIGN = "check the sign and the unit"
@@ -36,7 +37,7 @@ def check_numbers(reader: FieldReader, numbers: Mapping[str, Any]) -> None:
         Fields such as ``young`` or ``material.young``; numbers may be complex, or NaN if they were reported before.
     """
     for field, value in numbers.items():
-        name = field.rpartition(".")[2]
+        name = parts_of(field)[-1]
         lowest, highest, included, expected, advice = _RANGES.get(name, (-np.inf, np.inf, True, "", ""))
         number = np.real(value)
         if number < lowest or number >= highest or (number == lowest and not included):

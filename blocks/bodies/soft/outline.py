@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 
 #: Rows of points along a body, and how many of them are drawn as lines.
-_ROWS, _LINES = 25, 7
+_ROWS, _LINES = 13, 7
 
 
 class Outline(NamedTuple):

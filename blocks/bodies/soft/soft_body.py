@@ -144,14 +144,17 @@ class SoftBody(SoftData):
         numbers = self.number_values
         return np.concatenate([[len(self.points), len(numbers)], numbers, self.points.ravel()])
 
-    def positions(self, q: Array) -> Array:
-        """Return where the points (k, 3; m) of the domain stand in the parent port's frame.
+    def positions(self, q: Array, points: Array | None = None) -> Array:
+        """Return where material points stand (k, 3; m) in the parent port's frame.
 
         Parameters
         ----------
         q : (n,) array
+        points : (k, 3) array, m, optional
+            Where they rest; those of the domain by default.
         """
-        return self._law.places.evaluate(self.shared(q), self.points)[1][:, :3]
+        own = self.points if points is None else np.pad(points, [(0, 0), (0, self.points.shape[1] - 3)])
+        return self._law.places.evaluate(self.shared(q), own)[1][:, :3]
 
     @property
     def _law(self) -> LawPrograms:

@@ -171,11 +171,15 @@ class SoftData(Block):
 
         Parameters
         ----------
-        q : (n,) array
+        q : (n,) or (m, n) array
+            Of several configurations the ratios are (m, k).
         """
         assert self.programs is not None
-        _, placed = self.programs.places.evaluate(self.shared(q), self.points)
-        return np.linalg.det(placed[:, 3:].reshape(-1, 3, 3))
+        shared = np.array([self.shared(row) for row in np.atleast_2d(q)])
+        count, points = len(shared), len(self.points)
+        _, placed = self.programs.places.evaluate(np.repeat(shared, points, axis=0).T, np.tile(self.points, (count, 1)))
+        ratios = np.linalg.det(placed[:, 3:].reshape(count, points, 3, 3))
+        return ratios if np.ndim(q) > 1 else ratios[0]
 
     @property
     def mass(self) -> Any:

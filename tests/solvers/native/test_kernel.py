@@ -71,6 +71,8 @@ def system_of_features():
         "by inverse": lambda: m.inverse_dynamics_derivatives(q, v, a),
         "hybrid": lambda: m.hybrid_dynamics(q, v, a, tau, ["socket"]),
         "along": lambda: rigid.forward_dynamics_tangent([0.3], [0.2], [0.1], [1.0], [2.0], [3.0]),
+        "along all": lambda: m.forward_dynamics_tangent(q, v, tau, v, a, tau),
+        "transposed of all": lambda: np.concatenate(m.forward_dynamics_adjoint(q, v, tau, a)),
         "transposed": lambda: np.concatenate(rigid.forward_dynamics_adjoint([0.3], [0.2], [0.1], [1.0])),
     }
 
