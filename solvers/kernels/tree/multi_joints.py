@@ -52,7 +52,7 @@ def rest_of_multi(ints, i, bias, efforts, multi):
     put_six(multi, m, FULL_P, bias)
     first, n = _axes(ints, i)
     if resting((first, n, address_of(efforts, ints[i, V]), address_of(multi, m * MULTI_COLUMNS))) != OK:
-        efforts[ints[i, V]] = np.nan  # the reason waits for `callbacks.raise_pending`
+        multi[m, REST_MULTI] = np.nan  # the reason waits for `callbacks.raise_pending`
     return six(multi, m, FULL_P)
 
 
