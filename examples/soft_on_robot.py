@@ -2,7 +2,7 @@
 
 The robot's joints are to follow ``cos(t)``, all at once; nothing drives the cylinder, 0.8 m of rubber of constant curvature
 that bends both ways and stretches. The complete law cancels the dynamics of both, so that the error goes as a linear
-equation says; the incomplete one knows the robot alone. The robot's data, ``models/ur10.urdf``, are those of ROS-Industrial's
+equation says; the incomplete one knows the robot alone. The robot's data, ``models/ur10.toml``, are those of ROS-Industrial's
 ``ur_description``. (The paper prints C = 8 GPa, a metal's; here C is 8 MPa, and E = 6 C.)
 
 Run it: ``python examples/soft_on_robot.py`` draws ``soft_on_robot.png``.
@@ -19,7 +19,7 @@ import numpy as np
 import titop as tt
 from titop.blocks.basics.spatial import Array
 
-URDF = Path(__file__).parent / "models" / "ur10.urdf"
+ROBOT = Path(__file__).parent / "models" / "ur10.toml"
 #: Of the cylinder: length and radius (m), density (kg/m^3), Young's modulus (Pa), and how fast it creeps (s).
 LENGTH, RADIUS, DENSITY, YOUNG, CREEP = 0.8, 0.02, 1070.0, 48e6, 0.054
 #: Where it stands on the last link (m), and that its axis points away from the flange, along y.
@@ -31,7 +31,7 @@ JOINTS = 6
 
 def build(carries: bool = True) -> tt.System:
     """Return the robot, with the cylinder or without."""
-    s = tt.from_urdf(URDF)
+    s = tt.load(ROBOT)
     if carries:
         bend = tt.Kinematics.constant_curvature(LENGTH, elongation=True, spatial=True)
         # sections are rigid: Poisson's ratio of zero keeps them from stiffening E
