@@ -96,6 +96,8 @@ class Block(BlockLaw):
     complex_parameters: ClassVar[bool] = True
     #: Whether it has sections along its length, of which poses, strains, stresses and wrenches can be read.
     has_sections: ClassVar[bool] = False
+    #: Whether it has `volume_ratios`: its material may be turned inside out.
+    can_fold: ClassVar[bool] = False
     #: Units of the block's parameters by dotted name, for those that it wants to be known by.
     parameter_units: ClassVar[dict[str, str]] = {}
 

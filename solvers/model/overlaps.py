@@ -9,7 +9,6 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.soft.soft_body import SoftBody
 
 #: Configurations whose volumes are computed together.
 _TOGETHER = 64
@@ -42,7 +41,7 @@ def _overlapping_rods(model: Any, q: Array, t: Array | None) -> Iterator[Finding
 
 def _folded_bodies(model: Any, q: Array, t: Array | None) -> Iterator[Finding]:
     for name, block in model.assembly.blocks.items():
-        if not isinstance(block, SoftBody):
+        if not block.can_fold:
             continue
         parts = np.array_split(q[:, model.assembly.q_slices[name]], -(-len(q) // _TOGETHER))
         with np.errstate(invalid="ignore"):

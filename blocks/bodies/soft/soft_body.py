@@ -79,14 +79,10 @@ class SoftBody(SoftData):
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n)."""
-        return self._inertial(q, v, twist, np.zeros(6 + self.nv))
-
-    def _inertial(self, q: Array, v: Array, twist: Array, x: Array) -> Array:
-        """Return ``M x + h`` (6 + n) from the accelerations of all points."""
-        p, motion, G = self._columns(q, v)
+        p, (u, b), G = self._columns(q, v)
         spin = skew(twist[3:])
-        forced = motion[1] + (twist[:3] + p @ spin.T + 2.0 * motion[0]) @ spin.T + G @ x
-        return np.einsum("kri,k,kr->i", G, self.points[:, MASS], forced)
+        accelerations = b + (twist[:3] + p @ spin.T + 2.0 * u) @ spin.T
+        return np.einsum("kri,k,kr->i", G, self.points[:, MASS], accelerations)
 
     def _columns(self, q: Array, v: Array) -> tuple[Array, tuple[Array, Array], Array]:
         """Return places (k, 3), (u, b) without accelerations, and what ``[A_P; a]`` moves (k, 3, 6 + n)."""

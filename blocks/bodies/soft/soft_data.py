@@ -31,6 +31,8 @@ _KEEPS_VOLUME = 1e-8
 class SoftData(Block):
     """The part of `SoftBody` that is data."""
 
+    can_fold = True
+
     def __init__(
         self,
         name: str,

@@ -85,6 +85,38 @@ def state(m: tt.Model, seed: int) -> tuple[Array, Array, Array]:
     return m.integrate(m.neutral(), 0.4 * rng.normal(size=m.nv)), *rng.normal(size=(2, m.nv))
 
 
+def geared() -> tt.System:
+    """Return a body between two links, with a gear over it, a spring that closes the chain, and a tendon."""
+    s, body = tt.System("geared", gravity=[1.0, -2.0, -9.0]), soft("soft")
+    links = [tt.RigidBody(f"link{k}", 1.0, [0.1, 0, 0], [0.01] * 3, ports={"end": [0.3, 0, 0]}) for k in range(2)]
+    s.connect("world", links[0], tt.Revolute("first", axis=[0, 1, 0]))
+    s.connect(links[0].port("end"), body, tt.Revolute("second", axis=[0, 1, 0]))
+    s.connect(body.port("tip"), links[1], tt.Revolute("third", axis=[0, 1, 0]))
+    s.close_loop("world", links[1].port("end"), tt.SpringDamper("spring", stiffness=50.0, damping=1.0, length=0.1))
+    s.add_interaction(tt.SoftTendon("tendon", body, [[0.05, 0, 0], [0, 0.05, LENGTH]]))
+    s.add_gear(tt.Gear("gear", "first", "third", 2.0))
+    return s
+
+
+GEARED: dict[str, Callable[[tt.Model, Array, Array, Array], Any]] = {
+    "stacked": lambda m, q, v, a: m.forward_dynamics(q, v, a, {"soft.side": np.arange(6.0)}, u=[2.0]),
+    "derivatives": lambda m, q, v, a: np.hstack(m.forward_dynamics_derivatives(q[0], v[0], a[0], u=[2.0])[:2]),
+    "hybrid": lambda m, q, v, a: np.hstack(m.hybrid_dynamics(q[0], v[0], a[0], a[1], prescribed=["second"])),
+    "direction": lambda m, q, v, a: m.forward_dynamics_tangent(q[0], v[0], a[0], v[1], a[1], a[2]),
+}
+
+
+@pytest.mark.parametrize("name", GEARED)
+def test_with_gears_tendons_wrenches_and_stacked_states(name: str) -> None:
+    models, rng = [geared().resolve(engine=engine) for engine in ("compiled", "reference")], np.random.default_rng(0)
+    q, v, a = (0.3 * rng.normal(size=(3, models[0].nv)) for _ in range(3))
+    q = np.array([models[0].assemble(row) for row in q])
+    v = np.array([models[0].assemble_velocity(*row) for row in zip(q, v, strict=True)])
+    found, expected = (GEARED[name](m, q, v, a) for m in models)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found / scale, expected / scale, **ROUNDING_OF_MANY)
+
+
 FUNCTIONS: dict[str, Callable[[tt.Model, Array, Array, Array], Any]] = {
     "inverse dynamics": lambda m, q, v, a: m.inverse_dynamics(q, v, a),
     "with a wrench": lambda m, q, v, a: m.inverse_dynamics(q, v, a, {"soft0.tip": np.arange(6.0), "rod.tip": np.ones(6)}),
