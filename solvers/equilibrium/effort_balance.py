@@ -64,11 +64,14 @@ class Balance:
         return y
 
     def residual(self, y: Array) -> Array:
-        """Return the efforts left (nv), then the openings, over what counts as one; infinite where a block refuses them."""
+        """Return the efforts left (nv), then the openings, over what counts as one; infinite where they cannot be evaluated."""
         try:
-            point = self.unknowns.at(self._split(y)[0])
+            return self._left(y)
         except ModelError:
             return np.full(len(self._sizes), np.inf)
+
+    def _left(self, y: Array) -> Array:
+        point = self.unknowns.at(self._split(y)[0])
         model = point.model
         if not self.held:
             needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)

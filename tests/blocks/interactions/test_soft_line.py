@@ -116,6 +116,17 @@ def test_power() -> None:
     np.testing.assert_allclose(v @ m.actuation_matrix(q) @ u, expected, **ROUNDING)
 
 
+def test_a_hard_pull_is_held() -> None:
+    """On the way Newton's steps turn the material inside out, where its energy is no number: they are cut short."""
+    s = arm(lambda bodies: tt.SoftTendon("tendon", bodies, STRAIGHT))
+    s.gravity = np.array([0, 0, -9.81])
+    m = s.resolve()
+    point = tt.trim(m, u={"tendon.tension": 150.0})
+    assert point.stability == "stable"
+    efforts = m.inverse_dynamics(point.q, point.v, np.zeros(m.nv), u=point.u)
+    assert np.abs(efforts).max() < 1e-6 * 150.0 * ARM  # a millionth of the tension's moment
+
+
 def test_bad_input() -> None:
     rod = tt.Rod("rod", 0.2, tt.Section.circle(0.01), 1e6, 1000.0)
     cases = {
