@@ -3,7 +3,8 @@
 - `trim`: from a guess to an `operating_point`; `unknowns`: what may be unknown; `equations`: what has to vanish, its
   derivatives; `effort_balance`: them at rest, as efforts; `root_search`: finding it within bounds; `description`: what is free
   in it;
-  `load_steps`: loads raised in steps where the whole load leads astray;
+  `load_steps`: loads raised in steps where the whole load leads astray; `creeping`: following the accelerations where no root
+  is near;
   `sizes`: what counts as one there; `balance`: what may be left of accelerations;
 - `spinning`: flexible bodies that spin too fast for what is known of them;
 - `continuation`: following equilibria along a parameter;

@@ -93,12 +93,12 @@ def newton(
 def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array, Array]) -> Array:
     """Return the shortest step that solves the linearised equations best within the bounds."""
     lower, upper = bounds
-    step, fixed = -_least_solution(derivatives, values), np.zeros(len(x), dtype=bool)
+    step, fixed = -least_solution(derivatives, values), np.zeros(len(x), dtype=bool)
     if (x + step >= lower).all() and (x + step <= upper).all():
         return step
     while not fixed.all():
         left = values + derivatives[:, fixed] @ step[fixed]
-        step[~fixed] = -_least_solution(derivatives[:, ~fixed], left)
+        step[~fixed] = -least_solution(derivatives[:, ~fixed], left)
         beyond = ~fixed & ((x + step < lower) | (x + step > upper))
         if not beyond.any():
             break
@@ -107,7 +107,7 @@ def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array,
     return step
 
 
-def _least_solution(matrix: Array, values: Array) -> Array:
+def least_solution(matrix: Array, values: Array) -> Array:
     """Return the shortest x of least squares; of square matrices far from singular by their inverse, ten times as fast."""
     inverse = sure_inverse(matrix, _RANK)
     least: Array = np.linalg.lstsq(matrix, values, rcond=_RANK)[0] if inverse is None else inverse @ values

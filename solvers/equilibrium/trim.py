@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.creeping import crept
 from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.effort_balance import Balance, is_balance
 from titop.solvers.equilibrium.equations import Equations, Motion, equations, later_along
@@ -88,6 +90,9 @@ def trim(
     max_iterations : int
         Steps of Newton's method, and evaluations of the equations by the trust region that follows, at most.
 
+    Of mechanisms that keep no shape by themselves, where all coordinates are sought and no equilibrium at rest is near the
+    guess, the system creeps with its accelerations to where it comes to rest: chains find from any guess how they hang.
+
     Returns
     -------
     OperatingPoint
@@ -131,11 +136,20 @@ def trim(
     def anywhere() -> OperatingPoint:
         return search(searched, limits, tolerance, max_iterations)
 
+    def anywhere_or_crept() -> OperatingPoint:
+        try:
+            return anywhere()
+        except ConvergenceError:
+            rested = Unknowns(crept(searched, max_iterations))
+            with suppress(ConvergenceError):  # the error of the search from the guess says more
+                return search(rested, rested.bounds(bounds), tolerance, max_iterations)
+            raise
+
     def near(unknowns: Unknowns, course: Course) -> OperatingPoint:
         return search(unknowns, unknowns.bounds(bounds), tolerance, min(_DIRECT, max_iterations), course=course)
 
     if can_be_stepped(searched):
-        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere)
+        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere, anywhere_or_crept)
     else:
         point = anywhere()
     warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
@@ -153,8 +167,13 @@ def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoi
     return None if went_off and not stands(point) else point
 
 
-def _found_in_steps(unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint]) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, or no shape is kept without them, what is found `anywhere`."""
+def _found_in_steps(
+    unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint], shapeless: Callable[[], OperatingPoint]
+) -> OperatingPoint:
+    """Return what raising the loads leads to; where that ends, what is found `anywhere`.
+
+    Systems that keep no shape without loads take what `shapeless` finds.
+    """
     try:
         point = stepped(unknowns, near)
     except ConvergenceError as ended:
@@ -166,7 +185,7 @@ def _found_in_steps(unknowns: Unknowns, near: Search, anywhere: Callable[[], Ope
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
         warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
         return other
-    return anywhere() if point is None else point
+    return shapeless() if point is None else point
 
 
 def search(

@@ -25,8 +25,10 @@ def test_a_closed_loop_is_determined() -> None:
     assert (held.rank, held.free, held.overdetermined) == (1, (), ())
     none = tt.trim(model, ["drive.tau", "pivot.tau"], q=guess)
     assert (none.rank, none.free) == (1, ("drive.tau", "pivot.tau"))
+    far = tt.trim(model, q={"drive": -1.5})  # the loop far from closed
+    assert np.abs(model.closure_error(far.q)).max() < ROUNDING
     with pytest.raises(tt.ConvergenceError, match=r"an opening of pin\.\S+, \S+, is left at drive"):
-        tt.trim(model, q={"drive": -1.5})  # the loop far from closed
+        tt.trim(model, ["drive"], q={"drive": -1.5})  # one coordinate alone cannot close it
 
 
 def test_a_resting_satellite_is_free_but_for_its_beams() -> None:
