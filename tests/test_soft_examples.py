@@ -88,3 +88,127 @@ def test_soft_shape_regulation(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert min(energy) > -1e-6 * energy[0]
     # PD control alone does not hold the shape: its efforts are far from those that the shape takes
     assert np.abs(runs[0][0].held).max() > 10 * example["PROPORTIONAL"] * np.abs(example["SHAPES"][0]).max()
+
+
+@pytest.fixture(scope="module")
+def helicoid(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Any]:
+    """Return the example of the helicoids, and what it finds in a second."""
+    example, picture = script("soft_helicoid"), tmp_path_factory.mktemp("pictures") / "figure.png"
+    run = example["main"](["--output", str(picture), "--duration", "1"])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return example, run
+
+
+def shorter_by(model: Any, q: Any) -> Any:
+    """Return what the helicoids' tendons, as they measure themselves, are shorter by than at rest (9)."""
+    tendons = [loop.closure for loop in model.interactions]
+    return np.array([np.subtract(*tendon.measure(np.array([0 * q, q])[:, : tendon.path.size])) for tendon in tendons])
+
+
+def test_soft_helicoid(helicoid: tuple[dict[str, Any], Any]) -> None:
+    example, run = helicoid
+    motion, law, model = run.motion, run.law, run.motion.model
+    work, left = example["balance"](run)
+    assert work > 0.1
+    assert abs(left) < example["TOLERANCE"] * work
+    assert example["volume_change"](motion) < 1e-10
+    assert model.assembly.blocks["upper"].mass == pytest.approx(960 * 3 * 0.003 * 0.012 * 0.1, rel=1e-12)
+
+    # tendons that hang loose would have to push at first, and then never
+    assert motion.u.min() >= 0.0
+    early = motion.t < 0.05
+    assert (motion.u[early] == 0).any()
+    assert motion.u[~early].min() > 0.1
+
+    # from then on e'' + 20 e' + 100 e = 0; steps of relative tolerance 1e-4, and differences of A, at lengths of 0.3 m
+    t, q, v = (values[~early][::4] for values in (motion.t, motion.q, motion.v))
+    found = np.array([law.reference(at) - shorter_by(model, own) for at, own in zip(t, q, strict=True)])
+    since, pole = (t - t[0])[:, None], np.sqrt(example["PROPORTIONAL"])
+    assert example["DAMPING"] == 2 * pole
+    slope = law.reference(t[0], 1) - model.actuation_rows(q[0]) @ v[0] + pole * found[0]
+    assert np.abs(found - (found[0] + slope * since) * np.exp(-pole * since)).max() < 3e-5
+    assert np.abs(found[0]).max() > 0.03
+
+
+def test_statics_of_the_helicoids(helicoid: tuple[dict[str, Any], Any]) -> None:
+    """They rest where tips are on the circles, with tendons that pull; on key P's circles some would have to push."""
+    example, run = helicoid
+    model = run.motion.model
+    still = np.zeros(model.nv)
+    for t, x in zip(np.linspace(0.0, example["PERIOD"], len(run.equilibria)), run.equilibria, strict=True):
+        q, u = np.split(x, [model.nv])
+        assert np.abs(model.inverse_dynamics(q, still, still, u=u)).max() < 1e-8  # of moments around 0.1 N m
+        assert np.abs(example["tips"](model, q) - example["circles"](t)).max() < 1e-8
+        assert u.min() > 1.0
+    q = run.equilibria[0, : model.nv]
+    np.testing.assert_allclose(example["shortening"](model, q), shorter_by(model, q), atol=1e-8)  # three points of an integral
+
+    x, start = np.zeros(model.nv + model.nu), example["tips"](model, still)
+    theirs = np.array([[0.02, 0, -0.08], [0.025, 0, -0.15], [0.03, 0, -0.24]]).ravel()
+    for part in np.linspace(0.1, 1.0, 10):
+        x = example["equilibrium"](model, start + part * (theirs - start), x)
+    assert x[model.nv :].min() < -10.0
+
+
+def test_law_of_the_helicoids(helicoid: tuple[dict[str, Any], Any]) -> None:
+    """It is that of key P, simulation 1, in coordinates (y, z): what tendons are shorter by, and the twists."""
+    example, run = helicoid
+    model, q, v = run.motion.model, run.equilibria[1, :12], 0.1 * np.random.default_rng(0).normal(size=12)
+    ahead = example["shortening"](model, q) + 1e-3
+
+    def reference(t: float, order: int = 0) -> Any:
+        return (ahead, np.full(9, 0.02), np.full(9, 0.3))[order]
+
+    onto, turn = np.vstack([model.actuation_rows(q), np.eye(12)[1::4]]), np.zeros((12, 12))
+    wanted = 0.3 + example["DAMPING"] * (0.02 - onto[:9] @ v) + example["PROPORTIONAL"] * 1e-3
+    for row, loop in enumerate(model.interactions):
+        n = loop.closure.path.size
+        turn[row, :n] = -loop.closure.path.hessian(q[:n]) @ v[:n]
+    back = np.linalg.inv(onto)
+    mass = back.T @ model.mass_matrix(q) @ back
+    rest = back.T @ model.inverse_dynamics(q, v, np.zeros(12)) - mass @ turn @ v
+    carried = mass[:9, 9:] @ np.linalg.inv(mass[9:, 9:])
+    tensions = (mass[:9, :9] - carried @ mass[9:, :9]) @ wanted + rest[:9] - carried @ rest[9:]
+    assert tensions.min() > 0.1
+    found = example["Tracking"](model, reference)(0.0, q, v)
+    np.testing.assert_allclose(found, tensions, rtol=1e-5)  # differences of A over a millionth of a second
+    still = example["Tracking"](model, reference)(0.0, q, 0 * v)
+    assert np.abs(still / tensions - 1.0).max() > 1e-3
+
+
+def test_soft_gripper_on_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("soft_gripper_on_arm")
+    control, run, weights = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "fingers: bent by" in capsys.readouterr().out
+    model, joints, rod = run.model, example["JOINTS"], example["ROD"]
+    path = np.array([example["cubic"](t, 0.0, 3.0)[0] for t in run.t])[:, None] * example["REACHED"]
+    assert np.abs(run.q[:, joints] - path).max() < 1e-6  # what the integrator is asked for
+    assert np.abs(run.q[-1, rod] - example["SWUNG"]).max() < 1e-4  # a second after it is to be there
+    assert np.abs(run.q[run.t < 3.0, rod] - control.hanging).max() > 0.5
+    assert (run.q[-1, rod.stop + 1 :: 2] > 0.3).all()
+    assert run.u.min() >= 0.0
+    assert not run.u[run.t < 3.0].any()
+    assert not run.tau[:, rod.start :].any()
+    work, left = example["balance"](run, weights)
+    assert work > 50.0
+    assert abs(left) < 1e-6 * work  # steps of relative tolerance 1e-6
+    for k, name in enumerate(example["FINGERS"]):
+        own = slice(rod.stop + 2 * k, rod.stop + 2 * k + 2)
+        assert np.abs(model.assembly.blocks[name].volume_ratios(run.q[::40, own]) - 1.0).max() < 1e-10
+
+    # the robot alone would take other torques: it does not carry half a kilogram as far out as it reaches
+    robot, start = example["tt"].load(example["ROBOT"]).resolve(), run.q[0]
+    alone = robot.inverse_dynamics(start[joints], np.zeros(6), run.a[0, joints])
+    assert run.tau[0, 1] - alone[1] < -5.0
+
+
+def test_ur10e() -> None:
+    """Its flange at zero is where the manufacturer's Denavit-Hartenberg lengths have it, to their millimetre."""
+    example = script("soft_gripper_on_arm")
+    model = example["tt"].load(example["ROBOT"]).resolve()
+    rotation, position = model.pose("wrist_3_link", np.zeros(6))
+    flange = position + rotation @ [0.0, 0.117, 0.0]
+    a2, a3, d1, d4, d5, d6 = -0.613, -0.571, 0.181, 0.174, 0.120, 0.117
+    np.testing.assert_allclose(np.abs(flange), [-a2 - a3, d4 + d6, d1 - d5], atol=1e-9)
+    assert sum(model.assembly.blocks[name].mass for name in model.body_names) == pytest.approx(33.104, rel=1e-12)
