@@ -202,11 +202,11 @@ class CompiledCalls:
 
     @cached_property
     def mass_matrix(self) -> Any:
-        return self._system.bound(dynamics_entries.whole_mass_matrix)
+        return self._system.bare.bound(dynamics_entries.whole_mass_matrix)
 
     @cached_property
     def inverse_mass_matrix(self) -> Any:
-        return partial(self._system.bound(observation_entries.inverse_mass_matrix), self._system.tables.tree)
+        return partial(self._system.bare.bound(observation_entries.inverse_mass_matrix), self._system.tables.tree)
 
     @cached_property
     def nonlinear_effects(self) -> Any:
