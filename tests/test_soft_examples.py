@@ -12,7 +12,10 @@ from tests.example_scripts import script
 
 
 def test_soft_free_evolution(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """PCC and PCS: the other two have kinematics whose derivatives take minutes to compile."""
+    """PCC and PCS: the other two have kinematics whose derivatives take minutes to compile.
+
+    The balance of all four is in ``tests/solvers/simulation/test_soft_energy.py``.
+    """
     example = script("soft_free_evolution")
     arguments = ["--output", str(tmp_path / "figure.png"), "--duration", "1", "--cases", "PCC", "PCS"]
     runs = example["main"](arguments)

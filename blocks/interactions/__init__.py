@@ -5,5 +5,6 @@
 - `rod_routing`: lines through soft rods and their length; `rod_line`: what acts along them, `line_findings` what is suspicious
   about them; `tendon`, `pressure_chamber`: these lines;
 - `soft_line`: lines and cavities in deformable bodies; `soft_tendon`: tendons and chambers of these;
+- `elastic_tendon`: what tendons of both have in common;
 - `load_density`: how much there is of a load along a rod; `distributed_load`: what it does.
 """

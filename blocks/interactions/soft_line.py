@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft.line_programs import LinePrograms, shared_line_programs
 from titop.blocks.bodies.soft.program import Program
@@ -93,8 +94,6 @@ class SoftLine(Interaction):
     own_field = "bodies"
     #: What its measure is, as signals name it.
     measured: ClassVar[str] = "length"
-    #: Whether its input makes the measure smaller.
-    pulls: ClassVar[bool] = True
 
     def __init__(self, name: str, bodies: Any, upper: float, both_ways: bool) -> None:
         super().__init__(name)
@@ -111,7 +110,7 @@ class SoftLine(Interaction):
     def _follow(self) -> None:
         """Measure along the points, if all that was given can be used."""
         if not self.reader.findings and not any(body.check()[0] for body in self.bodies):
-            self.path = SoftPath(self.bodies, self.points, not self.pulls)
+            self.path = SoftPath(self.bodies, self.points, self.measured == "volume")
 
     def _each(self, field: str, given: Any, is_one: Any) -> list[Any]:
         """Return what was given for each of the bodies: one for all, or one for each."""
@@ -174,16 +173,34 @@ class SoftLine(Interaction):
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return no wrenches (0, 6), and the efforts (n) on the coordinates."""
-        sign = -1.0 if self.pulls else 1.0
-        return np.zeros((0, 6)), sign * motion.u[0] * self.path.gradient(motion.q)
+        return np.zeros((0, 6)), -self.tension(motion) * self._slopes(motion.q)
 
-    def law_numbers(self) -> Array:
+    def tension(self, motion: TargetMotion) -> Any:
+        """Return the tension (N) of a tendon, or minus the pressure (Pa) of a chamber."""
+        raise NotImplementedError
+
+    def _slopes(self, q: Array) -> Array:
+        """Return the derivatives (n) of what the tension shortens by all coordinates."""
+        return self.path.gradient(q)
+
+    def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_lines`."""
-        rows = [np.array([-1.0 if self.pulls else 1.0, len(self.bodies)])]
+        rows = [np.array([sign, *elastic, len(self.bodies), len(arms)]), arms]
         for body, points in zip(self.path.bodies, self.path.points, strict=True):
             values = body.number_values
             rows += [np.array([len(points), body.nv, len(values)]), values, points.ravel()]
         return np.concatenate(rows)
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            changed._change(*split_path(name), value)
+        return changed
+
+    def _change(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number."""
+        setattr(self, field, value)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the line and what is suspicious."""

@@ -13,16 +13,18 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT
+from titop.blocks.interactions.elastic_tendon import ElasticTendon
+from titop.blocks.interactions.interaction import TargetMotion
 from titop.blocks.interactions.soft_line import SoftLine
 
 _MAX_POINTS = 64
 _STEP = 1e-30
 
 
-class SoftTendon(SoftLine):
+class SoftTendon(ElasticTendon, SoftLine):
     """A tendon along a curve of material points, through one deformable body or several. Input: ``tension``, N.
 
-    `System.add_interaction` lets it act on its bodies.
+    `System.add_interaction` lets it act on its bodies, and on coordinates that take in or let out tendon, if it has `arms`.
 
     Parameters
     ----------
@@ -32,6 +34,14 @@ class SoftTendon(SoftLine):
         Several carry each other rigidly: pieces between them are not part of the length.
     curve : array_like (k, 3) or callable, or a sequence of one for each body, m
         Points between which it runs straight at rest; or a function ``x(s)`` of s from 0 to 1, which takes complex numbers.
+    stiffness : float, N/m
+        Of the whole tendon. Without it, the tendon has the input's tension alone.
+    displacement : float, m
+        How much of it a motor has drawn in, from where it is straight and without tension in the bodies at rest.
+    dissipation : float, s/m
+        Of the stretching tendon, as a contact's.
+    arms : array_like (m,), m or 1
+        How much tendon a unit of each further coordinate takes in, for motors that are part of the system: a drum's radius.
     max_tension : float, N
         The input is between zero and this.
     push : bool
@@ -42,15 +52,27 @@ class SoftTendon(SoftLine):
     Notes
     -----
     Its length is ``l = int |F dx/ds| ds``, and a tension T does ``-T dl/dq`` on the coordinates (virtual work, key P, 7.1).
+
+    The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
+    ``stiffness e (1 + dissipation de/dt)``, which never pushes: it is slack up to zero, as a `Tendon`. At rest the bodies'
+    coordinates are zero.
     """
 
-    inputs = ("tension",)
-    input_units = ("N",)
-
     def __init__(
-        self, name: str, bodies: Any, curve: Any, max_tension: float = math.inf, push: bool = False, points: int = 4
+        self,
+        name: str,
+        bodies: Any,
+        curve: Any,
+        stiffness: float = 0.0,
+        displacement: float = 0.0,
+        dissipation: float = 0.0,
+        arms: Any = (),
+        max_tension: float = math.inf,
+        push: bool = False,
+        points: int = 4,
     ) -> None:
         super().__init__(name, bodies, max_tension, push)
+        self._read_elasticity(stiffness, displacement, dissipation, arms)
         count = integer(self.reader, "points", points, 1, _MAX_POINTS)
         curves = self._each("curve", curve, lambda x: callable(x) or np.ndim(x) == 2)
         if not self.reader.findings:
@@ -61,6 +83,10 @@ class SoftTendon(SoftLine):
     def push(self) -> bool:
         """Whether a negative tension is allowed."""
         return self.both_ways
+
+    def law_numbers(self) -> Array:
+        """Return elasticity, arms, and the bodies' points."""
+        return self._line_numbers(1.0, self._elasticity, self.arms)
 
 
 class SoftChamber(SoftLine):
@@ -88,7 +114,6 @@ class SoftChamber(SoftLine):
     inputs = ("pressure",)
     input_units = ("Pa",)
     measured = "volume"
-    pulls = False
 
     def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
         super().__init__(name, bodies, max_pressure, suction)
@@ -104,6 +129,14 @@ class SoftChamber(SoftLine):
     def suction(self) -> bool:
         """Whether a negative pressure is allowed."""
         return self.both_ways
+
+    def tension(self, motion: TargetMotion) -> Any:
+        """Return minus the pressure (Pa)."""
+        return -motion.u[0]
+
+    def law_numbers(self) -> Array:
+        """Return the bodies' points, without elasticity and arms."""
+        return self._line_numbers(-1.0, (0.0, 0.0, 0.0), np.zeros(0))
 
 
 def _curve_points(reader: FieldReader, curve: Any, count: int) -> Array:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replaced
-from titop.blocks.basics.units import ratio_unit
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.basics.spatial import Array
+from titop.blocks.interactions.elastic_tendon import ElasticTendon
 from titop.blocks.interactions.rod_line import RodLine
 
 
-class Tendon(RodLine):
+class Tendon(ElasticTendon, RodLine):
     """A tendon through a soft rod, or through several in series, along any line in their sections. Input: ``tension``, N.
 
     `System.add_interaction` lets it act on its rods, and on coordinates that take in or let out tendon, if it has `arms`.
@@ -80,10 +75,6 @@ class Tendon(RodLine):
     ([0.101859164], 0.101859164)
     """
 
-    inputs = ("tension",)
-    input_units = ("N",)
-    parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "displacement": "m", "dissipation": "s/m"}
-
     def __init__(
         self,
         name: str,
@@ -102,10 +93,7 @@ class Tendon(RodLine):
         points: int = 8,
     ) -> None:
         super().__init__(name, rods, y, z, relative, start, end, points)
-        self.stiffness = self.reader.scalar("stiffness", stiffness)
-        self.displacement = self.reader.scalar("displacement", displacement)
-        self.dissipation = self.reader.scalar("dissipation", dissipation)
-        self.arms = self.reader.numbers("arms", arms, np.size(arms))
+        self._read_elasticity(stiffness, displacement, dissipation, arms)
         self.upper = self.reader.bound("max_tension", max_tension)
         self.push = bool(push)
         self._update()
@@ -120,62 +108,6 @@ class Tendon(RodLine):
         """The least tension (N)."""
         return -self.upper if self.push else 0.0
 
-    @property
-    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All coordinates of the rods, and as many others as there are arms."""
-        count = len(self.own_coordinates) + self.arms.size
-        return count, count
-
-    def tension(self, motion: TargetMotion) -> Any:
-        """Return the tension (N)."""
-        return motion.u[0] + self._elastic_tension(motion)
-
-    def stretch(self, q: Array) -> Any:
-        """Return by how much (m) the tendon is longer than without tension; the motors' coordinates come last."""
-        rest = self.path.measure(np.zeros(self.path.size))
-        return self.measure(q) - rest + self.displacement + self.arms @ q[self.path.size :]
-
-    def stored(self, motion: TargetMotion) -> Any:
-        """Return the stored energy (J)."""
-        stretch = self.stretch(motion.q)
-        return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
-
-    def _elastic_tension(self, motion: TargetMotion) -> Any:
-        stretch, share = self.stretch(motion.q), 1.0 + self.dissipation * (self._slopes(motion.q) @ motion.v)
-        return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
-
-    def _slopes(self, q: Array) -> Array:
-        return np.concatenate([self.path.gradient(q[: self.path.size]), self.arms])
-
     def law_numbers(self) -> Array:
-        """Return stiffness, dissipation, what is drawn in without the motors less the length at rest, arms, and the path."""
-        drawn = self.displacement - self.path.measure(np.zeros(self.path.size))
-        return self._line_numbers(1.0, (self.stiffness, self.dissipation, drawn), self.arms)
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the tendon and what is suspicious."""
-        errors, warnings = super().check()
-        for field in ("stiffness", "dissipation"):
-            value = getattr(self, field)
-            if value < 0:
-                expected, advice = "a number >= 0", "check the sign: the tendon would be unstable"
-                errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
-        if not self.stiffness and (self.displacement or self.arms.any()):
-            expected, advice = "a stiffness > 0 with a displacement or arms", "give stiffness, in N/m, of the whole tendon"
-            warnings.append(Finding("idle-displacement", f"{self.name}.stiffness", self.stiffness, expected, advice))
-        return errors, warnings
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers of the routing, stiffness, displacement, dissipation and arms."""
-        return self.parameters_along(("1",) * len(self.arms))
-
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`: an arm in metres a unit of its coordinate."""
-        along = units[len(units) - len(self.arms) :]
-        arms = {
-            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, along, strict=True))
-        }
-        return super().parameters() | arms
-
-    def _change(self, field: str, entry: str | None, value: Any) -> None:
-        setattr(self, field, replaced(self.arms, int(entry), value) if entry else value)
+        """Return elasticity, arms and path."""
+        return self._line_numbers(1.0, self._elasticity, self.arms)

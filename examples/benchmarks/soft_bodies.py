@@ -1,9 +1,10 @@
 """Soft bodies: dynamics of chains of planar PCC bodies over their number (simulation 3 of key P).
 
-Inverse dynamics without and with gravity and elasticity (the paper's IID and ID), mass matrix and forward dynamics by
-elimination, beside forward dynamics by solving with the mass matrix, and beside a symbolic Euler-Lagrange model of the same
-chain (sympy, lambdified), whose result is compared first. Times are processor times of one call from Python, the median of
-interleaved repeats; growth is the power of the number of bodies that fits the times from ten bodies on.
+Inverse dynamics without and with gravity and elasticity (the paper's IID and ID), mass matrix, both in one pass (MID), and
+forward dynamics by elimination, beside forward dynamics by solving with what MID gives, as the paper does, and beside a
+symbolic Euler-Lagrange model of the same chain (sympy, lambdified), whose result is compared first. Times are processor times
+of one call from Python, the median of interleaved repeats; growth is the power of the number of bodies that fits the times from
+ten bodies on.
 
 Run it: ``OPENBLAS_NUM_THREADS=1 python examples/benchmarks/soft_bodies.py``, or long chains are solved by several threads.
 """
@@ -81,15 +82,21 @@ def calls(bodies: int) -> Calls:
     """Return titop's functions that are timed."""
     model, inertial = chain(bodies), chain(bodies, inertial=True)
     q, v, a = state(model.nv)
-    out, rest = np.empty(model.nv), np.zeros(model.nv)
+    out, rest, matrix = np.empty(model.nv), np.zeros(model.nv), np.empty((model.nv, model.nv))
     tau = model.inverse_dynamics(q, v, a)
     return {
         "IID": lambda: inertial.inverse_dynamics(q, v, a, out=out),
         "ID": lambda: model.inverse_dynamics(q, v, a, out=out),
         "M": lambda: model.mass_matrix(q),
+        "MID": lambda: model.mass_inverse_dynamics(q, v, a, out=(out, matrix)),
         "FD": lambda: model.forward_dynamics(q, v, tau, out=out),
-        "FD by M": lambda: np.linalg.solve(model.mass_matrix(q), tau - model.inverse_dynamics(q, v, rest, out=out)),
+        "FD by MID": lambda: solved(*model.mass_inverse_dynamics(q, v, rest, out=(out, matrix)), tau),
     }
+
+
+def solved(held: np.ndarray, matrix: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Return accelerations from efforts, the mass matrix and the efforts at which nothing accelerates."""
+    return np.linalg.solve(matrix, tau - held)
 
 
 def symbolic(bodies: int) -> Callable[..., list[float]]:

@@ -71,6 +71,9 @@ class DynamicsCore(Protocol):
     def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
         """Return inverse dynamics (nv) without gravity, passive efforts and loads."""
 
+    def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return `inertial_inverse` and the mass matrix (nv, nv) of the tree."""
+
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix (nv, nv) of the tree."""
 
@@ -85,6 +88,11 @@ class DynamicsCore(Protocol):
 
         Where a mask says which coordinates are `actuated`, on these alone, as little as possible.
         """
+
+    def mass_inverse(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> tuple[Array, Array]:
+        """Return `inverse` at one state, and the mass matrix (nv, nv) of the tree."""
 
     def hybrid(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]

@@ -3,7 +3,8 @@
 - `model`: `Model`, made of coordinates and constraints, an engine, and the functions of the files below;
 - `resolved`: what all of these rest on;
 - `kinematics`, `dynamics`, `equation_terms`, `readings`, `sections`: how ports move, dynamics in any causality, terms of the
-  equations of motion, what is read of a state, what of the sections of rods; `overlaps`: where bodies run through themselves;
+  equations of motion, what is read of a state, what of the sections of rods; `mass_dynamics`: inverse dynamics with the mass
+  matrix; `overlaps`: where bodies run through themselves;
 - `outputs`: what sensors read, of all that;
 - `derivatives`: by states; `parameter_derivatives` and its `sensitivities`: by all else; `identification`: by inertial
   parameters, in which dynamics are linear;

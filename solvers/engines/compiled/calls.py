@@ -35,6 +35,7 @@ from titop.solvers.kernels.entries import (
     derivative_entries,
     directional_entries,
     dynamics_entries,
+    mass_entries,
     moving_entries,
     observation_entries,
 )
@@ -91,8 +92,25 @@ class CompiledCalls:
         arrays = self._system.arrays
         return Variants(lambda names: (partial(kernel.compiled, loops, self.masks[names], self._still, *arrays), True))
 
+    @cached_property
+    def mass_inverse(self) -> tuple[Any, bool]:
+        """The same with the mass matrix."""
+        if self._model.is_constrained:
+            return self.mass_inverse_on[None]  # type: ignore[no-any-return]
+        return self._system.bound(mass_entries.mass_inverse_dynamics), False
+
+    @cached_property
+    def mass_inverse_on(self) -> Variants:
+        """The same by names of the actuated coordinates."""
+        kernel, loops = self._system.kernel(mass_entries.constrained_mass_inverse), self._system.loops(self._model.generic_rank)
+        arrays = self._system.arrays
+        return Variants(lambda names: (partial(kernel.compiled, loops, self.masks[names], self._still, *arrays), True))
+
     def beside(self, shared: Any, driven: Array) -> Any:
-        """Return a kernel of `inverse_on`, or of such derivatives, for what is left to do beside `driven` efforts (nv)."""
+        """Return a kernel of `inverse_on`, of `mass_inverse_on`, or of such derivatives, for what is left to do.
+
+        That is beside `driven` efforts (nv).
+        """
         first = len(shared.args) - len(self._system.arrays)
         return partial(shared.func, *shared.args[: first - 1], driven, *shared.args[first:])
 
@@ -184,11 +202,11 @@ class CompiledCalls:
 
     @cached_property
     def mass_matrix(self) -> Any:
-        return self._system.bound(dynamics_entries.whole_mass_matrix)
+        return self._system.bare.bound(dynamics_entries.whole_mass_matrix)
 
     @cached_property
     def inverse_mass_matrix(self) -> Any:
-        return partial(self._system.bound(observation_entries.inverse_mass_matrix), self._system.tables.tree)
+        return partial(self._system.bare.bound(observation_entries.inverse_mass_matrix), self._system.tables.tree)
 
     @cached_property
     def nonlinear_effects(self) -> Any:
@@ -198,6 +216,10 @@ class CompiledCalls:
     @cached_property
     def inertial_inverse_dynamics(self) -> Any:
         return self._system.inertial.bound(dynamics_entries.inverse_dynamics)
+
+    @cached_property
+    def mass_inertial_inverse_dynamics(self) -> Any:
+        return self._system.inertial.bound(mass_entries.mass_inverse_dynamics)
 
     @cached_property
     def gravity_effects(self) -> Any:

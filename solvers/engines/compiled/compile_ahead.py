@@ -16,6 +16,7 @@ from titop.solvers.kernels.entries import (
     dynamics_entries,
     effort_entries,
     hybrid_entries,
+    mass_entries,
     moving_entries,
     observation_entries,
     reading_entries,
@@ -45,7 +46,8 @@ def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
-        *(observation_entries, reading_entries, effort_entries, directional_entries, moving_entries, stepping_entries),
+        *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
+        stepping_entries,
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]

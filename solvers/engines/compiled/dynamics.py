@@ -20,7 +20,7 @@ from titop.solvers.engines.compiled.hybrid import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, mass_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.fast_path import real_only
@@ -77,6 +77,12 @@ class CompiledDynamics:
         matrix = np.empty((self._nv, self._nv))
         self._system.raise_for(self._calls.mass_matrix(real_only(q, "q"), matrix))
         return matrix
+
+    def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        tau, matrix = np.empty(self._nv), np.empty((self._nv, self._nv))
+        given = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        self._system.raise_for(self._calls.mass_inertial_inverse_dynamics(*given, tau, matrix))
+        return tau, matrix
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         """Return the Coriolis matrix from the derivatives of the inertial terms by v."""
@@ -140,6 +146,16 @@ class CompiledDynamics:
         if kernel(loops, actuated, driven, *system.arrays, q, v, a, tau) != layout.OK:
             raise_pending()
             tau[:] = closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated)
+
+    def mass_inverse(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> tuple[Array, Array]:
+        if actuated is not None:
+            return self.inverse(q, v, a, pushes, motors, actuated), self.mass_matrix(q)
+        system, tau, matrix = self._system.pushed(pushes), np.empty(self._nv), np.empty((self._nv, self._nv))
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        system.raise_for(system.kernel(mass_entries.mass_inverse_dynamics)(*system.arrays, *state, tau, matrix))
+        return tau - (motors + own_efforts(pushes, q, self._nv)), matrix
 
     def hybrid(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]

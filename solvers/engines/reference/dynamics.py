@@ -48,6 +48,10 @@ class ReferenceDynamics:
         moving = self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)[1]
         return moving - self.bare_inverse(q, 0.0 * v)
 
+    def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        _, moving, states = self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)
+        return moving - self.bare_inverse(q, 0.0 * v), self._passes.mass_matrix(states)
+
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         passes, rest = self._passes, self._zero
         states = passes.resting_states(q, mask)
@@ -98,6 +102,14 @@ class ReferenceDynamics:
         if actuated is None:
             return _each(lambda q, v, a: self.tree_inverse(q, v, a, pushes) - motors, q, v, a)
         return _each(lambda q, v, a: closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated), q, v, a)
+
+    def mass_inverse(
+        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+    ) -> tuple[Array, Array]:
+        _, tau, states = self._passes.resolve(q, v, a, self._zero, self._all, pushes)
+        if actuated is not None:
+            return self.inverse(q, v, a, pushes, motors, actuated), self._passes.mass_matrix(states)
+        return tau - motors, self._passes.mass_matrix(states)
 
     def hybrid(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]

@@ -63,6 +63,7 @@ class State:
     gamma: Array
     M: Array
     h: Array
+    M_hat: Array = field(default_factory=lambda: np.zeros((6, 6)))
     MA: Array = field(default_factory=lambda: np.zeros((6, 6)))
     pA: Array = field(default_factory=lambda: np.zeros(6))
     A: Array = field(default_factory=lambda: np.zeros(6))
@@ -179,6 +180,7 @@ class Passes:
         for k in range(len(states) - 1, 0, -1):
             node, state = self.nodes[k], states[k]
             M, h = hats[k]
+            state.M_hat = M
             f, m = _split(imposed[node.v])
             state.MA, state.pA = M[:6, :6], h[:6] + M[:6, m] @ a[node.v][m - 6]
             if f.size:
@@ -206,6 +208,21 @@ class Passes:
             if f.size:
                 own[f - 6] = self._solve(M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A)
             effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
+
+    def mass_matrix(self, states: list[State]) -> Array:
+        """Return the mass matrix (nv, nv), every motion having been imposed on its way inwards: the hats are composite.
+
+        A unit of a block's own coordinate takes a column of its hat, of which the wrench goes on to the world.
+        """
+        matrix = np.zeros((self.nv, self.nv), np.result_type(self.dtype, *(state.M_hat for state in states)))
+        for k, (node, state) in enumerate(zip(self.nodes, states, strict=True)):
+            column, at = state.M_hat[:, 6:], k
+            matrix[node.v, node.v] = column[6:]
+            while self.nodes[at].parent > 0:
+                column, at = states[at].B.T @ column[:6], self.nodes[at].parent
+                own = self.nodes[at].v
+                matrix[own, node.v], matrix[node.v, own] = column[6:], column[6:].T
+        return matrix
 
     @staticmethod
     def _solve(M: Array, f: Array, right: Array) -> Array:

@@ -39,9 +39,15 @@ def efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, 
     if status == OK:
         status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, KNOWN)
     if status == OK:
-        world_poses(ints, law, work, world)
-        constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
+        constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     return status
+
+
+@helper
+def constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian):
+    """Write the constraints' values, second derivatives and Jacobian, from known twists, laws and accelerations."""
+    world_poses(ints, law, work, world)
+    constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
 
 
 @helper

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row
+from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row, opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
-from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, INCONSISTENT, OK, ROWS, WHOLE_RANK
+from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, GEARS, INCONSISTENT, OK, ROWS, SINGULAR, WHOLE_RANK
 from titop.solvers.native.kernel import AllocatingHelper, helper
 
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones.
@@ -158,6 +158,27 @@ def take_least(split, first, end, unknown, x, carried):
                 x[j, c] = 0.0
     take_out(split, unknown, True, first, end, x, carried)
     return left / greatest if greatest > 0.0 else 0.0
+
+
+@AllocatingHelper
+def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau):
+    """Write the least efforts on the coordinates `unknown` that do what is needed beside `driven` ones; return a status.
+
+    Accelerations that contradict the constraints, open loops, and efforts that cannot be balanced or nearly so, are left to
+    callers that look closer.
+    """
+    n, k = tau.size, loops[0, ROWS]
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
+        return INCONSISTENT
+    needed = np.empty((n, 1))
+    for j in range(n):
+        needed[j, 0] = efforts[j] - driven[j]
+    split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
+    if end < 0 or not take_least(split, first, end, unknown, needed, np.zeros((k, 1))) <= BALANCED:
+        return SINGULAR
+    for j in range(n):
+        tau[j] = needed[j, 0]
+    return OK
 
 
 @AllocatingHelper

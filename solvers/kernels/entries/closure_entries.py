@@ -8,17 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import constrained, efforts_and_constraints
-from titop.solvers.kernels.closures.constrained_forward import opened, opening, rows_to_choose
+from titop.solvers.kernels.closures.constrained_forward import opened, rows_to_choose
 from titop.solvers.kernels.closures.constraint_rows import constraints
-from titop.solvers.kernels.closures.least_norm import BALANCED, split_constraints, take_least, to_nearest
+from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, to_nearest
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of
 from titop.solvers.kernels.interface.layout import (
     ELEMENTS,
     FOLLOWERS,
     FORWARD_COLUMNS,
-    GEARS,
-    INCONSISTENT,
     INVERSE_COLUMNS,
     LAW_SIZE,
     OK,
@@ -66,8 +64,7 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
 def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics of a system with rigid closures into `tau`: the least efforts on the coordinates `unknown`.
 
-    Beside these `driven` efforts act. Accelerations that contradict the constraints, open loops, and efforts that cannot be
-    balanced or nearly so, are left to callers that look closer.
+    Beside these `driven` efforts act. `share_least` says what is left to callers that look closer.
     """
     if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
         return WRONG_SIZE
@@ -78,17 +75,8 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
     status = efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
     if status != OK:
         return status
-    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
-        return INCONSISTENT
-    needed = np.empty((n, 1))
-    for j in range(n):
-        needed[j, 0] = efforts[j] - driven[j]
-    split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
-    if end < 0 or not take_least(split, first, end, unknown, needed, np.zeros((k, 1))) <= BALANCED:
-        return SINGULAR
-    for j in range(n):  # last: `tau` may share memory with an argument
-        tau[j] = needed[j, 0]
-    return status_of(tau)
+    status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
+    return status if status != OK else status_of(tau)
 
 
 @pair(INTS, FLAG, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, MASK, VECTOR)

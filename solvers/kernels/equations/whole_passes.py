@@ -93,11 +93,7 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
 
     With general blocks, what is not `known` of these is found on the way.
     """
-    for k in range(tau.size):
-        tau[k] = 0.0
-    add_passive_efforts(ints, floats, q, v, tau)
-    for k in range(tau.size):
-        tau[k] = -tau[k]
+    start_efforts(ints, floats, q, v, tau)
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if status != OK:
         return status
@@ -106,12 +102,28 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
             status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
             if status != OK:
                 return status
+    apply_to_all(ints, floats, law, work, world, tau)
+    return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
+
+
+@helper
+def start_efforts(ints, floats, q, v, tau):
+    """Write minus the passive efforts of joints: what inverse dynamics begin with."""
+    for k in range(tau.size):
+        tau[k] = 0.0
+    add_passive_efforts(ints, floats, q, v, tau)
+    for k in range(tau.size):
+        tau[k] = -tau[k]
+
+
+@helper
+def apply_to_all(ints, floats, law, work, world, tau):
+    """Subtract all that acts from the wrenches that blocks take, and from efforts."""
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
         add_interaction_efforts(ints, law, tau, -1.0)
         apply_to_ports(ints, floats, law, work, world)
         subtract_from_wrenches(ints, law, work, tau)
-    return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
 
 
 @helper

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from titop.solvers.kernels.interface.stages import address_of, part_of, vector_at
-from titop.solvers.kernels.laws.rod_line_points import SHAPES, directions, first_rod, four_at, groups_of, lengths_of, run_of
+from titop.solvers.kernels.laws.line_tension import bodies_of, first_body
+from titop.solvers.kernels.laws.rod_line_points import SHAPES, directions, four_at, groups_of, lengths_of, run_of
 from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.native.kernel import helper
 
@@ -61,8 +62,8 @@ def add_curvature(coordinates, numbers, motion, room, slopes):
 
     `room` are `ACROSS` rows (n) to work in.
     """
-    rod, first = first_rod(numbers), np.int64(0)
-    for _ in range(np.int64(numbers[0, 4])):
+    rod, first = first_body(numbers), np.int64(0)
+    for _ in range(bodies_of(numbers)):
         n, group, count, size = groups_of(numbers, rod)
         for _ in range(count):
             x = directions(numbers, rod, group, part_of(motion, first, (n,)))

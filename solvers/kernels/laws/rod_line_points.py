@@ -14,17 +14,8 @@ from titop.solvers.native.kernel import helper
 
 _RUNS, _GROUPS = np.int64(2), np.int64(14)
 
-#: Where the arms begin.
-ARMS = np.int64(6)
-
 #: Where the shapes of the coordinates begin in a group.
 SHAPES = np.int64(24)
-
-
-@helper
-def first_rod(numbers):
-    """Return where the numbers of the first rod begin."""
-    return ARMS + np.int64(numbers[0, 5])
 
 
 @helper

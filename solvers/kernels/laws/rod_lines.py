@@ -1,8 +1,7 @@
 """The compiled kind of lines in soft rods, tendons and chambers: `titop.blocks.interactions.rod_line` for kernels.
 
-`numbers` are, in order: the sign of the input's tension, stiffness, dissipation, what is drawn in at rest, the numbers of rods
-and of arms, and the arms; for every rod the numbers of its coordinates and of its groups of four points, where among the
-coordinates those of each strain component ``[k; s]`` begin and end (6 x 2), and the groups; last the input.
+`numbers` are, in order: those of `line_tension`; for every rod the numbers of its coordinates and of its groups of four points,
+where among the coordinates those of each strain component ``[k; s]`` begin and end (6 x 2), and the groups; last the input.
 
 A group has rows of four numbers, one for each point: weight, ``x`` at rest (3), y and z of the line, and what a unit of each
 coordinate adds to its component of the strain. Points that fill up the last group have no weight.
@@ -17,12 +16,22 @@ import numpy as np
 
 from titop.solvers.kernels.interface.stages import address_of, part_of, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.line_tension import (
+    bodies_of,
+    curves,
+    drawn_in,
+    first_body,
+    is_idle,
+    pull,
+    pull_slopes,
+    stretched_energy,
+    taken_in,
+    write_arms,
+)
 from titop.solvers.kernels.laws.rod_line_curvature import ACROSS, add_curvature
 from titop.solvers.kernels.laws.rod_line_points import (
-    ARMS,
     SHAPES,
     directions,
-    first_rod,
     four_at,
     groups_of,
     lengths_of,
@@ -64,10 +73,10 @@ def _add_pull(numbers, rod, group, component, w, g):
 @helper
 def _follow(coordinates, numbers, motion, g):
     """Write the derivatives by all coordinates; return the measure with what is drawn in."""
-    rod, first, measure = first_rod(numbers), np.int64(0), numbers[0, 3]
+    rod, first, measure = first_body(numbers), np.int64(0), drawn_in(numbers)
     for j in range(coordinates):
         g[0, j] = 0.0
-    for _ in range(np.int64(numbers[0, 4])):
+    for _ in range(bodies_of(numbers)):
         n, group, count, size = groups_of(numbers, rod)
         q, own = part_of(motion, first, (n,)), part_of(g, first, (n,))
         for _ in range(count):
@@ -86,42 +95,25 @@ def _follow(coordinates, numbers, motion, g):
             group += size
         first += n
         rod = group
-    for k in range(coordinates - first):
-        g[0, first + k] = numbers[0, ARMS + k]
-        measure += numbers[0, ARMS + k] * motion[0, first + k]
-    return measure
-
-
-@helper
-def _given_tension(numbers):
-    """Return the tension that the input gives."""
-    return numbers[0, 0] * numbers[0, numbers.shape[1] - 1]
+    write_arms(coordinates, first, numbers, g)
+    return measure + taken_in(coordinates, first, numbers, motion)
 
 
 @helper
 def line_loads(ports, coordinates, inputs, numbers, motion, loads):
     """Minus tension times the derivatives of the length; nothing for a line that is not pulled and cannot be stretched."""
-    tension = _given_tension(numbers)
-    if tension == 0.0 and numbers[0, 1] == 0.0:
+    if is_idle(numbers):
         for j in range(coordinates):
             loads[0, j] = 0.0
         return
-    stretch = _follow(coordinates, numbers, motion, loads)
-    if numbers[0, 1] > 0.0 and stretch > 0.0:
-        share = 1.0
-        for j in range(coordinates):
-            share += numbers[0, 2] * loads[0, j] * motion[0, coordinates + j]
-        if share > 0.0:
-            tension += numbers[0, 1] * stretch * share
-    for j in range(coordinates):
-        loads[0, j] *= -tension
+    pull(coordinates, numbers, motion, _follow(coordinates, numbers, motion, loads), loads)
 
 
 @helper
 def line_energy(ports, coordinates, inputs, numbers, motion, energy):
-    """``k s^2 / 2`` where a tendon is stretched by s."""
-    rod, first, stretch = first_rod(numbers), np.int64(0), numbers[0, 3]
-    for _ in range(np.int64(numbers[0, 4])):
+    """What a stretched tendon stores."""
+    rod, first, stretch = first_body(numbers), np.int64(0), drawn_in(numbers)
+    for _ in range(bodies_of(numbers)):
         n, group, count, size = groups_of(numbers, rod)
         for _ in range(count):
             lengths = lengths_of(directions(numbers, rod, group, part_of(motion, first, (n,))))
@@ -129,52 +121,25 @@ def line_energy(ports, coordinates, inputs, numbers, motion, energy):
             group += size
         first += n
         rod = group
-    for k in range(coordinates - first):
-        stretch += numbers[0, ARMS + k] * motion[0, first + k]
-    energy[0, 0] = 0.5 * numbers[0, 1] * max(stretch, 0.0) ** 2
+    energy[0, 0] = stretched_energy(numbers, stretch + taken_in(coordinates, first, numbers, motion))
 
 
 @AllocatingHelper
 def line_slopes(ports, coordinates, inputs, numbers, motion, slopes, g):
-    """Minus tension times the curvature of the length, and minus its derivatives times those of the tension.
-
-    The latter by coordinates wait in the first row's place for derivatives by rates.
-    """
+    """The derivatives of what `line_loads` writes."""
     n = coordinates
-    tension, stiffness, share = _given_tension(numbers), 0.0, 1.0
     every = part_of(slopes, 0, (2 * n * n,))
     for j in range(2 * n * n):
         every[j] = 0.0
-    if tension == 0.0 and numbers[0, 1] == 0.0:
+    if is_idle(numbers):
         return
     stretch = _follow(n, numbers, motion, g)
-    for j in range(n):
-        share += numbers[0, 2] * g[0, j] * motion[0, n + j]
-    if stretch > 0.0 and share > 0.0:
-        stiffness = numbers[0, 1]
-        tension += stiffness * stretch * share
-    damping = stiffness * stretch * numbers[0, 2]
-    if tension != 0.0 or damping != 0.0:
+    if curves(n, numbers, motion, stretch, g):
         add_curvature(n, numbers, motion, np.empty((1, ACROSS * n)), slopes)
         for i in range(n):
             for j in range(i):
                 slopes[0, i * 2 * n + j] = slopes[0, j * 2 * n + i]
-    by_coordinates = part_of(slopes, n, (n,))
-    if damping != 0.0:
-        for i in range(n):
-            row, rate = part_of(slopes, i * 2 * n, (n,)), damping * motion[0, n + i]
-            for j in range(n):
-                by_coordinates[j] += rate * row[j]
-    for j in range(n):
-        by_coordinates[j] += stiffness * share * g[0, j]
-    for i in range(n):
-        row, weight = part_of(slopes, i * 2 * n, (n,)), g[0, i]
-        for j in range(n):
-            row[j] = -tension * row[j] - weight * by_coordinates[j]
-    for i in range(n):
-        row, weight = part_of(slopes, i * 2 * n + n, (n,)), -damping * g[0, i]
-        for j in range(n):
-            row[j] = weight * g[0, j]
+    pull_slopes(n, numbers, motion, stretch, g, slopes)
 
 
 LINE = CompiledInteraction("rod_line", line_loads, line_energy, line_slopes)

@@ -1,8 +1,8 @@
 """The compiled kind of lines and cavities in deformable bodies: `titop.blocks.interactions.soft_line` for kernels.
 
-`numbers` are, in order: the sign of what the input does, and the number of bodies; for every body the numbers of points, of
-coordinates and of parameters, the parameters, and seven numbers of each point; the input. The table of programs has two rows of
-one number for every body: the program of the measure and its derivatives, and that of its second derivatives.
+`numbers` are, in order: those of `line_tension`; for every body the numbers of points, of coordinates and of parameters, the
+parameters, and seven numbers of each point; the input. The table of programs has two rows of one number for every body: the
+program of the measure and its derivatives, and that of its second derivatives.
 """
 
 from __future__ import annotations
@@ -12,9 +12,21 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, OK, PROGRAMS, STAGE_COLUMNS
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
+from titop.solvers.kernels.laws.line_tension import (
+    bodies_of,
+    curves,
+    drawn_in,
+    first_body,
+    is_idle,
+    pull,
+    pull_slopes,
+    stretched_energy,
+    taken_in,
+    write_arms,
+)
 from titop.solvers.native.kernel import Stage, helper
 
-_BODIES, _FIRST, _HEAD, _POINT = 1, 2, 3, 7
+_HEAD, _POINT = 3, 7
 MEASURE, CURVATURE = 0, 1
 
 
@@ -43,43 +55,74 @@ def _programs(stages):
     return ints_at(stages, 1, STAGE_COLUMNS)[0, PROGRAMS]
 
 
+@helper
+def _follow(coordinates, numbers, motion, table, shared, totals, g):
+    """Write the derivatives by all coordinates; return a status, and the measure with what is drawn in."""
+    at, first, measure, status = first_body(numbers), np.int64(0), drawn_in(numbers), OK
+    for body in range(bodies_of(numbers)):
+        n = np.int64(numbers[0, at + 1])
+        status = min(status, _run(numbers, at, MEASURE, body, table, motion, first, shared, totals, 0))
+        measure += totals[0, 0]
+        for j in range(n):
+            g[0, first + j] = totals[0, 1 + j]
+        first += n
+        at = _next(numbers, at)
+    write_arms(coordinates, first, numbers, g)
+    return status, measure + taken_in(coordinates, first, numbers, motion)
+
+
+@helper
+def _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes):
+    """Write the second derivatives of the measure into rows of twice as many numbers as coordinates; return a status."""
+    at, first, status = first_body(numbers), np.int64(0), OK
+    for body in range(bodies_of(numbers)):
+        n = np.int64(numbers[0, at + 1])
+        status = min(status, _run(numbers, at, CURVATURE, body, table, motion, first, shared, totals, 0))
+        for i in range(n):
+            for j in range(n):
+                slopes[0, (first + i) * 2 * coordinates + first + j] = totals[0, i * n + j]
+        first += n
+        at = _next(numbers, at)
+    return status
+
+
 def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
     own, told = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    result, table = row_at(loads, 6 * ports + coordinates), ints_at(_programs(stages), 2 * np.int64(own[0, _BODIES]), 1)
+    result = row_at(loads, 6 * ports + coordinates)
+    if is_idle(own):
+        for j in range(coordinates):
+            result[0, j] = 0.0
+        return OK
+    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
     shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1))
-    at, first, status = np.int64(_FIRST), np.int64(0), OK
-    for body in range(np.int64(own[0, _BODIES])):
-        n = np.int64(own[0, at + 1])
-        status = min(status, _run(own, at, MEASURE, body, table, told, first, shared, totals, 0))
-        for j in range(n):
-            result[0, first + j] = own[0, 0] * own[0, count - 1] * totals[0, 1 + j]
-        first += n
-        at = _next(own, at)
+    status, stretch = _follow(coordinates, own, told, table, shared, totals, result)
+    pull(coordinates, own, told, stretch, result)
     return status
 
 
 def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     own, told = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    result, width = row_at(slopes, coordinates * 2 * coordinates), 2 * coordinates
-    table = ints_at(_programs(stages), 2 * np.int64(own[0, _BODIES]), 1)
-    shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates * coordinates + 1))
-    for k in range(coordinates * width):
+    result, g = row_at(slopes, coordinates * 2 * coordinates), np.empty((1, coordinates))
+    for k in range(coordinates * 2 * coordinates):
         result[0, k] = 0.0
-    at, first, status = np.int64(_FIRST), np.int64(0), OK
-    for body in range(np.int64(own[0, _BODIES])):
-        n = np.int64(own[0, at + 1])
-        status = min(status, _run(own, at, CURVATURE, body, table, told, first, shared, totals, 0))
-        for i in range(n):
-            for j in range(n):
-                result[0, (first + i) * width + first + j] = own[0, 0] * own[0, count - 1] * totals[0, i * n + j]
-        first += n
-        at = _next(own, at)
+    if is_idle(own):
+        return OK
+    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
+    shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates * coordinates + 1))
+    status, stretch = _follow(coordinates, own, told, table, shared, totals, g)
+    if curves(coordinates, own, told, stretch, g):
+        status = min(status, _add_curvature(coordinates, own, told, table, shared, totals, result))
+    pull_slopes(coordinates, own, told, stretch, g, result)
     return status
 
 
 def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
-    row_at(energy, 1)[0, 0] = 0.0
-    return OK
+    own, told, g = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates), np.empty((1, coordinates))
+    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
+    shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1))
+    status, stretch = _follow(coordinates, own, told, table, shared, totals, g)
+    row_at(energy, 1)[0, 0] = stretched_energy(own, stretch)
+    return status
 
 
 LINE = InteractionStages(

@@ -17,13 +17,19 @@ from titop.solvers.native.kernel import Stage, helper
 @helper
 def write_result(n, ports, used, law, x, a, wrenches, result, o):
     """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law` and the ports' wrenches in `wrenches`."""
+    write_own_result(n, law, x, a, result, o)
+    add_port_wrenches(n, ports, used, law, wrenches, result, o)
+
+
+@helper
+def write_own_result(n, law, x, a, result, o):
+    """Write what W_P and tau are without wrenches at the ports, ``M x + h``."""
     size = 6 + n
     for r in range(size):
         total = law[0, bias_at(n) + r] + dot(six(law, 0, r * size), x)
         for j in range(n):
             total += law[0, r * size + 6 + j] * a[j]
         result[0, o + r] = total
-    add_port_wrenches(n, ports, used, law, wrenches, result, o)
 
 
 @helper

@@ -34,12 +34,18 @@ def composite_inertias(ints, floats, law, work):
             if ints[i, PORT] >= 0:
                 add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
                 continue
-        put_six(work, p, MA, plus(six(work, p, MA), a))
-        put_six(work, p, MA + 6, plus(six(work, p, MA + 6), (b[0], b[1], b[2], b[3], b[4], b[5])))
-        work[p, MA + 12] += b[6]
-        work[p, MA + 13] += b[7]
-        work[p, MA + 14] += b[8]
-        put_six(work, p, MA + 15, plus(six(work, p, MA + 15), c))
+        add_inertia(work, p, a, b, c)
+
+
+@helper
+def add_inertia(work, p, a, b, c):
+    """Add an inertia to that of element p."""
+    put_six(work, p, MA, plus(six(work, p, MA), a))
+    put_six(work, p, MA + 6, plus(six(work, p, MA + 6), (b[0], b[1], b[2], b[3], b[4], b[5])))
+    work[p, MA + 12] += b[6]
+    work[p, MA + 13] += b[7]
+    work[p, MA + 14] += b[8]
+    put_six(work, p, MA + 15, plus(six(work, p, MA + 15), c))
 
 
 @helper

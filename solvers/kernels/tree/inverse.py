@@ -60,7 +60,7 @@ def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
                 status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, OUTWARD)
                 if status != OK:
                     return status
-                _without_wrenches(ints, law, i, work)
+                without_wrenches(ints, law, i, work)
                 continue
         put_six(
             work, i, BIAS, plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, six(work, i, TWIST)))
@@ -79,7 +79,7 @@ def accelerate(ints, floats, law, i, v, a, work):
 
 
 @helper
-def _without_wrenches(ints, law, i, work):
+def without_wrenches(ints, law, i, work):
     """Let nothing act yet on general block i and its ports."""
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     put_six(work, i, BIAS, nothing)

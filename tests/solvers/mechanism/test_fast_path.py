@@ -61,6 +61,8 @@ def functions(m: tt.Model) -> dict[str, tuple[int, Callable[[], Any]]]:
         "mass_matrix": lambda: m.mass_matrix(q),
         "inverse_mass_matrix": lambda: m.inverse_mass_matrix(q),
         "inertial_inverse_dynamics": lambda: m.inertial_inverse_dynamics(q, v, a),
+        "mass_inverse_dynamics": lambda: m.mass_inverse_dynamics(q, v, a),
+        "mass_inertial_inverse_dynamics": lambda: m.mass_inertial_inverse_dynamics(q, v, a),
         "nonlinear_effects": lambda: m.nonlinear_effects(q, v),
         "gravity_effects": lambda: m.gravity_effects(q),
         "coriolis_matrix": lambda: m.coriolis_matrix(q, v),

@@ -1,0 +1,106 @@
+"""What tendons have in common, whatever bodies they run through: a tension from outside, and one of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.units import ratio_unit
+from titop.blocks.interactions.interaction import Interaction, TargetMotion
+
+
+class ElasticTendon(Interaction):
+    """Common part of tendons along a `path` that bodies carry, which motors take in and let out by `arms`.
+
+    The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
+    ``stiffness e (1 + dissipation de/dt)``, which never pushes.
+
+    Attributes
+    ----------
+    stiffness, displacement, dissipation : float, N/m, m, s/m
+    arms : (m,) array, m or 1
+    path
+        Its length, ``measure(q)``, and the derivatives of that by the coordinates of the bodies, of which there are ``size``.
+    """
+
+    inputs = ("tension",)
+    input_units = ("N",)
+    parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "displacement": "m", "dissipation": "s/m"}
+    path: Any
+
+    def _read_elasticity(self, stiffness: Any, displacement: Any, dissipation: Any, arms: Any) -> None:
+        self.stiffness = self.reader.scalar("stiffness", stiffness)
+        self.displacement = self.reader.scalar("displacement", displacement)
+        self.dissipation = self.reader.scalar("dissipation", dissipation)
+        self.arms = self.reader.numbers("arms", arms, np.size(arms))
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All coordinates of the bodies, and as many others as there are arms."""
+        count = len(self.own_coordinates) + self.arms.size
+        return count, count
+
+    def tension(self, motion: TargetMotion) -> Any:
+        """Return the tension (N)."""
+        return motion.u[0] + self._elastic_tension(motion)
+
+    def stretch(self, q: Array) -> Any:
+        """Return by how much (m) the tendon is longer than without tension; the motors' coordinates come last."""
+        size = self.path.size
+        return self.path.measure(q[:size]) + self._drawn_in + self.arms @ q[size:]
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return the stored energy (J)."""
+        stretch = self.stretch(motion.q)
+        return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
+
+    @property
+    def _drawn_in(self) -> Any:
+        """What is drawn in without the motors, less the length at rest (m)."""
+        return self.displacement - self.path.measure(np.zeros(self.path.size))
+
+    def _elastic_tension(self, motion: TargetMotion) -> Any:
+        stretch, share = self.stretch(motion.q), 1.0 + self.dissipation * (self._slopes(motion.q) @ motion.v)
+        return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
+
+    def _slopes(self, q: Array) -> Array:
+        """Return the derivatives (n) of what the tension shortens by all coordinates."""
+        return np.concatenate([self.path.gradient(q[: self.path.size]), self.arms])
+
+    @property
+    def _elasticity(self) -> tuple[Any, Any, Any]:
+        """Stiffness, dissipation and what is drawn in, as compiled laws take them."""
+        return self.stiffness, self.dissipation, self._drawn_in
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the tendon and what is suspicious."""
+        errors, warnings = super().check()
+        for field in ("stiffness", "dissipation"):
+            value = getattr(self, field)
+            if value < 0:
+                expected, advice = "a number >= 0", "check the sign: the tendon would be unstable"
+                errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
+        if not self.stiffness and (self.displacement or self.arms.any()):
+            expected, advice = "a stiffness > 0 with a displacement or arms", "give stiffness, in N/m, of the whole tendon"
+            warnings.append(Finding("idle-displacement", f"{self.name}.stiffness", self.stiffness, expected, advice))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return stiffness, displacement, dissipation, arms, and the numbers of the path, if it has any."""
+        return self.parameters_along(("1",) * len(self.arms))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`: an arm in metres a unit of its coordinate."""
+        along = units[len(units) - len(self.arms) :]
+        arms = {
+            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, along, strict=True))
+        }
+        return super().parameters() | arms
+
+    def _change(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number that is none of the path's."""
+        setattr(self, field, replaced(self.arms, int(entry), value) if entry else value)
