@@ -59,7 +59,7 @@ class DynamicsSeries(Resolved):
         actuated: Sequence[str] | None = None,
         twists: str = "body",
     ) -> Array:
-        """Return the applied efforts and their time derivatives ``tau, ..., tau^(r)`` (r + 1, nv) that cause a motion.
+        """Return the applied efforts and their time derivatives (r + 1, nv) that cause a motion: tau and on.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class DynamicsSeries(Resolved):
         u: Any = None,
         twists: str = "body",
     ) -> Array:
-        """Return the accelerations and their time derivatives ``a, ..., v^(r+1)`` (r + 1, nv) that efforts cause.
+        """Return the accelerations and their time derivatives (r + 1, nv) that efforts cause: a and on.
 
         Parameters
         ----------
@@ -241,8 +241,9 @@ class DynamicsSeries(Resolved):
         Returns
         -------
         EquationSeries
-            Mass matrix (r + 1, nv, nv), Coriolis and centrifugal, gravity's and external efforts (r + 1, nv each). The
-            derivatives of inverse dynamics follow by Leibniz' rule; ``M' - 2 C`` is skew with C of `coriolis_matrix`.
+            Mass matrix (r + 1, nv, nv; in units of efforts by accelerations), Coriolis and centrifugal, gravity's and external
+            efforts (r + 1, nv each). Derivatives of inverse dynamics follow by Leibniz' rule; ``M' - 2 C`` is skew with C of
+            `coriolis_matrix`.
 
         Raises
         ------
