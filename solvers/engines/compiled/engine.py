@@ -11,7 +11,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.constraints.mechanism import SeriesCore
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
 from titop.solvers.engines.compiled.dynamics import CompiledDynamics
@@ -25,6 +24,7 @@ from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, plainly_sound
+from titop.solvers.engines.compiled.series import CompiledSeries
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
@@ -74,9 +74,8 @@ class CompiledEngine:
         return CompiledDerivatives(self._model, self.system, self.calls)
 
     @cached_property
-    def series(self) -> SeriesCore:
-        """Of the reference engine, which asks every block in Python."""
-        return self.specification(self.assembly, float).engine.series
+    def series(self) -> CompiledSeries:
+        return CompiledSeries(self._model, self.system, lambda: self.specification(self.assembly, float).engine.series)
 
     @cached_property
     def observations(self) -> CompiledObservations:
