@@ -10,7 +10,7 @@ Read in this order; rooms know those above them alone:
 - `spatial`: algebra on scalars;
 - `tree`: the passes along the tree;
 - `ports`: what acts on ports, and is read there; `laws`: the laws of blocks and interactions;
-- `derivatives`: of the dynamics of the tree; `equations`: whole passes, and terms of the equations of motion;
+- `derivatives`: of the dynamics of the tree; `series`: by time; `equations`: whole passes, terms of the equations of motion;
 - `closures`: systems with rigid closures and gears;
 - `entries`: what Python calls. What compiles and calls them is in `titop.solvers.native`.
 

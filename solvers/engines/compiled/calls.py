@@ -29,6 +29,7 @@ from titop.solvers.engines.compiled.hybrid import HybridKernels, generic_hybrid
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.port_calls import AtPorts
 from titop.solvers.engines.compiled.readings import CompiledReadings
+from titop.solvers.engines.compiled.series import CONSTANT, has_series
 from titop.solvers.engines.compiled.special_blocks import group_springs, moving_otherwise, surrounded
 from titop.solvers.kernels.entries import (
     closure_entries,
@@ -38,6 +39,7 @@ from titop.solvers.kernels.entries import (
     mass_entries,
     moving_entries,
     observation_entries,
+    series_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.mechanism.fast_path import names_key
@@ -197,6 +199,28 @@ class CompiledCalls:
 
     def _along_directions(self, pair: Pair) -> Any:
         return None if self.directions is None or group_springs(self._system) else self._system.bound(pair)
+
+    # -- derivatives by time ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def inverse_dynamics_series(self) -> Any:
+        return self._series(series_entries.inverse_dynamics_series)
+
+    @cached_property
+    def forward_dynamics_series(self) -> Any:
+        return None if self._model.is_constrained else self._series(series_entries.forward_dynamics_series)
+
+    @cached_property
+    def hybrid_dynamics_series(self) -> Variants | None:
+        """Hybrid dynamics with time derivatives by names of the prescribed coordinates, in trees."""
+        if self._model.is_constrained or not has_series(self._system):
+            return None
+        kernel, arrays = series_entries.hybrid_dynamics_series.compiled, self._system.arrays
+        return Variants(lambda names: partial(kernel, CONSTANT, self.masks[names or ()], *arrays))
+
+    def _series(self, kernel: Kernel) -> Any:
+        """Return a kernel of a tree's time derivatives, for wrenches that are constant; None where it does not serve."""
+        return partial(kernel.compiled, CONSTANT, *self._system.arrays) if has_series(self._system) else None
 
     # -- terms of the equations of motion --------------------------------------------------------------------------------
 

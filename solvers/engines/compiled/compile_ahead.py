@@ -20,11 +20,13 @@ from titop.solvers.kernels.entries import (
     moving_entries,
     observation_entries,
     reading_entries,
+    series_entries,
     stepping_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws import term_stages
 from titop.solvers.kernels.ports import held_loads, interactions, loads, port_wrenches, surroundings
+from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
 from titop.solvers.native.kernel import Feature, Kernel, Unit
@@ -32,7 +34,7 @@ from titop.solvers.support.workers import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
-    *(held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, multi_joints),
+    *(held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series, multi_joints),
     *(world_poses, port_wrenches, springs, surroundings),
 )
 
@@ -47,7 +49,7 @@ def _groups() -> list[list[Unit]]:
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
         *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
-        stepping_entries,
+        *(series_entries, stepping_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]

@@ -1,0 +1,104 @@
+"""Time derivatives of the compiled engine's tree: by kernels, or where these do not serve by the reference engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.mechanism import EquationSeries, NamedMechanism, PortSeries, SeriesCore
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.special_blocks import group_springs
+from titop.solvers.kernels.entries import series_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.fast_path import real_only
+from titop.solvers.mechanism.inputs import PortPush, Push
+
+#: The derivatives of wrenches, where all are constant.
+CONSTANT: Array = np.zeros((0, 6))
+
+
+def has_series(system: PackedSystem) -> bool:
+    """Tell whether the kernels differentiate by time all that the tree consists of.
+
+    They know rigid bodies, built-in joints with springs of plain coordinates, dampers and armatures, and loads; neither general
+    blocks and interactions, nor friction, stops, and springs of spherical and free joints.
+    """
+    if system.has_laws or group_springs(system):
+        return False
+    first, count = int(system.ints[0, layout.ELEMENTS]), int(system.ints[0, layout.SPRINGS])
+    row = first
+    for _ in range(count):
+        row += int(system.ints[row, layout.SIZE])
+    springs = system.floats[first:row]
+    return not (springs[:, layout.FRICTION : layout.FRICTION + 2].any() or springs[:, layout.STOP + 2].any())
+
+
+class CompiledSeries:
+    """The series of the compiled engine; see `SeriesCore` for its functions.
+
+    Parameters
+    ----------
+    model : NamedMechanism
+    system : PackedSystem
+    reference : callable
+        Returns the series of the reference engine, which asks every block in Python.
+    """
+
+    def __init__(self, model: NamedMechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
+        self._model, self._system, self._make = model, system, reference
+
+    @cached_property
+    def reference(self) -> SeriesCore:
+        """The series of the reference engine."""
+        return self._make()
+
+    @cached_property
+    def _has_kernels(self) -> bool:
+        return has_series(self._system)
+
+    def serves(self, pushes: Sequence[Push]) -> bool:
+        """Tell whether the kernels serve the system and what acts on it from outside."""
+        return self._has_kernels and all(isinstance(push, PortPush) for push in pushes)
+
+    def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
+        if not self.serves(pushes):
+            return self.reference.tree_inverse(q, v_series, pushes)
+        q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
+        efforts = np.empty((len(v_series) - 1, self._model.nv))
+        changes, tables = self._acting(pushes, len(efforts))
+        self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
+        return efforts
+
+    def tree_hybrid(
+        self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
+    ) -> tuple[Array, Array]:
+        """Return accelerations and efforts with their derivatives (r + 1, nv each), as if no loop were closed.
+
+        Both are imposed as `tree_hybrid` of the dynamics has it; only where the kernels `serves`.
+        """
+        state = real_only(q, "q"), real_only(v, "v")
+        given = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
+        accelerations, efforts = np.empty(given[0].shape), np.empty(given[0].shape)
+        changes, tables = self._acting(pushes, len(efforts))
+        kernel = series_entries.hybrid_dynamics_series
+        self._system.raise_for(kernel(changes, mask, *tables, *state, *given, accelerations, efforts))
+        return accelerations, efforts
+
+    def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
+        return self.reference.equation_series(q, v_series, pushes)
+
+    def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
+        return self.reference.port_series(port, q, v_series)
+
+    def _acting(self, pushes: Sequence[Push], rows: int) -> tuple[Array, tuple[Array, ...]]:
+        """Return the derivatives of wrenches on ports, as kernels take them, and the tables on which these wrenches act."""
+        wrenches = [push for push in pushes if isinstance(push, PortPush)]
+        if not wrenches:
+            return CONSTANT, self._system.arrays
+        stacks = [np.ascontiguousarray(real_only(push.wrench, f"the wrench on {push.port}"), float) for push in wrenches]
+        changes = np.vstack([stack[1:rows] for stack in stacks])
+        loaded = self._system.pushed([push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)])
+        return changes, loaded.arrays
