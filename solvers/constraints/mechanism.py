@@ -135,6 +135,36 @@ class DerivativesCore(Protocol):
         """Return the derivative (k, nv) of ``J v`` (m/s and rad/s) by q, J the Jacobian of the constraints."""
 
 
+class PortSeries(NamedTuple):
+    """Pose and twist of a port, each with its time derivatives, stacked first.
+
+    Attributes
+    ----------
+    rotation : (r + 2, 3, 3) array
+    position : (r + 2, 3) array, m
+        In the inertial frame.
+    twist : (r + 2, 6) array
+        In the port's frame.
+    """
+
+    rotation: Array
+    position: Array
+    twist: Array
+
+
+class SeriesCore(Protocol):
+    """Time derivatives of an engine's tree, from those of the velocity (r + 2, nv): rows of v, a, ... at arguments that are read.
+
+    Wrenches and inputs of the pushes are stacked with their derivatives likewise (r + 1, ...).
+    """
+
+    def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
+        """Return the efforts (r + 1, nv) that cause the motion beside the `pushes`, as if no loop were closed."""
+
+    def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
+        """Return how a port moves."""
+
+
 class ObservationsCore(Protocol):
     """What an engine reads of states that need no check."""
 
@@ -184,6 +214,8 @@ class Engine(Protocol):
     def dynamics(self) -> DynamicsCore: ...
     @property
     def derivatives(self) -> DerivativesCore: ...
+    @property
+    def series(self) -> SeriesCore: ...
     @property
     def observations(self) -> ObservationsCore: ...
     @property

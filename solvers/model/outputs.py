@@ -14,6 +14,7 @@ from titop.solvers.model.changes import Changes
 from titop.solvers.model.derivatives import Derivatives
 from titop.solvers.model.equation_terms import EquationTerms
 from titop.solvers.model.sections import Sections
+from titop.solvers.model.series import DynamicsSeries
 from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.sensors import sensed
 from titop.solvers.signals.snapshot import Snapshot
@@ -21,7 +22,7 @@ from titop.solvers.signals.units import units_of
 from titop.solvers.signals.values import value_of
 
 
-class Outputs(Sections, Derivatives, EquationTerms, Changes):
+class Outputs(Sections, Derivatives, DynamicsSeries, EquationTerms, Changes):
     """What the sensors of a model read, which may be anything that can be read by name."""
 
     @structural

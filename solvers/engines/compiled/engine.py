@@ -23,6 +23,7 @@ from titop.solvers.engines.compiled.law_tables import (
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
+from titop.solvers.constraints.mechanism import SeriesCore
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, plainly_sound
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -71,6 +72,11 @@ class CompiledEngine:
     @cached_property
     def derivatives(self) -> CompiledDerivatives:
         return CompiledDerivatives(self._model, self.system, self.calls)
+
+    @cached_property
+    def series(self) -> SeriesCore:
+        """Of the reference engine, which asks every block in Python."""
+        return self.specification(self.assembly, float).engine.series
 
     @cached_property
     def observations(self) -> CompiledObservations:

@@ -1,0 +1,295 @@
+"""Time derivatives of a model's dynamics, of any order and for any causality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.taylor import derivatives_of, taylor_array
+from titop.solvers.arguments.reading import store
+from titop.solvers.mechanism.fast_path import DONE, UNREADY
+from titop.solvers.model.resolved import Resolved
+from titop.solvers.series import causality
+from titop.solvers.series.acting_series import acting_series, read_stack
+from titop.solvers.series.base_twists import BaseTwists
+
+
+class MotionSeries(NamedTuple):
+    """Motion of a port with its time derivatives, stacked along the first axis; of stacked states behind these.
+
+    Attributes
+    ----------
+    rotation : (r + 2, 3, 3) array
+        Port to inertial frame, and its derivatives.
+    position : (r + 2, 3) array, m, m/s, ...
+        In the inertial frame: place, velocity, acceleration, jerk, snap, ... of the port's origin.
+    twist : (r + 2, 6) array, m/s and rad/s, ...
+        In the port's frame, and its derivatives there: the second row is the spatial acceleration.
+    """
+
+    rotation: Array
+    position: Array
+    twist: Array
+
+
+class DynamicsSeries(Resolved):
+    """Time derivatives of a model's dynamics.
+
+    A motion is given by a configuration `q` (nq) and a stack ``v, a, ..., v^(r+1)`` (r + 2, nv), efforts by
+    ``tau, ..., tau^(r)`` (r + 1, nv): rows are derivatives by time, not divided by factorials.
+
+    Rigid bodies and joints are compiled, and cost O(N) and O(r^2) (key L); all other blocks take part with the functions that
+    they define in Python, evaluated on truncated power series.
+    """
+
+    def inverse_dynamics_series(
+        self,
+        q: Any,
+        v_series: Any,
+        order: int | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+        actuated: Sequence[str] | None = None,
+        twists: str = "body",
+    ) -> Array:
+        """Return the applied efforts and their time derivatives ``tau, ..., tau^(r)`` (r + 1, nv) that cause a motion.
+
+        Parameters
+        ----------
+        q : (nq,) array_like
+        v_series : (r + 2, nv) array_like
+            Velocity, acceleration, jerk and so on. Stacked states: q (n, nq) and (n, r + 2, nv).
+        order : int, optional
+            The last derivative r; by default as many as `v_series` allows.
+        wrenches : mapping of port name to (6,) or (r + 1, 6), optional
+            External wrenches on bodies, in the port's frame: constant, or with their derivatives.
+        out : (r + 1, nv) float array, optional
+            Where to put the result.
+        u : (nu,) or (r + 1, nu) array_like, or mapping of input name to number or (r + 1,), optional
+            Inputs: constant, or with their derivatives.
+        actuated : sequence of str, optional
+            As `inverse_dynamics`: in systems with closures and gears, coordinates on which efforts act.
+        twists : {"body", "spatial"}
+            Twists of free joints on the world, and the wrenches that are their efforts: in the joint's own frame, as everywhere
+            in titop, or in the inertial frame about its origin, as in key L.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, motions that open loops (at which order), and blocks that give no derivatives.
+
+        Notes
+        -----
+        Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm.
+        """
+        try:
+            if wrenches is None and u is None and actuated is None and twists == "body":
+                rows = v_series.shape[0] - 1 if order is None else order + 1
+                result = np.empty((rows, self.nv)) if out is None else out
+                if self._calls.inverse_dynamics_series(q, v_series[: rows + 1], result) == DONE:
+                    return result
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
+        if np.ndim(q) == 2:
+            one = partial(self.inverse_dynamics_series, order=order, actuated=actuated, twists=twists)
+            return store(_each_state(one, (q, v_series), wrenches, u), out)
+        motion = _read_rows(self, "v_series", v_series, None if order is None else order + 2, 2)
+        q, bases, mask = self._read_q(q), BaseTwists(self, twists), self._actuated(actuated)
+        pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
+        motion = bases.to_body(q, motion)
+        efforts = causality.inverse(self, q, motion, pushes, driven, mask)
+        return store(bases.wrenches_to_spatial(q, motion, efforts), out)
+
+    def forward_dynamics_series(
+        self,
+        q: Any,
+        v: Any,
+        tau_series: Any,
+        wrenches: Mapping[str, Any] | None = None,
+        out: Array | None = None,
+        u: Any = None,
+        twists: str = "body",
+    ) -> Array:
+        """Return the accelerations and their time derivatives ``a, ..., v^(r+1)`` (r + 1, nv) that efforts cause.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,) array_like
+            Or stacked along a leading axis, all three; the result is then stacked too.
+        tau_series : (r + 1, nv) array_like
+            Efforts and their time derivatives ``tau, ..., tau^(r)``.
+        wrenches, out, u, twists
+            As `inverse_dynamics_series`.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, blocks that give no derivatives, and where `forward_dynamics` raises it.
+
+        Notes
+        -----
+        Key L, Algorithm 3: the articulated inertias of the accelerations serve all orders (Lemma 2). With redundant closures
+        the motion is exact; reactions are not the derivatives of the least ones.
+        """
+        try:
+            if wrenches is None and u is None and twists == "body":
+                result = np.empty(tau_series.shape) if out is None else out
+                if self._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
+                    return result
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
+        if np.ndim(q) == 2:
+            one = partial(self.forward_dynamics_series, twists=twists)
+            return store(_each_state(one, (q, v, tau_series), wrenches, u), out)
+        efforts = _read_rows(self, "tau_series", tau_series, None, 1)
+        state = q, v, efforts, np.zeros(efforts.shape), np.zeros(self.nv, dtype=bool)
+        return store(self._hybrid_series(*state, wrenches, u, twists)[0], out)
+
+    def hybrid_dynamics_series(
+        self,
+        q: Any,
+        v: Any,
+        tau_series: Any,
+        a_series: Any,
+        prescribed: Sequence[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        twists: str = "body",
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and all efforts with their derivatives, the motion of some joints being prescribed.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,) array_like
+            Or stacked along a leading axis, all four; the results are then stacked too.
+        tau_series : (r + 1, nv) array_like
+            Efforts and their derivatives, read where the motion is free.
+        a_series : (r + 1, nv) array_like
+            ``a, ..., v^(r+1)``, read where the motion is prescribed.
+        prescribed : sequence of str
+            As `hybrid_dynamics`.
+        wrenches, u, twists
+            As `inverse_dynamics_series`; the motion of a base in inertial axes is prescribed as a whole.
+
+        Returns
+        -------
+        a_series, tau_series : (r + 1, nv) arrays
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, blocks that give no derivatives, and where `hybrid_dynamics` raises it.
+
+        Notes
+        -----
+        Key L, Algorithm 4.
+        """
+        if np.ndim(q) == 2:
+            one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
+            stacked = _each_state(one, (q, v, tau_series, a_series), wrenches, u)
+            return stacked[:, 0].copy(), stacked[:, 1].copy()
+        efforts = _read_rows(self, "tau_series", tau_series, None, 1)
+        motion, mask = _read_rows(self, "a_series", a_series, len(efforts), 1), self._prescribed(prescribed)
+        return self._hybrid_series(q, v, efforts, motion, mask, wrenches, u, twists)
+
+    def _hybrid_series(
+        self,
+        q: Any,
+        v: Any,
+        efforts: Array,
+        motion: Array,
+        mask: Array,
+        wrenches: Mapping[str, Any] | None,
+        u: Any,
+        twists: str,
+    ) -> tuple[Array, Array]:
+        q, v, bases = self._read_q(q), self._read_v("v", v), BaseTwists(self, twists)
+        bases.check_whole(mask)
+        pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(efforts))
+        stack = bases.to_body(q, np.vstack([v, np.where(mask, motion, 0.0)]))
+        a, tau = causality.hybrid(
+            self,
+            q,
+            stack[0],
+            lambda rates: bases.wrenches_to_body(q, rates, efforts[: len(rates)]) + driven[: len(rates)],
+            stack[1:],
+            mask,
+            pushes,
+        )
+        whole = np.vstack([stack[:1], a])
+        return bases.to_spatial(q, whole)[1:], bases.wrenches_to_spatial(q, whole, tau - driven)
+
+    def motion_series(self, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:
+        """Return how a port moves, with all time derivatives that a motion has: velocity, acceleration, jerk, snap, ...
+
+        Parameters
+        ----------
+        port : str
+            ``"body.port"``, or ``"body"`` for the reference frame.
+        q : (nq,) array_like
+        v_series : (r + 2, nv) array_like
+            Velocity and its derivatives. Stacked states: q (n, nq) and (n, r + 2, nv).
+        twists : {"body", "spatial"}
+            As `inverse_dynamics_series`.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, and blocks that give no derivatives.
+        """
+        if np.ndim(q) == 2:
+            each = [self.motion_series(port, *state, twists=twists) for state in _states((q, v_series))]
+            return MotionSeries(*(np.array(part) for part in zip(*each, strict=True)))
+        motion, q = _read_rows(self, "v_series", v_series, None, 1), self._read_q(q)
+        motion = BaseTwists(self, twists).to_body(q, motion)
+        series = self.engine.series.port_series(self.read_port(port), q, motion)
+        velocity = derivatives_of(taylor_array(series.rotation) @ taylor_array(series.twist)[:3], len(motion) - 1)
+        return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
+
+
+def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:
+    """Return a stack of vectors (nv) with their derivatives: so many rows, at least some.
+
+    Raises
+    ------
+    ModelError
+        For another shape, and entries that are not finite.
+    """
+    shape = np.shape(value)
+    if rows is not None and len(shape) == 2 and shape[0] > rows and name == "v_series":
+        value = np.asarray(value)[:rows]
+    elif rows is None:
+        rows = max(shape[0], least) if shape else least
+    return read_stack(name, value, rows, model.nv, model.coordinate_names)
+
+
+def _states(stacks: Sequence[Any]) -> list[tuple[Array, ...]]:
+    """Return the states of stacked ones.
+
+    Raises
+    ------
+    ModelError
+        For unequal numbers of rows.
+    """
+    arrays = [np.asarray(stack, dtype=float) for stack in stacks]
+    if len({len(array) for array in arrays}) > 1:
+        found = ", ".join(str(array.shape) for array in arrays)
+        raise ModelError(Finding("wrong-length", "q", found, "as many states in all arguments", "stack one row for each state"))
+    return list(zip(*arrays, strict=True))
+
+
+def _each_state(function: Callable[..., Any], stacks: Sequence[Any], wrenches: Mapping[str, Any] | None, u: Any) -> Array:
+    """Return a function of stacked states; wrenches and inputs of three axes have their own derivatives for each state."""
+    states, results = _states(stacks), []
+    for row, state in enumerate(states):
+        own = {port: wrench[row] if np.ndim(wrench) == 3 else wrench for port, wrench in (wrenches or {}).items()}
+        results.append(function(*state, wrenches=own or None, u=u[row] if np.ndim(u) == 3 else u))
+    return np.array(results)

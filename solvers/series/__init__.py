@@ -1,0 +1,7 @@
+"""Time derivatives of dynamics of any order, for any causality, with closures and gears.
+
+- `constraint_series`: how open constraints are, with time derivatives, and what multipliers do to ports;
+- `causality`: forward, hybrid and actuated inverse dynamics, order by order from the tree's inverse dynamics;
+- `base_twists`: twists of free bases and wrenches on them in inertial axes;
+- `acting_series`: wrenches and inputs with their derivatives.
+"""

@@ -1,0 +1,188 @@
+"""Time derivatives of dynamics in any causality, order by order, from the tree's inverse dynamics.
+
+What is unknown at order k enters the k-th derivative of the equations of motion as it enters these themselves:
+``M a^(k) - J^T lambda^(k) = tau^(k) - (what lower orders give)`` and ``J a^(k) = -(what lower orders give)``, with M and J at
+the configuration (key L, Lemma 2: of trees the articulated inertia). So each order is one more evaluation of the tree's inverse
+dynamics, and one more right-hand side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.closed_dynamics import acting, counted
+from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.series.acting_series import at_start, up_to
+from titop.solvers.series.constraint_series import ConstraintSeries
+
+#: Derivatives of constraints below this part of what rates of their size make of them are rounding.
+_CONSISTENT = 1e-6
+#: Efforts that nothing balances, relative to the largest.
+_BALANCED = 1e-8
+
+
+def hybrid(
+    model: NamedMechanism,
+    q: Array,
+    v: Array,
+    efforts_of: Callable[[Array], Array],
+    a_series: Array,
+    imposed: Array,
+    pushes: Sequence[Push],
+) -> tuple[Array, Array]:
+    """Return all accelerations and all efforts with their derivatives (r + 1, nv each).
+
+    Parameters
+    ----------
+    model : NamedMechanism
+    q, v : (nq,), (nv,) arrays
+    efforts_of : callable
+        Returns the efforts (k + 1, nv) with their derivatives, read where no motion is imposed, from the velocity (k + 1, nv)
+        with as many.
+    a_series : (r + 1, nv) array
+        Read where the motion is `imposed`.
+    imposed : (nv,) bool array
+    pushes : sequence of Push
+
+    Raises
+    ------
+    ModelError
+        Where the dynamics themselves are refused, and for imposed motions that would open the loops at a higher order.
+    """
+    v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
+    model.engine.dynamics.hybrid(q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, 0.0, at_start(pushes))
+    equations = _ClosedEquations(model, q, v, imposed) if model.is_constrained else _TreeEquations(model, q, imposed)
+    multipliers = np.zeros((len(efforts), len(model.constraint_names)))
+    for k in range(len(efforts)):
+        motion, now = v_series[: k + 2], up_to(pushes, k)
+        efforts[k] = np.where(imposed, 0.0, efforts_of(v_series[: k + 1])[k])
+        rates, closing = _closing(model, q, motion, multipliers[: k + 1])
+        v_series[k + 1] += equations.accelerations(efforts[k] - _needed(model, q, motion, [*now, *closing]), rates)
+        if model.is_constrained or imposed.any():
+            needed = _needed(model, q, motion, [*now, *closing]) - efforts[k]
+            own, multipliers[k] = equations.shared(needed)
+            efforts[k] += own
+    refuse_opening(model, q, v_series)
+    return v_series[1:], efforts
+
+
+def inverse(
+    model: NamedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
+) -> Array:
+    """Return the efforts (r + 1, nv) beside those `driven` that cause a motion; least ones on the `actuated` coordinates alone.
+
+    Raises
+    ------
+    ModelError
+        For a motion that opens the loops, or needs efforts on coordinates that are not actuated.
+    """
+    if actuated is None:
+        return model.engine.series.tree_inverse(q, v_series, pushes) - driven
+    refuse_opening(model, q, v_series)
+    rows, rank = counted(model, q, v_series[0])
+    efforts = np.zeros(driven.shape)
+    multipliers = np.zeros((len(efforts), len(model.constraint_names)))
+    for k in range(len(efforts)):
+        motion = v_series[: k + 2]
+        _, closing = _closing(model, q, motion, multipliers[: k + 1])
+        needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
+        efforts[k], multipliers[k], unbalanced = share_efforts(
+            rows.jacobian, model.closure_weights, needed, actuated, rank, model.gear_count
+        )
+        if unbalanced > _BALANCED:
+            expected = "a motion that efforts on the actuated coordinates can cause"
+            advice = "actuate more coordinates, or take accelerations from m.forward_dynamics_series"
+            found = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
+            raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
+    return efforts
+
+
+def refuse_opening(model: NamedMechanism, q: Array, v_series: Array) -> None:
+    """Refuse a motion that opens the loops at some order from the accelerations on.
+
+    Raises
+    ------
+    ModelError
+        Naming order and constraint.
+    """
+    if not model.is_constrained:
+        return
+    weights = model.closure_weights
+    jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
+    sizes = (jacobian @ np.abs(v_series).T).max(axis=0)  # of the k-th derivative of rates, as a power of one rate
+    rate = max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0)
+    for k, opening in enumerate(ConstraintSeries(model, q, v_series).rates()[1:], start=1):
+        worst = int(np.abs(opening * weights).argmax())
+        if abs(opening[worst] * weights[worst]) > _CONSISTENT * rate ** (k + 1):
+            found = f"{opening[worst]:.3g} {model.constraint_units[worst]}/s^{k + 1} left of {model.constraint_names[worst]}"
+            advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
+            expected = f"a motion that keeps the loops closed, here its derivative of order {k}"
+            raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
+
+
+def _needed(model: NamedMechanism, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
+    """Return the efforts (nv) of the last order."""
+    return model.engine.series.tree_inverse(q, motion, pushes)[-1]
+
+
+def _closing(model: NamedMechanism, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
+    """Return the constraints' derivatives (k) of the last order, and what the multipliers known so far do to ports."""
+    if not model.is_constrained:
+        return np.zeros(0), []
+    rows = ConstraintSeries(model, q, motion)
+    return rows.rates()[-1], [*rows.pushes(multipliers)]
+
+
+class _TreeEquations:
+    """The equations of each order, of a tree."""
+
+    def __init__(self, model: NamedMechanism, q: Array, imposed: Array) -> None:
+        self._model, self._q, self._imposed = model, q, imposed
+
+    def accelerations(self, missing: Array, rates: Array) -> Array:
+        """Return the accelerations (nv) that `missing` efforts cause, where none is imposed."""
+        if self._imposed.all():
+            return np.zeros(self._model.nv)
+        efforts = np.where(self._imposed, 0.0, missing)
+        return self._model.engine.dynamics.tree_response(self._q, efforts[:, None], self._imposed)[:, 0]
+
+    def shared(self, needed: Array) -> tuple[Array, Array]:
+        """Return `needed` efforts (nv) where motion is imposed, and no multipliers."""
+        return np.where(self._imposed, needed, 0.0), np.zeros(0)
+
+
+class _ClosedEquations:
+    """The equations of each order with constraints, along the motions that these leave."""
+
+    def __init__(self, model: NamedMechanism, q: Array, v: Array, imposed: Array) -> None:
+        self._model, self._imposed = model, imposed
+        rows, self._rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
+        self._jacobian, free = rows.jacobian, ~imposed
+        weighted, gears = model.closure_weights[:, None] * rows.jacobian, model.gear_count
+        self._chosen = independent_rows(weighted[:, free], self._rank, gears)
+        self._dependent = np.flatnonzero(free)[dependent_columns(weighted[:, free], self._chosen, gears)]
+        others = np.setdiff1d(np.flatnonzero(free), self._dependent)
+        self._along = rows.jacobian[np.ix_(self._chosen, self._dependent)]
+        self._free = np.zeros((model.nv, len(others)))
+        self._free[others] = np.eye(len(others))
+        self._free[self._dependent] = -np.linalg.solve(self._along, rows.jacobian[np.ix_(self._chosen, others)])
+        self._mass = model.engine.dynamics.mass_matrix(q)
+        self._inertia = self._free.T @ self._mass @ self._free
+
+    def accelerations(self, missing: Array, rates: Array) -> Array:
+        """Return the accelerations (nv) that `missing` efforts cause where none is imposed, and that undo the `rates` (k)."""
+        start = np.zeros(self._model.nv)
+        start[self._dependent] = -np.linalg.solve(self._along, rates[self._chosen])
+        return start + self._free @ np.linalg.solve(self._inertia, self._free.T @ (missing - self._mass @ start))
+
+    def shared(self, needed: Array) -> tuple[Array, Array]:
+        """Return the share of `needed` efforts (nv) where motion is imposed, and the multipliers (k) that carry the rest."""
+        weights, gears = self._model.closure_weights, self._model.gear_count
+        own, carried, _ = share_efforts(self._jacobian, weights, needed, self._imposed, self._rank, gears, by_passive=True)
+        return own, carried

@@ -1,0 +1,63 @@
+"""Rigid closures and gears along a motion: how fast they open, with time derivatives, and what their multipliers do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.taylor import derivatives_of, taylor_array
+from titop.blocks.constraints.closure import relative_pose
+from titop.graph.network.connections import Loop
+from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.mechanism.inputs import PortPush
+
+
+class _Closing(NamedTuple):
+    """A loop with twists V (6) of its ports and matrices E (k x 6) along a motion: it opens by ``E1 V1 + E2 V2``."""
+
+    loop: Loop
+    V: tuple[Array, Array]
+    E: tuple[Array, Array]
+
+
+class ConstraintSeries:
+    """The constraints of a model along a motion.
+
+    Parameters
+    ----------
+    model : NamedMechanism
+    q : (nq,) array
+    v_series : (r + 2, nv) array
+        The velocity and its derivatives.
+    """
+
+    def __init__(self, model: NamedMechanism, q: Array, v_series: Array) -> None:
+        self._model, self._v_series, self._last = model, v_series, len(v_series) - 1
+        self._closings = [self._closing(loop, q) for loop in model.rigid_loops]
+
+    def _closing(self, loop: Loop, q: Array) -> _Closing:
+        series = self._model.engine.series
+        first, second = (series.port_series(str(ref), q, self._v_series) for ref in (loop.first, loop.second))
+        poses = ((taylor_array(port.rotation), taylor_array(port.position)) for port in (first, second))
+        twists = taylor_array(first.twist), taylor_array(second.twist)
+        return _Closing(loop, twists, loop.closure.jacobians(*relative_pose(*poses)))
+
+    def rates(self) -> Array:
+        """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; where they stay closed, zeros."""
+        closures = [derivatives_of(E[0] @ V[0] + E[1] @ V[1], self._last) for _, V, E in self._closings]
+        gears = [self._v_series @ gear.jacobian(self._model.nv).T for gear in self._model.gear_constraints]
+        return np.hstack([np.zeros((self._last + 1, 0)), *closures, *gears])
+
+    def pushes(self, multipliers: Array) -> list[PortPush]:
+        """Return what the rigid closures' multipliers, with their derivatives (at most r + 2, k), do to ports."""
+        pushes: list[PortPush] = []
+        row, last = 0, len(multipliers) - 1
+        padded = np.vstack([multipliers, np.zeros((self._last - last, multipliers.shape[1]))])
+        for loop, _, E in self._closings:
+            own = slice(row, row + len(loop.closure.constraint_names))
+            for ref, rates in zip((loop.first, loop.second), E, strict=True):
+                pushes.append(PortPush(str(ref), False, derivatives_of(rates.T @ taylor_array(padded[:, own]), last)))
+            row = own.stop
+        return pushes
