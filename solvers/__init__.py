@@ -4,6 +4,7 @@ Read in this order; rooms know those above them:
 
 - `arguments`: reading states, wrenches and names; `support`: files, processes, optional libraries;
 - `mechanism`: coordinates, inputs, parameters: what is known without resolving; `constraints`: rigid closures and gears;
+- `series`: time derivatives of dynamics of any order;
 - `signals`: what can be named of a model, outputs of sensors among it: units, values, derivatives;
 - `model`: what users compute with;
 - `native`: how Python functions become machine code; `kernels`: those that the compiled engine passes with;

@@ -120,11 +120,11 @@ def test_the_finder_of_parameters_finds() -> None:
 APART = ("Parameters", "Raises", "Examples")
 
 #: A shape: ``(nv,)``, ``(6, nv)``, ``(6 + n) x (6 + n)``, ``(2 nv)``, ``(n, rad/s)``, 3x3.
-_AXIS = r"(?:\d* ?(?:n[a-z]?|[bkp]|batch|states|outputs|inputs|ports|samples|\\?\*shape)|\d+)(?: ?\+ ?\w+)?"
+_AXIS = r"(?:\d* ?(?:n[a-z]?|[bkpr]|batch|states|outputs|inputs|ports|samples|\\?\*shape)|\d+)(?: ?\+ ?\w+)?"
 SHAPE = re.compile(rf"(?<!\w)\({_AXIS}(?:(?:,|;| x | of )[^()]*)?\)|\d ?x ?(?:\d|nv?\b)|\bn x n\b")
 
 #: A shape along coordinates alone, whose unit a class may tell once for all its methods.
-_OWN = r"(?:\d ?)?(?:n|nv|nq|nu|batch)"
+_OWN = r"(?:(?:\d ?)?(?:n|nv|nq|nu|batch)|r \+ \d)"
 ALONG_COORDINATES = re.compile(rf"\({_OWN}(?:,|(?:, | x ){_OWN})*(?:, or stacked)?\)|\bn x n\b")
 
 _UNIT = r"(?:rad|m|s|kg|N|J|W|Hz)(?:\^-?[\d.]+)?"

@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.taylor import imaginary_part
 
 #: Differences and right complex steps agree to this part.
 _TRUST = 1e-5
@@ -21,7 +22,7 @@ REAL_STEP = 1e-2
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
     """Return the derivatives of ``function(x)`` by the entries of x, stacked along the last axis: exact to rounding."""
     steps = 1j * COMPLEX_STEP * np.eye(len(x))
-    return stacked([np.imag(np.asarray(function(x + step))) / COMPLEX_STEP for step in steps], function, x)
+    return stacked([imaginary_part(np.asarray(function(x + step))) / COMPLEX_STEP for step in steps], function, x)
 
 
 def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:

@@ -281,6 +281,33 @@ def _integral(x: Taylor) -> Taylor:
     return Taylor(np.concatenate([[0.0], coefficients[:-1] / np.arange(1, len(coefficients))]))
 
 
+def is_complex(array: Array) -> bool:
+    """Tell whether numbers, or their derivatives, are complex."""
+    if array.dtype != object:
+        return np.iscomplexobj(array)
+    return any(np.iscomplexobj(entry.coefficients) for entry in array.flat if isinstance(entry, Taylor))
+
+
+def real_part(array: Array) -> Array:
+    """Return the real parts of numbers and of their derivatives."""
+    return _parts(array, np.real)
+
+
+def imaginary_part(array: Array) -> Array:
+    """Return the imaginary parts of numbers and of their derivatives."""
+    return _parts(array, np.imag)
+
+
+def _parts(array: Array, part: Callable[[Any], Any]) -> Array:
+    if np.asarray(array).dtype != object:
+        return part(array)
+    result = np.empty(array.shape, dtype=object)
+    for at in np.ndindex(array.shape):
+        entry = array[at]
+        result[at] = Taylor(part(entry.coefficients)) if isinstance(entry, Taylor) else part(entry)
+    return result
+
+
 def factorials(count: int) -> Array:
     """Return k! for the first k (count)."""
     return np.cumprod([1.0, *range(1, count)])

@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, complex_step, stacked, trusted_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.units import known_units
 
 
@@ -102,8 +103,10 @@ class OwnCoordinates:
         A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences where the imaginary parts are taken: by another
         complex step around this one.
         """
-        if self.complex_safe and not np.iscomplexobj(q) and not np.iscomplexobj(direction):
-            return np.imag(function(self.integrate(q, 1j * COMPLEX_STEP * direction))) / COMPLEX_STEP
+        if self.complex_safe and not is_complex(q) and not is_complex(direction):
+            return imaginary_part(np.asarray(function(self.integrate(q, 1j * COMPLEX_STEP * direction)))) / COMPLEX_STEP
+        if q.dtype == object:
+            raise TypeError("derivatives by differences, through which time derivatives do not pass")
         reach = (np.abs(direction) / self.steps).max(initial=0.0)
         if not reach:
             return 0.0 * np.asarray(function(q))
@@ -111,9 +114,9 @@ class OwnCoordinates:
 
     def _with_slopes(self, function: Callable[[Array], Array], q: Array) -> tuple[Array, Array]:
         """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
-        if self.complex_safe and not np.iscomplexobj(q):  # the value is the real part of any of its complex steps
+        if self.complex_safe and not is_complex(q):  # the value is the real part of any of its complex steps
             stepped = np.array([function(self.integrate(q, 1j * COMPLEX_STEP * direction)) for direction in np.eye(self.nv)])
-            return stepped[0].real, stepped.imag / COMPLEX_STEP
+            return real_part(stepped[0]), imaginary_part(stepped) / COMPLEX_STEP
         return function(q), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
 
     @property

@@ -152,14 +152,39 @@ class PortSeries(NamedTuple):
     twist: Array
 
 
-class SeriesCore(Protocol):
-    """Time derivatives of an engine's tree, from those of the velocity (r + 2, nv): rows of v, a, ... at arguments that are read.
+class EquationSeries(NamedTuple):
+    """Terms of the equations of motion, ``M a + h + g + e = tau``, each with its time derivatives, stacked first (key L, (10)).
 
-    Wrenches and inputs of the pushes are stacked with their derivatives likewise (r + 1, ...).
+    Attributes
+    ----------
+    mass_matrix : (r + 1, nv, nv) array
+        M.
+    coriolis : (r + 1, nv) array
+        Coriolis and centrifugal efforts h.
+    gravity : (r + 1, nv) array
+        What holds up against gravity on inertia, g.
+    external : (r + 1, nv) array
+        What holds up against all else that acts, e: springs, dampers, loads, surroundings, interactions, wrenches and inputs.
+    """
+
+    mass_matrix: Array
+    coriolis: Array
+    gravity: Array
+    external: Array
+
+
+class SeriesCore(Protocol):
+    """Time derivatives of an engine's tree, at arguments that need no check.
+
+    A motion is a configuration and a stack (r + 2, nv) of v, a and further derivatives. Wrenches and inputs of the pushes are
+    stacked with their derivatives likewise (r + 1, ...).
     """
 
     def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
         """Return the efforts (r + 1, nv) that cause the motion beside the `pushes`, as if no loop were closed."""
+
+    def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
+        """Return the terms of the tree's equations of motion."""
 
     def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
         """Return how a port moves."""

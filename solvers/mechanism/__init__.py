@@ -1,6 +1,7 @@
 """What is known of a system without resolving it.
 
-- `coordinates`: names and configurations; `plain_coordinates`: which of them are numbers;
+- `coordinates`: names and configurations; `plain_coordinates`: which of them are numbers; `configuration_series`: along a
+  motion, with time derivatives;
 - `shared`: what is found once for all models of a structure;
 - `fast_path`: from a user's call straight into a kernel;
 - `coordinate_sizes`: what counts as one of each coordinate;

@@ -5,6 +5,7 @@
 - `kinematics`, `dynamics`, `equation_terms`, `readings`, `sections`: how ports move, dynamics in any causality, terms of the
   equations of motion, what is read of a state, what of the sections of rods; `overlaps`: where bodies run through themselves;
 - `outputs`: what sensors read, of all that;
+- `series`: time derivatives of any order;
 - `derivatives`: by states; `parameter_derivatives` and its `sensitivities`: by all else; `identification`: by inertial
   parameters, in which dynamics are linear;
 - `changes`: models with other parameters;

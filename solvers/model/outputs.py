@@ -22,7 +22,7 @@ from titop.solvers.signals.units import units_of
 from titop.solvers.signals.values import value_of
 
 
-class Outputs(Sections, Derivatives, DynamicsSeries, EquationTerms, Changes):
+class Outputs(DynamicsSeries, Sections, Derivatives, EquationTerms, Changes):
     """What the sensors of a model read, which may be anything that can be read by name."""
 
     @structural

@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.solvers.arguments.reading import store
+from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.series import causality
@@ -58,7 +59,7 @@ class DynamicsSeries(Resolved):
         actuated: Sequence[str] | None = None,
         twists: str = "body",
     ) -> Array:
-        """Return the applied efforts and their time derivatives ``tau, ..., tau^(r)`` (r + 1, nv) that cause a motion.
+        """Return the applied efforts and their time derivatives (r + 1, nv) that cause a motion: tau and on.
 
         Parameters
         ----------
@@ -99,7 +100,7 @@ class DynamicsSeries(Resolved):
         self.engine.raise_pending()
         if np.ndim(q) == 2:
             one = partial(self.inverse_dynamics_series, order=order, actuated=actuated, twists=twists)
-            return store(_each_state(one, (q, v_series), wrenches, u), out)
+            return store(np.array(_each_state(one, (q, v_series), wrenches, u)), out)
         motion = _read_rows(self, "v_series", v_series, None if order is None else order + 2, 2)
         q, bases, mask = self._read_q(q), BaseTwists(self, twists), self._actuated(actuated)
         pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
@@ -117,7 +118,7 @@ class DynamicsSeries(Resolved):
         u: Any = None,
         twists: str = "body",
     ) -> Array:
-        """Return the accelerations and their time derivatives ``a, ..., v^(r+1)`` (r + 1, nv) that efforts cause.
+        """Return the accelerations and their time derivatives (r + 1, nv) that efforts cause: a and on.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class DynamicsSeries(Resolved):
         self.engine.raise_pending()
         if np.ndim(q) == 2:
             one = partial(self.forward_dynamics_series, twists=twists)
-            return store(_each_state(one, (q, v, tau_series), wrenches, u), out)
+            return store(np.array(_each_state(one, (q, v, tau_series), wrenches, u)), out)
         efforts = _read_rows(self, "tau_series", tau_series, None, 1)
         state = q, v, efforts, np.zeros(efforts.shape), np.zeros(self.nv, dtype=bool)
         return store(self._hybrid_series(*state, wrenches, u, twists)[0], out)
@@ -194,7 +195,7 @@ class DynamicsSeries(Resolved):
         """
         if np.ndim(q) == 2:
             one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
-            stacked = _each_state(one, (q, v, tau_series, a_series), wrenches, u)
+            stacked = np.array(_each_state(one, (q, v, tau_series, a_series), wrenches, u))
             return stacked[:, 0].copy(), stacked[:, 1].copy()
         efforts = _read_rows(self, "tau_series", tau_series, None, 1)
         motion, mask = _read_rows(self, "a_series", a_series, len(efforts), 1), self._prescribed(prescribed)
@@ -227,6 +228,40 @@ class DynamicsSeries(Resolved):
         whole = np.vstack([stack[:1], a])
         return bases.to_spatial(q, whole)[1:], bases.wrenches_to_spatial(q, whole, tau - driven)
 
+    def equation_series(
+        self, q: Any, v_series: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
+    ) -> EquationSeries:
+        """Return the terms of the equations of motion of the tree, ``M a + h + g + e = tau``, with their time derivatives.
+
+        Parameters
+        ----------
+        q, v_series, wrenches, u
+            As `inverse_dynamics_series`. Stacked states: q (n, nq) and (n, r + 2, nv).
+
+        Returns
+        -------
+        EquationSeries
+            Mass matrix (r + 1, nv, nv; in units of efforts by accelerations), Coriolis and centrifugal, gravity's and external
+            efforts (r + 1, nv each). Derivatives of inverse dynamics follow by Leibniz' rule; ``M' - 2 C`` is skew with C of
+            `coriolis_matrix`.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, and blocks that give no derivatives.
+
+        Notes
+        -----
+        Key L, Proposition 1 and Lemma 1, from Jacobians of all blocks: independent of the recursions, and O(N nv^2).
+        """
+        if np.ndim(q) == 2:
+            each = _each_state(self.equation_series, (q, v_series), wrenches, u)
+            return EquationSeries(*(np.array(part) for part in zip(*each, strict=True)))
+        motion, q = _read_rows(self, "v_series", v_series, None, 2), self._read_q(q)
+        pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
+        terms = self.engine.series.equation_series(q, motion, pushes)
+        return terms._replace(external=terms.external - driven)
+
     def motion_series(self, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:
         """Return how a port moves, with all time derivatives that a motion has: velocity, acceleration, jerk, snap, ...
 
@@ -246,7 +281,7 @@ class DynamicsSeries(Resolved):
             For unusable arguments, and blocks that give no derivatives.
         """
         if np.ndim(q) == 2:
-            each = [self.motion_series(port, *state, twists=twists) for state in _states((q, v_series))]
+            each = [self.motion_series(port, own, stack, twists) for own, stack in _states((q, v_series))]
             return MotionSeries(*(np.array(part) for part in zip(*each, strict=True)))
         motion, q = _read_rows(self, "v_series", v_series, None, 1), self._read_q(q)
         motion = BaseTwists(self, twists).to_body(q, motion)
@@ -286,10 +321,10 @@ def _states(stacks: Sequence[Any]) -> list[tuple[Array, ...]]:
     return list(zip(*arrays, strict=True))
 
 
-def _each_state(function: Callable[..., Any], stacks: Sequence[Any], wrenches: Mapping[str, Any] | None, u: Any) -> Array:
+def _each_state(function: Callable[..., Any], stacks: Sequence[Any], wrenches: Mapping[str, Any] | None, u: Any) -> list[Any]:
     """Return a function of stacked states; wrenches and inputs of three axes have their own derivatives for each state."""
     states, results = _states(stacks), []
     for row, state in enumerate(states):
         own = {port: wrench[row] if np.ndim(wrench) == 3 else wrench for port, wrench in (wrenches or {}).items()}
         results.append(function(*state, wrenches=own or None, u=u[row] if np.ndim(u) == 3 else u))
-    return np.array(results)
+    return results

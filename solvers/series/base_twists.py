@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import (
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.connections import Connection
-from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.configuration_series import configuration_series, integral, quaternion_series
 
 #: How twists of free bases may be given: in the base's frame, as all velocities of titop, or in the inertial one.
@@ -31,7 +31,7 @@ class BaseTwists:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : ClosedMechanism
     twists : {"body", "spatial"}
         How users give and get the twists and wrenches of these.
 
@@ -41,7 +41,7 @@ class BaseTwists:
         If `twists` is neither.
     """
 
-    def __init__(self, model: NamedMechanism, twists: str) -> None:
+    def __init__(self, model: ClosedMechanism, twists: str) -> None:
         if twists not in TWISTS:
             expected = '"body" or "spatial"'
             raise ModelError(Finding("unknown-twists", "twists", twists, expected, did_you_mean(str(twists), TWISTS)))
@@ -70,7 +70,7 @@ class BaseTwists:
         return stack
 
     def wrenches_to_body(self, q: Array, v_series: Array, efforts: Array) -> Array:
-        """Return efforts (r + 1, nv) with the wrenches on bases, which move by body twists `v_series`, in their frames."""
+        """Return efforts (r + 1, nv) with the wrenches on bases, which move by body twists, in their frames."""
         stack = efforts.copy()
         for base in self._bases:
             poses = self._poses(base, q, v_series[: len(efforts)])
@@ -79,7 +79,7 @@ class BaseTwists:
         return stack
 
     def wrenches_to_spatial(self, q: Array, v_series: Array, efforts: Array) -> Array:
-        """Return efforts (r + 1, nv) with the wrenches on bases, which move by body twists `v_series`, in the inertial frame."""
+        """Return efforts (r + 1, nv) with the wrenches on bases, which move by body twists, in the inertial frame."""
         stack = efforts.copy()
         for base in self._bases:
             poses = self._poses(base, q, v_series[: len(efforts)])

@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import acting, counted
-from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.series.acting_series import at_start, up_to
@@ -28,7 +28,7 @@ _BALANCED = 1e-8
 
 
 def hybrid(
-    model: NamedMechanism,
+    model: ClosedMechanism,
     q: Array,
     v: Array,
     efforts_of: Callable[[Array], Array],
@@ -40,7 +40,7 @@ def hybrid(
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : ClosedMechanism
     q, v : (nq,), (nv,) arrays
     efforts_of : callable
         Returns the efforts (k + 1, nv) with their derivatives, read where no motion is imposed, from the velocity (k + 1, nv)
@@ -73,7 +73,7 @@ def hybrid(
 
 
 def inverse(
-    model: NamedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
+    model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
 ) -> Array:
     """Return the efforts (r + 1, nv) beside those `driven` that cause a motion; least ones on the `actuated` coordinates alone.
 
@@ -103,7 +103,7 @@ def inverse(
     return efforts
 
 
-def refuse_opening(model: NamedMechanism, q: Array, v_series: Array) -> None:
+def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array) -> None:
     """Refuse a motion that opens the loops at some order from the accelerations on.
 
     Raises
@@ -126,12 +126,12 @@ def refuse_opening(model: NamedMechanism, q: Array, v_series: Array) -> None:
             raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
 
 
-def _needed(model: NamedMechanism, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
+def _needed(model: ClosedMechanism, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
     """Return the efforts (nv) of the last order."""
     return model.engine.series.tree_inverse(q, motion, pushes)[-1]
 
 
-def _closing(model: NamedMechanism, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
+def _closing(model: ClosedMechanism, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
     """Return the constraints' derivatives (k) of the last order, and what the multipliers known so far do to ports."""
     if not model.is_constrained:
         return np.zeros(0), []
@@ -142,7 +142,7 @@ def _closing(model: NamedMechanism, q: Array, motion: Array, multipliers: Array)
 class _TreeEquations:
     """The equations of each order, of a tree."""
 
-    def __init__(self, model: NamedMechanism, q: Array, imposed: Array) -> None:
+    def __init__(self, model: ClosedMechanism, q: Array, imposed: Array) -> None:
         self._model, self._q, self._imposed = model, q, imposed
 
     def accelerations(self, missing: Array, rates: Array) -> Array:
@@ -160,7 +160,7 @@ class _TreeEquations:
 class _ClosedEquations:
     """The equations of each order with constraints, along the motions that these leave."""
 
-    def __init__(self, model: NamedMechanism, q: Array, v: Array, imposed: Array) -> None:
+    def __init__(self, model: ClosedMechanism, q: Array, v: Array, imposed: Array) -> None:
         self._model, self._imposed = model, imposed
         rows, self._rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
         self._jacobian, free = rows.jacobian, ~imposed

@@ -10,7 +10,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import PortPush
 
 
@@ -27,13 +27,13 @@ class ConstraintSeries:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : ClosedMechanism
     q : (nq,) array
     v_series : (r + 2, nv) array
         The velocity and its derivatives.
     """
 
-    def __init__(self, model: NamedMechanism, q: Array, v_series: Array) -> None:
+    def __init__(self, model: ClosedMechanism, q: Array, v_series: Array) -> None:
         self._model, self._v_series, self._last = model, v_series, len(v_series) - 1
         self._closings = [self._closing(loop, q) for loop in model.rigid_loops]
 

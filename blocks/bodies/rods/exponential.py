@@ -126,7 +126,7 @@ def _horner(A: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> Array:
 def _values(s: Array) -> list[Array]:
     """Return f1 to f4."""
     small = np.real(s) < _SERIES
-    near, far = np.where(small, s, 0.0), np.where(small, _SERIES, s)
+    near, far = np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
     angle = np.sqrt(far)
     sine, cosine = np.sin(angle), np.cos(angle)
     closed = (
@@ -141,7 +141,7 @@ def _values(s: Array) -> list[Array]:
 def _slopes(s: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> list[Array]:
     """Return the derivatives of f1 to f4 by s."""
     small = np.real(s) < _SERIES
-    near, far = np.where(small, s, 0.0), np.where(small, _SERIES, s)
+    near, far = np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
     closed = (
         (0.5 - 0.5 * far**2 * f4 - f1) / far,
         (f1 - 3.0 * f2) / (2.0 * far),

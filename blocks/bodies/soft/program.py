@@ -89,6 +89,12 @@ class Program(NamedTuple):
         return varies
 
 
+def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of NumPy's that takes arrays of objects, of which some are numbers without derivatives, as well."""
+    entrywise = np.frompyfunc(function, 1, 1)
+    return lambda x: entrywise(x) if np.asarray(x).dtype == object else function(x)
+
+
 def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: np.where(compare(np.real(x), np.real(y)), 1.0, 0.0)
 
@@ -113,25 +119,25 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "divide": np.divide,
     "negate": np.negative,
     "square": np.square,
-    "sqrt": np.sqrt,
+    "sqrt": _each(np.sqrt),
     "power": np.power,
-    "exp": np.exp,
-    "expm1": np.expm1,
-    "log": np.log,
-    "log1p": np.log1p,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
+    "exp": _each(np.exp),
+    "expm1": _each(np.expm1),
+    "log": _each(np.log),
+    "log1p": _each(np.log1p),
+    "sin": _each(np.sin),
+    "cos": _each(np.cos),
+    "tan": _each(np.tan),
+    "asin": _each(np.arcsin),
+    "acos": _each(np.arccos),
+    "atan": _each(np.arctan),
     "atan2": _arctan2,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
+    "sinh": _each(np.sinh),
+    "cosh": _each(np.cosh),
+    "tanh": _each(np.tanh),
+    "asinh": _each(np.arcsinh),
+    "acosh": _each(np.arccosh),
+    "atanh": _each(np.arctanh),
     "absolute": lambda x: np.where(np.real(x) < 0, np.negative(x), x),
     "sign": lambda x: np.sign(np.real(x)),
     "minimum": _chosen(np.less),

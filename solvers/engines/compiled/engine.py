@@ -11,6 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.constraints.mechanism import SeriesCore
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
 from titop.solvers.engines.compiled.dynamics import CompiledDynamics
@@ -23,7 +24,6 @@ from titop.solvers.engines.compiled.law_tables import (
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
-from titop.solvers.constraints.mechanism import SeriesCore
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, plainly_sound
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout

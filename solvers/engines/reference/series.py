@@ -1,7 +1,7 @@
 """Time derivatives of the tree's dynamics: the passes over block objects, on numbers that carry their derivatives.
 
 Where the configuration runs through a Taylor series, every block's own functions give the series of its ports and of its law
-(see `titop.blocks.basics.taylor`), and the recursion of Newton and Euler those of wrenches and efforts (key L, Algorithm 2, here
+(see `titop.blocks.basics.taylor`), and the recursion of Newton and Euler those of wrenches and efforts (key L, Algorithm 2, but
 by body twists): with ``A = dV/dt - R^T g`` in the frame of each block, ``W = M A + h``.
 """
 
@@ -19,7 +19,7 @@ from titop.blocks.basics.taylor import Taylor, derivatives_of, taylor_array
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import motion_among
-from titop.solvers.constraints.mechanism import PortSeries
+from titop.solvers.constraints.mechanism import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.configuration_series import configuration_series
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push, acting_inputs, own_efforts, port_pushes
@@ -65,6 +65,29 @@ class ReferenceSeries:
             if node.parent:
                 pressing[node.parent] = pressing[node.parent] - block.onto.T @ wrench[:6]
         return derivatives_of(tau, order)
+
+    def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
+        order, passes = len(v_series) - 2, self._passes
+        at_q, at_v = self._configurations(q, v_series), taylor_array(v_series)
+        blocks = self._outward(at_q, at_v)
+        efforts, pressing = self._acting(blocks, at_q, at_v, [_as_numbers(push, len(v_series)) for push in pushes])
+        mass, (coriolis, gravity) = np.zeros((passes.nv, passes.nv), dtype=object), np.zeros((2, passes.nv), dtype=object)
+        external = -efforts
+        jacobians = [np.zeros((6, passes.nv))]
+        for node, block, pressed in zip(passes.nodes[1:], blocks[1:], pressing[1:], strict=True):
+            own, parent = np.eye(passes.nv)[node.v], np.eye(passes.nv)[passes.nodes[node.parent].v]
+            jacobians.append(block.onto @ np.vstack([jacobians[node.parent], parent]))
+            moved = np.vstack([jacobians[-1], own])  # twist and rates of the block a unit of each coordinate
+            with _asking(node.block):
+                M, h = node.block.mass_matrix(at_q[node.q]), node.block.gyroscopic(at_q[node.q], at_v[node.v], block.V)
+                if node.block.nv:
+                    external[node.v] = external[node.v] - node.block.passive_efforts(at_q[node.q], at_v[node.v])
+            mass = mass + moved.T @ M @ moved
+            turning = np.array([_rates(row) @ at_v for row in moved])
+            coriolis = coriolis + moved.T @ (M @ turning + h)
+            gravity = gravity - moved.T @ (M[:, :3] @ (block.rotation.T @ passes.assembly.gravity))
+            external = external - moved.T @ pressed
+        return EquationSeries(*(derivatives_of(part, order) for part in (mass, coriolis, gravity, external)))
 
     def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
         at_q, at_v, order = self._configurations(q, v_series), taylor_array(v_series), len(v_series) - 1
