@@ -228,7 +228,7 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
         motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
         x = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, k))
         if kind == AXIAL:
-            x = _restore_axial(ints, floats, i, x, a, effort, imposed, work)
+            x = restore_axial(ints, floats, i, x, a, effort, imposed, work)
         elif kind == SPHERICAL or kind == FREE:
             x = restore_multi(ints, floats, i, x, a, effort, imposed, multi)
         put_six(work, i, ACC, x)
@@ -240,7 +240,8 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
 
 
 @helper
-def _restore_axial(ints, floats, i, x, a, effort, imposed, work):
+def restore_axial(ints, floats, i, x, a, effort, imposed, work):
+    """Write the acceleration or effort of element i's axial joint, carried with acceleration x; return the element's."""
     k, p, w = ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
     u = six(work, i, U)
     if imposed is not None and imposed[k]:

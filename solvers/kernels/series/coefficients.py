@@ -1,0 +1,109 @@
+"""Taylor coefficients of derivatives, and of efforts that depend on coordinates alone: springs, dampers, gyroscopic armatures."""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.interface.layout import (
+    ARMATURE,
+    AXIAL,
+    DAMPING,
+    ELEMENTS,
+    FREE,
+    KIND,
+    MULTIS,
+    SIZE,
+    SPHERICAL,
+    SPRINGS,
+    STIFFNESS,
+    V,
+)
+from titop.solvers.kernels.spatial.algebra import cross
+from titop.solvers.kernels.tree.springs import displacement
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def to_coefficients(derivatives, first, count, coefficients):
+    """Write ``x_k = x^(k) / k!`` for `count` orders from the row `first` of `derivatives` on."""
+    scale = 1.0
+    for k in range(count):
+        scale /= max(k, 1)
+        for j in range(derivatives.shape[1]):
+            coefficients[k, j] = scale * derivatives[first + k, j]
+
+
+@helper
+def to_derivatives(coefficients, first, derivatives):
+    """Write ``x^(k) = k! x_k``, x_k in the rows of `coefficients` from `first` on."""
+    scale = 1.0
+    for k in range(derivatives.shape[0]):
+        scale *= max(k, 1)
+        for j in range(derivatives.shape[1]):
+            derivatives[k, j] = scale * coefficients[first + k, j]
+
+
+@helper
+def add_passive(ints, floats, q, k, rates, sign, efforts):
+    """Add order k of what springs of plain coordinates, dampers and gyroscopic armatures do, times a sign, to ``efforts[k]``."""
+    row = ints[0, ELEMENTS]
+    for _ in range(ints[0, SPRINGS]):
+        _add_spring(ints, floats, row, q, k, rates, sign, efforts)
+        row += ints[row, SIZE]
+    if ints[0, MULTIS] > 0:
+        for i in range(1, ints[0, ELEMENTS]):
+            kind = ints[i, KIND]
+            if kind == SPHERICAL:
+                _add_turning(floats, i, ARMATURE, ints[i, V], k, rates, sign, efforts)
+            elif kind == FREE:
+                _add_moving(floats, i, ints[i, V], k, rates, sign, efforts)
+
+
+@helper
+def _add_spring(ints, floats, row, q, k, rates, sign, efforts):
+    """``-K (q - rest) - D v``."""
+    n, v, plain = ints[row, SIZE], ints[row, V], ints[row, KIND] == AXIAL
+    x, y, z = 0.0, 0.0, 0.0
+    if plain and k == 0:
+        x, y, z, _, _, _ = displacement(ints, floats, row, q)
+    elif plain:
+        x = rates[k - 1, v] / k
+        y = rates[k - 1, v + 1] / k if n > 1 else 0.0
+        z = rates[k - 1, v + 2] / k if n > 2 else 0.0
+    for a in range(n):
+        effort = 0.0
+        if plain:
+            stiffness = floats[row + a, STIFFNESS], floats[row + a, STIFFNESS + 1], floats[row + a, STIFFNESS + 2]
+            effort = stiffness[0] * x + stiffness[1] * y + stiffness[2] * z
+        for b in range(n):
+            effort += floats[row + a, DAMPING + b] * rates[k, v + b]
+        efforts[k, v + a] -= sign * effort
+
+
+@helper
+def _add_turning(floats, i, armature, v, k, rates, sign, efforts):
+    """``-w x (J w)``, J the armature about the joint's axes."""
+    jx, jy, jz = floats[i, armature], floats[i, armature + 1], floats[i, armature + 2]
+    for j in range(k + 1):
+        m = k - j
+        turning = jx * rates[m, v], jy * rates[m, v + 1], jz * rates[m, v + 2]
+        x, y, z = cross(rates[j, v], rates[j, v + 1], rates[j, v + 2], turning[0], turning[1], turning[2])
+        efforts[k, v] -= sign * x
+        efforts[k, v + 1] -= sign * y
+        efforts[k, v + 2] -= sign * z
+
+
+@helper
+def _add_moving(floats, i, v, k, rates, sign, efforts):
+    """The same of a free joint: ``-w x (m v)`` along, ``-w x (J w) - v x (m v)`` about its axes."""
+    _add_turning(floats, i, ARMATURE + 3, v + 3, k, rates, sign, efforts)
+    mx, my, mz = floats[i, ARMATURE], floats[i, ARMATURE + 1], floats[i, ARMATURE + 2]
+    for j in range(k + 1):
+        m, w = k - j, v + 3
+        fx, fy, fz = mx * rates[m, v], my * rates[m, v + 1], mz * rates[m, v + 2]
+        x, y, z = cross(rates[j, w], rates[j, w + 1], rates[j, w + 2], fx, fy, fz)
+        efforts[k, v] -= sign * x
+        efforts[k, v + 1] -= sign * y
+        efforts[k, v + 2] -= sign * z
+        x, y, z = cross(rates[j, v], rates[j, v + 1], rates[j, v + 2], fx, fy, fz)
+        efforts[k, w] -= sign * x
+        efforts[k, w + 1] -= sign * y
+        efforts[k, w + 2] -= sign * z

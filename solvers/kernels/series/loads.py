@@ -1,0 +1,153 @@
+"""Wrenches on ports, order by order: features, which systems without loads do not wait for.
+
+A load in the inertial frame turns against its element: by ``E^T``, ``dE/dt = E [w]``, E the element's turn since the beginning.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    ELEMENT,
+    ELEMENTS,
+    FIRST_LOAD,
+    FLOAT_COLUMNS,
+    FORCE,
+    INERTIAL,
+    INERTIAL_LOADS,
+    INT_COLUMNS,
+    LOADS,
+    OK,
+    P,
+    R,
+)
+from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at
+from titop.solvers.kernels.series.rooms import MOTION_COLUMNS, OMEGA
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, cross, put_six, rotate_back, six
+from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.native.kernel import AllocatingHelper, feature, helper
+
+# -- rows of loads, one for each order
+_PULL = 0  # the wrench at its port, in the frame that the element or, if inertial, its port's frame had at the beginning (6)
+_TURN = 6  # E (9)
+_COLUMNS = 15
+
+_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@AllocatingHelper
+def load_rooms(ints, orders):
+    """Return rooms for the elements' poses in the inertial frame, and for loads."""
+    elements = ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] and ints[0, LOADS] > 0 else 0
+    return np.empty((elements, 12)), np.empty((ints[0, LOADS] * orders, _COLUMNS))
+
+
+@helper
+def start_loads(ints, floats, changes, orders, work, world, pulls):
+    """Write the coefficients of all loads.
+
+    `changes` (derivatives x loads, 6) holds the derivatives of the last loads' wrenches, those of each behind each other.
+    """
+    if ints[0, LOADS] > 0:
+        if ints[0, INERTIAL_LOADS]:
+            world_poses(ints, None, work, world)
+        given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(changes, 0), changes.shape[0], orders
+        if load_coefficients((*given, address_of(world, 0), address_of(pulls, 0))) != OK:
+            pulls[:] = np.nan  # the reason waits for `callbacks.raise_pending`
+
+
+@helper
+def subtract_loads(ints, floats, k, orders, motions, pulls, wrenches, columns, column):
+    """Subtract order k of all loads from the wrenches that `wrenches`, a row of so many columns for each element, has there."""
+    if ints[0, LOADS] > 0:
+        given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), k, orders, address_of(motions, 0)
+        if load_subtraction((*given, address_of(pulls, 0), address_of(wrenches, 0), columns, column)) != OK:
+            wrenches[:] = np.nan
+
+
+@feature(8)
+def load_coefficients(ints, rows, floats, changes, change_rows, orders, world, pulls):
+    """See `start_loads`."""
+    table, own = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    poses, into = floats_at(world, table[0, ELEMENTS], 12), floats_at(pulls, table[0, LOADS] * orders, _COLUMNS)
+    _write_coefficients(table, own, floats_at(changes, change_rows, 6), change_rows, orders, poses, into)
+    return OK
+
+
+@helper
+def _write_coefficients(ints, floats, changes, change_rows, orders, world, pulls):
+    loads, derivatives = ints[0, LOADS], orders - 2
+    constant = loads - (change_rows // derivatives if derivatives > 0 else 0)
+    for n in range(loads):
+        row = ints[0, FIRST_LOAD] + n
+        i, scale = ints[row, ELEMENT], 1.0
+        for k in range(orders - 1):
+            scale /= max(k, 1)
+            wrench = _NOTHING
+            if k == 0:
+                wrench = six(floats, row, FORCE)
+            elif n >= constant:
+                wrench = six(changes, (n - constant) * derivatives + k - 1, 0)
+            if ints[row, INERTIAL]:
+                fx, fy, fz = rotate_back(world, i, 0, wrench[0], wrench[1], wrench[2])
+                tx, ty, tz = rotate_back(world, i, 0, wrench[3], wrench[4], wrench[5])
+            else:
+                fx, fy, fz, tx, ty, tz = carry_wrench(floats, row, R, wrench)
+            put_six(pulls, n * orders + k, _PULL, (scale * fx, scale * fy, scale * fz, scale * tx, scale * ty, scale * tz))
+
+
+@feature(10)
+def load_subtraction(ints, rows, floats, k, orders, motions, pulls, wrenches, columns, column):
+    """See `subtract_loads`."""
+    table, own = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    count, loads = table[0, ELEMENTS], table[0, LOADS]
+    moving, given = floats_at(motions, count * orders, MOTION_COLUMNS), floats_at(pulls, loads * orders, _COLUMNS)
+    _subtract(table, own, k, orders, moving, given, floats_at(wrenches, count, columns), column)
+    return OK
+
+
+@helper
+def _subtract(ints, floats, k, orders, motions, pulls, wrenches, column):
+    for n in range(ints[0, LOADS]):
+        row, at = ints[0, FIRST_LOAD] + n, n * orders
+        i = ints[row, ELEMENT]
+        if i == 0:
+            continue
+        wrench = six(pulls, at + k, _PULL)
+        if ints[row, INERTIAL]:
+            _turn_load(at, i * orders, k, motions, pulls)
+            fx, fy, fz, tx, ty, tz = _turned_back(at, k, pulls)
+            cx, cy, cz = cross(floats[row, P], floats[row, P + 1], floats[row, P + 2], fx, fy, fz)
+            wrench = fx, fy, fz, tx + cx, ty + cy, tz + cz
+        add_six(wrenches, i, column, (-wrench[0], -wrench[1], -wrench[2], -wrench[3], -wrench[4], -wrench[5]))
+
+
+@helper
+def _turn_load(at, element, k, motions, pulls):
+    """Write order k of E."""
+    for c in range(9):
+        pulls[at + k, _TURN + c] = 0.0
+    if k == 0:
+        pulls[at, _TURN] = pulls[at, _TURN + 4] = pulls[at, _TURN + 8] = 1.0
+        return
+    for j in range(k):
+        m = element + k - 1 - j
+        for o in range(_TURN, _TURN + 9, 3):
+            x, y, z = pulls[at + j, o], pulls[at + j, o + 1], pulls[at + j, o + 2]
+            dx, dy, dz = cross(x, y, z, motions[m, OMEGA], motions[m, OMEGA + 1], motions[m, OMEGA + 2])
+            pulls[at + k, o] += dx / k
+            pulls[at + k, o + 1] += dy / k
+            pulls[at + k, o + 2] += dz / k
+
+
+@helper
+def _turned_back(at, k, pulls):
+    """Return order k of ``E^T`` times the load."""
+    fx, fy, fz, tx, ty, tz = _NOTHING
+    for j in range(k + 1):
+        w = six(pulls, at + k - j, _PULL)
+        x, y, z = rotate_back(pulls, at + j, _TURN, w[0], w[1], w[2])
+        fx, fy, fz = fx + x, fy + y, fz + z
+        x, y, z = rotate_back(pulls, at + j, _TURN, w[3], w[4], w[5])
+        tx, ty, tz = tx + x, ty + y, tz + z
+    return fx, fy, fz, tx, ty, tz
