@@ -140,7 +140,9 @@ def _inward(ints, i, joint, rows, k, imposed, rates, accelerations, efforts, wor
             share = work[i, PIVOT] * rest
         bias = plus(bias, scaled(share, six(work, i, U)))
     elif kind == SPHERICAL or kind == FREE:
-        bias = _press(0 if kind == FREE else 3, coordinates_of(kind), v, ints[i, MULTI], bias, imposed, accelerations, efforts, multi)
+        bias = _press(
+            0 if kind == FREE else 3, coordinates_of(kind), v, ints[i, MULTI], bias, imposed, accelerations, efforts, multi
+        )
     if rows[2] > 0:
         bias = plus(bias, turning_wrench(joint, rows, k, rates, bases, joints, groups))
         add_six(work, ints[i, PARENT], BIAS, carry_wrench(work, i, R, bias))

@@ -55,7 +55,10 @@ FORWARD_WORK = FORWARD_COLUMNS
 @AllocatingHelper
 def rooms(ints, orders, bases):
     """Return rooms for so many orders: of motions, joints and groups, and of the `bases` of so many elements."""
-    motions, joints = np.empty((ints[0, ELEMENTS] * orders, MOTION_COLUMNS)), np.empty((ints[0, ELEMENTS] * orders, JOINT_COLUMNS))
+    motions, joints = (
+        np.empty((ints[0, ELEMENTS] * orders, MOTION_COLUMNS)),
+        np.empty((ints[0, ELEMENTS] * orders, JOINT_COLUMNS)),
+    )
     return motions, joints, np.empty((ints[0, MULTIS] * orders, GROUP_COLUMNS)), np.empty((bases * orders, BASE_COLUMNS))
 
 
