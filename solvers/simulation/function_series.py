@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -74,15 +75,20 @@ def _of_spline(where: str, spline: Any, times: Array, order: int) -> Array:
     degree, is_one_polynomial = _degree(spline)
     if degree < order and not is_one_polynomial:
         raise _low_degree(where, f"degree {degree:g}", order)
-    values = spline(times)
-    derivatives = np.zeros((order + 1, *np.shape(values)))
-    derivatives[0] = values
-    for k in range(1, min(order, degree) + 1 if degree < np.inf else order + 1):
-        try:
-            derivatives[k] = spline.derivative(k)(times)
-        except (TypeError, ValueError) as error:
-            raise _low_degree(where, f"no derivative of order {k}: {error}", order) from error
+    slopes = [_slope(where, spline, times, k) for k in range(min(order, degree) + 1)]
+    derivatives = np.zeros((order + 1, *slopes[0].shape))
+    derivatives[: len(slopes)] = slopes
     return derivatives
+
+
+def _slope(where: str, spline: Any, times: Array, order: int) -> Array:
+    try:
+        return np.asarray(spline(times, nu=order), dtype=float)
+    except ValueError as error:
+        raise _low_degree(where, f"no derivative {order}: {error}", order) from error
+    except TypeError as error:
+        expected, advice = "a spline f(t, nu) of scipy's, nu the order of a derivative", "use make_interp_spline, or a function"
+        raise ModelError(Finding("wrong-type", where, spline, expected, advice)) from error
 
 
 def _degree(spline: Any) -> tuple[Any, bool]:
@@ -91,7 +97,7 @@ def _degree(spline: Any) -> tuple[Any, bool]:
         return len(spline.c) - 1, len(spline.x) == 2
     if hasattr(spline, "k") and hasattr(spline, "t"):
         return spline.k, len(np.unique(spline.t[spline.k : len(spline.t) - spline.k])) == 2
-    return np.inf, False
+    return math.inf, False
 
 
 def _low_degree(where: str, found: str, order: int) -> ModelError:

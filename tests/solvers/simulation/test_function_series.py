@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.interpolate import Akima1DInterpolator, BSpline, CubicSpline, UnivariateSpline, make_interp_spline
+from scipy.interpolate import Akima1DInterpolator, BSpline, CubicSpline, KroghInterpolator, UnivariateSpline, make_interp_spline
 
 from tests.refusals import refusal
 from titop.solvers.simulation.function_series import function_derivatives
@@ -59,6 +59,11 @@ def test_one_polynomial_serves_to_any_order() -> None:
 def test_splines_are_not_extrapolated() -> None:
     with refusal("short-spline", "knots from 0.1 to 2.5"):
         function_derivatives("f", CubicSpline(KNOTS, KNOTS), np.array([0.1, 2.5]), 2)
+
+
+def test_what_differentiates_otherwise_is_refused() -> None:
+    with refusal("wrong-type", "a spline f(t, nu) of scipy's"):
+        function_derivatives("f", KroghInterpolator(KNOTS, np.sin(KNOTS)), TIMES, 2)
 
 
 def test_functions_that_do_not_carry_derivatives() -> None:
