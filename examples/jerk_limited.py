@@ -25,7 +25,7 @@ from titop.blocks.basics.spatial import Array
 JOINTS = ["joint1", "joint2"]
 TRAVEL = np.deg2rad([60, -60])
 #: The highest rate of a motor's torque (N m/s), the time after the motion (s).
-LIMIT, REST = 40.0, 4.0
+LIMIT, REST = 40.0, 1.5
 
 
 def by_phases(durations: list[float], highest: list[float], travel: float) -> PPoly:
@@ -86,7 +86,7 @@ def fastest(m: tt.Model) -> float:
     """Return the shortest duration (s) of the jerk-limited motion that keeps the limit."""
 
     def excess(duration: float) -> float:
-        return float(np.abs(run(m, jerk_limited, duration, 61).rates).max()) - LIMIT
+        return float(np.abs(run(m, jerk_limited, duration, 121).rates).max()) - LIMIT
 
     return float(brentq(excess, 0.8, 4.0, xtol=1e-3))
 
