@@ -150,9 +150,10 @@ def draw(s: Solution, output: str) -> None:
             axes.set_xticks([0, 10, 20, 30], [] if r < ORDER else None)
             if r == 0:
                 axes.set_title(f"{names[column]} [SI]", fontsize=8)
-            if r == 1 and column in (0, 3):
-                labels = ["x", "y", "z", "rx", "ry", "rz"] if column == 0 else [f"q{k}" for k in range(2, 8)]
-                axes.legend(lines, labels, fontsize=4.5, ncols=3, loc="upper right")
+            if r == ORDER and column < 2:
+                labels = (["x", "y", "z", "rx", "ry", "rz"], [f"q{k}" for k in range(2, 8)])[column]
+                place = ("outside lower left", "outside lower right")[column]
+                figure.legend(lines, labels, fontsize=6, ncols=6, loc=place)
             if column == 0:
                 axes.set_ylabel(f"r = {r}", fontsize=8)
     for place, values, label in (

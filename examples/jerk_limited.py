@@ -82,6 +82,13 @@ def run(m: tt.Model, profile, duration: float, points: int) -> Run:
     return Run(motion, tau_series[:, 1, where])
 
 
+def jump(m: tt.Model, motion: tt.Trajectory, rates: Array) -> float:
+    """Return by how much (N m) torques change from a time to the next beyond what their rates say."""
+    changes = np.diff(motion.tau[:, [m.coordinate_names.index(name) for name in JOINTS]], axis=0)
+    step = motion.t[1] - motion.t[0]
+    return float((np.abs(changes) - step * np.maximum(np.abs(rates[1:]), np.abs(rates[:-1]))).max())
+
+
 def fastest(m: tt.Model) -> float:
     """Return the shortest duration (s) of the jerk-limited motion that keeps the limit."""
 
@@ -126,11 +133,8 @@ def main(argv: list[str] | None = None) -> dict[str, Run]:
     print(f"the rates of the torques stay below {LIMIT:g} N m/s in {duration:.2f} s and more")
     profiles = {"jerk limited": jerk_limited, "acceleration limited": acceleration_limited}
     runs = {name: run(m, profile, duration, arguments.points) for name, profile in profiles.items()}
-    for name, (motion, _) in runs.items():
-        late = motion.q[motion.t > duration, m.configuration_names.index("rail")]
-        print(
-            f"{name}: torques up to {np.abs(motion.tau).max():.1f} N m; slider swings by {1e3 * np.ptp(late):.0f} mm afterwards"
-        )
+    for name, (motion, rates) in runs.items():
+        print(f"{name}: torques up to {np.abs(motion.tau).max():.1f} N m, jumps of {jump(m, motion, rates):.1f} N m")
     draw(m, runs, arguments.output)
     return runs
 
