@@ -33,6 +33,9 @@ START, TRAVEL = np.deg2rad([10, -5, 15, -10, 7, -12]), np.deg2rad([60, 50, 40, 5
 #: Propellers: distance (m), tilts about the radius and across (rad), thrust by speed squared (N s^2), drag by thrust (m).
 RADIUS, TILTS, THRUST, DRAG = 0.4, np.deg2rad([30, 10]), 1e-5, 0.019
 
+#: Of lines: x to rz, q2 to q7, p1 to p6.
+COLOURS = ("blue", "orange", "green", "red", "magenta", "deepskyblue")
+
 
 class Propeller(tt.Thruster):
     """A propeller along z of its port: its thrust (N) comes with a moment about its axis.
@@ -144,6 +147,7 @@ def draw(s: Solution, output: str) -> None:
     for r in range(ORDER + 1):
         for column, (values, again, where) in enumerate(panels):
             axes = figure.add_subplot(grid[r, column])
+            axes.set_prop_cycle(color=COLOURS)
             lines = axes.plot(s.t, values[:, r, where], linewidth=0.8)
             if again is not None:
                 axes.plot(s.t, again[:, r, where], "--", color="black", linewidth=0.6)
@@ -161,6 +165,7 @@ def draw(s: Solution, output: str) -> None:
         (slice(2, 4), s.changes, "their rates [rad/s^2]"),
     ):
         axes = figure.add_subplot(grid[-1, place])
+        axes.set_prop_cycle(color=COLOURS)
         axes.plot(s.t, values, linewidth=0.8)
         axes.set_title(label, fontsize=8)
         axes.set_xlabel("t [s]", fontsize=8)

@@ -32,7 +32,7 @@ import titop as tt
 AUTHORS = {"inverse": (2.6, 4.6, 7.4, 11, 17, 22), "forward": (2.7, 6.2, 9.6, 14, 20, 26)}
 HIGHEST = 10
 #: Time (s) given to one call before it is another's turn.
-TURN = 0.02
+TURN = 0.002
 
 Calls = dict[Any, Callable[[], Any]]
 
