@@ -120,16 +120,24 @@ def print_bodies(repeats: int) -> None:
 # -- CasADi ----------------------------------------------------------------------------------------------------------------
 
 
+def casadi_rotation(quaternion: Any) -> Any:
+    """Return the rotation matrix of a unit quaternion (x, y, z, w) as CasADi's expressions."""
+    import casadi as ca
+
+    x, y, z, w = ca.vertsplit(quaternion)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows))
+
+
 def casadi_efforts(tree: Tree, q: Any, v: Any, a: Any) -> Any:
     """Return the efforts as CasADi's expressions, by the recursive Newton-Euler algorithm in body frames."""
     import casadi as ca
 
-    x, y, z, w = ca.vertsplit(q[3:7])
-    R = ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        ca.horzcat(2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        ca.horzcat(2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
+    R = casadi_rotation(q[3:7])
     motions = [(v[:3], v[3:6], a[:3] - R.T @ ca.DM(GRAVITY), a[3:6])]
     rotations, forces, moments = [R], [], []
     for k, body in enumerate(tree.bodies):
@@ -160,7 +168,7 @@ def casadi_efforts(tree: Tree, q: Any, v: Any, a: Any) -> Any:
     return ca.vertcat(forces[0], moments[0], *efforts[::-1])
 
 
-def casadi_towers(tree: Tree, highest: int) -> list[Any]:
+def casadi_towers(tree: Tree, highest: int) -> tuple[Any, list[Any], list[Any]]:
     """Return expressions of q and the velocities' derivatives, and the efforts with their derivatives by `jtimes`."""
     import casadi as ca
 
@@ -171,19 +179,13 @@ def casadi_towers(tree: Tree, highest: int) -> list[Any]:
         quaternion[3] * angular + ca.cross(quaternion[:3], angular),
         -ca.dot(quaternion[:3], angular),
     )
-    x, y, z, w = ca.vertsplit(quaternion)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    moving = ca.vertcat(*(ca.horzcat(*row) for row in rows)) @ rates[0][:3]
+    moving = casadi_rotation(quaternion) @ rates[0][:3]
     q_rate = ca.vertcat(moving, spin / 2, rates[0][6:])
     found = [casadi_efforts(tree, q, *rates[:2])]
     for r in range(highest):
         state, change = ca.vertcat(q, *rates[: r + 2]), ca.vertcat(q_rate, *rates[1 : r + 3])
         found.append(ca.jtimes(found[-1], state, change))
-    return [q, rates, found]
+    return q, rates, found
 
 
 def buffered(function: Any, arguments: list[np.ndarray], result: np.ndarray) -> Callable[[], Any]:
@@ -198,38 +200,39 @@ def buffered(function: Any, arguments: list[np.ndarray], result: np.ndarray) -> 
 
 def print_casadi(highest: int, repeats: int, seconds: float) -> None:
     """Print what CasADi takes for inverse dynamics of 7 and 101 bodies, as far as its graphs are built within a time (s)."""
-    import casadi as ca
-
     for bodies, tree in list(trees().items())[:2]:
         m = system(tree).resolve()
         q, motion = stack(m, highest)
         expected, ours = m.inverse_dynamics_series(q, motion), fastest(series_calls(m, range(highest + 1)), repeats)
-        print("", f"| {bodies} bodies (us) | r | nodes | to build (s) | CasADi | titop | ratio | with `cse` |", sep="\n")
-        print("|---" * 8 + "|")
+        heads = ["r", "titop", "CasADi", "ratio", "nodes", "to build (s)", "with `cse`", "ratio", "to build (s)"]
+        print("", f"{bodies} bodies (us)", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", sep="\n")
         for r in range(highest + 1):
-            start = time.perf_counter()
-            symbols, rates, towers = casadi_towers(tree, r)
-            inputs = [symbols, ca.vertcat(*rates[: r + 2])]
-            functions = [ca.Function("f", inputs, [towers[r]], {"cse": cse}) for cse in (False, True)]
-            took = time.perf_counter() - start
+            functions, took = zip(*(built(tree, r, cse) for cse in (False, True)), strict=True)
             calls: Calls = {}
             for k, function in enumerate(functions):
                 result = np.zeros(m.nv)
-                calls[k] = buffered(function, [q, motion[: r + 2].ravel().copy()], result)
+                calls[k] = buffered(function, [q, motion[: r + 2].ravel()], result)
                 calls[k]()
                 error = np.abs(result - expected[r]).max() / np.abs(expected[r]).max()
                 if not error < 1e-8:
                     raise RuntimeError(f"CasADi disagrees with titop at r = {r} by {error:.1e}")
-            plain, shared = fastest(calls, repeats).values()
-            mine = ours["inverse", r]
-            nodes = functions[0].n_instructions()
-            print(
-                f"|  | {r} | {nodes:,} | {took:.1f} | {plain:,.4g} | {mine:,.3g} | {plain / mine:.0f} | {shared:,.4g} |",
-                flush=True,
-            )
-            if took > seconds:
+            (plain, shared), mine = fastest(calls, repeats).values(), ours["inverse", r]
+            row = [f"{r}", f"{mine:,.3g}", f"{plain:,.4g}", f"{plain / mine:,.0f}", f"{functions[0].n_instructions():,}"]
+            row += [f"{took[0]:.1f}", f"{shared:,.4g}", f"{shared / mine:,.0f}", f"{took[1]:.1f}"]
+            print(f"| {' | '.join(row)} |", flush=True)
+            if sum(took) > seconds:
                 print(f"building took longer than {seconds:g} s: no higher orders")
                 break
+
+
+def built(tree: Tree, order: int, cse: bool) -> tuple[Any, float]:
+    """Return CasADi's function of the derivative of an order, and the time (s) that building it took."""
+    import casadi as ca
+
+    start = time.perf_counter()
+    q, rates, towers = casadi_towers(tree, order)
+    function = ca.Function("f", [q, ca.vertcat(*rates[: order + 2])], [towers[order]], {"cse": cse})
+    return function, time.perf_counter() - start
 
 
 def main() -> None:
