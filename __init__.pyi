@@ -96,5 +96,6 @@ from .solvers.simulation.interruption import SimulationInterrupt as SimulationIn
 from .solvers.simulation.simulate import simulate as simulate
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
+from .solvers.simulation.trajectory_series import trajectory_series as trajectory_series
 
 __version__: str

@@ -11,6 +11,8 @@
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
 - `rate_jacobian`, `feedback_derivatives`, `newton_factors`: what implicit integrators need;
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
+- `trajectory_series`: motions as the stacks of derivatives that series of dynamics take, from `function_series` and
+  `rotation_series`;
 - `reached`: solutions in the making;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
   `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`.

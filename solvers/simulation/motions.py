@@ -48,7 +48,7 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
     if not hasattr(function, "derivative"):
         check_function("prescribed", function, "t")
         return AskedMotion(function, where, sizes)
-    _check_knots(where, function, span)
+    check_knots(where, function, span)
     pieces = _pieces(function)
     if pieces is not None:
         return PiecewiseMotion(pieces, where, sizes)
@@ -160,14 +160,14 @@ class PiecewiseMotion(Motion):
         return self._all(times).reshape(len(times), -1)  # type: ignore[no-any-return]
 
 
-def _check_knots(where: str, function: Any, span: tuple[float, float]) -> None:
-    """Refuse a spline whose knots do not cover the times `span` of a simulation: it would be extrapolated."""
+def check_knots(where: str, function: Any, span: tuple[float, float]) -> None:
+    """Refuse a spline whose knots do not cover the times `span`: it would be extrapolated."""
     knots = getattr(function, "x", None)
     if knots is None and hasattr(function, "k"):
         knots = function.t[function.k : len(function.t) - function.k]
     if knots is not None and (span[0] < knots[0] or span[1] > knots[-1]):
         expected, found = f"knots from {span[0]:g} to {span[1]:g} s", f"knots from {knots[0]:g} to {knots[-1]:g} s"
-        raise ModelError(Finding("short-spline", where, found, expected, "give knots for the whole simulation"))
+        raise ModelError(Finding("short-spline", where, found, expected, "give knots for all times"))
 
 
 def _pieces(function: Any) -> Any:
