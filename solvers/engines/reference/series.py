@@ -154,7 +154,8 @@ class ReferenceSeries:
         self._interact(blocks, q, v, pushes, pressing, efforts)
         for limits in passes.assembly.limits:
             in_q, in_v = passes.assembly.place(limits.joint)
-            efforts[in_v] = efforts[in_v] + limits.effort(q[in_q], v[in_v])
+            with _asking(limits):
+                efforts[in_v] = efforts[in_v] + limits.effort(q[in_q], v[in_v])
         return efforts, pressing
 
     def _press(self, pressing: list[Array], q: Array, port: tuple[str, str | None], wrench: Array) -> None:
