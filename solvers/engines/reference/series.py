@@ -19,6 +19,7 @@ from titop.blocks.basics.taylor import Taylor, derivatives_of, taylor_array
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import motion_among
+from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.configuration_series import configuration_series
@@ -64,7 +65,7 @@ class ReferenceSeries:
             tau[node.v] = tau[node.v] + wrench[6:] - passive
             if node.parent:
                 pressing[node.parent] = pressing[node.parent] - block.onto.T @ wrench[:6]
-        return derivatives_of(tau, order)
+        return self._finite(derivatives_of(tau, order))
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         order, passes = len(v_series) - 2, self._passes
@@ -96,6 +97,24 @@ class ReferenceSeries:
         moving, node = blocks[self._passes.index[block]], self._passes.nodes[self._passes.index[block]]
         twist = transport @ np.concatenate([moving.V, at_v[node.v]])
         return PortSeries(*(derivatives_of(part, order) for part in (rotation, position, twist)))
+
+    def _finite(self, efforts: Array) -> Array:
+        """Return efforts (r + 1, nv).
+
+        Raises
+        ------
+        ModelError
+            Naming order and coordinate, for those that are no numbers.
+        """
+        if np.isfinite(efforts).all():
+            return efforts
+        order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])
+        if order == 0:
+            raise ModelError(overflow())
+        expected = f"an effort with a derivative of order {order}"
+        advice = "move to where all functions have derivatives, which a root at zero has not, or ask for a lower order"
+        where = self._passes.assembly.coordinate_names[entry]
+        raise ModelError(Finding("no-series", where, efforts[order, entry], expected, advice))
 
     # -- motion ------------------------------------------------------------------------------------------------------------
 
