@@ -19,7 +19,6 @@ from titop.blocks.basics.taylor import Taylor, derivatives_of, taylor_array
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import motion_among
-from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.configuration_series import configuration_series
@@ -109,12 +108,12 @@ class ReferenceSeries:
         if np.isfinite(efforts).all():
             return efforts
         order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])
-        if order == 0:
-            raise ModelError(overflow())
-        expected = f"an effort with a derivative of order {order}"
-        advice = "move to where all functions have derivatives, which a root at zero has not, or ask for a lower order"
-        where = self._passes.assembly.coordinate_names[entry]
-        raise ModelError(Finding("no-series", where, efforts[order, entry], expected, advice))
+        where, expected = (
+            self._passes.assembly.coordinate_names[entry],
+            f"a finite effort, here its derivative of order {order}",
+        )
+        advice = "numbers are too large for double precision, or a function has no derivatives here, as a root has none at zero"
+        raise ModelError(Finding("not-finite", where, efforts[order, entry], expected, advice))
 
     # -- motion ------------------------------------------------------------------------------------------------------------
 
