@@ -120,7 +120,7 @@ class Taylor:
         return Taylor(coefficients)
 
     def _constant(self, value: float) -> Taylor:
-        coefficients = np.zeros_like(self.coefficients)
+        coefficients = np.zeros_like(self.coefficients, dtype=np.result_type(self.coefficients, value))
         coefficients[0] = value
         return Taylor(coefficients)
 
@@ -225,22 +225,34 @@ class Taylor:
 
     def arcsin(self) -> Taylor:
         """Return the angle (rad) of a sine."""
-        return self._integrated(np.arcsin, lambda x: (1.0 - x * x).sqrt())
+        return self._integrated(np.arcsin, _cosine)
 
     def arccos(self) -> Taylor:
         """Return the angle (rad) of a cosine."""
-        return self._integrated(np.arccos, lambda x: -(1.0 - x * x).sqrt())
+        return self._integrated(np.arccos, lambda x: -_cosine(x))
 
     def arctan(self) -> Taylor:
         """Return the angle (rad) of a tangent."""
         return self._integrated(np.arctan, lambda x: 1.0 + x * x)
+
+    def arcsinh(self) -> Taylor:
+        """Return the argument of a hyperbolic sine."""
+        return self._integrated(np.arcsinh, lambda x: (1.0 + x * x).sqrt())
+
+    def arccosh(self) -> Taylor:
+        """Return the positive argument of a hyperbolic cosine."""
+        return self._integrated(np.arccosh, lambda x: ((x - 1.0) * (x + 1.0)).sqrt())
+
+    def arctanh(self) -> Taylor:
+        """Return the argument of a hyperbolic tangent."""
+        return self._integrated(np.arctanh, lambda x: (1.0 - x) * (1.0 + x))
 
     def arctan2(self, x: Any) -> Taylor:
         """Return the angle (rad) of the point (x, self)."""
         across = x if isinstance(x, Taylor) else self._constant(x)
         turning = (across * self.rate - self * across.rate) / (across * across + self * self)
         y = _integral(turning)
-        y.coefficients[0] = np.arctan2(self.coefficients[0], across.coefficients[0])
+        y.coefficients[0] = _angle(self.coefficients[0], across.coefficients[0])
         return y
 
     def hypot(self, x: Any) -> Taylor:
@@ -264,6 +276,19 @@ class Taylor:
         y = _integral(self.rate / below(self))
         y.coefficients[0] = function(self.coefficients[0])
         return y
+
+
+def _cosine(sine: Taylor) -> Taylor:
+    """Return the cosine of an angle within a right one, from factors that do not cancel near one."""
+    return ((1.0 - sine) * (1.0 + sine)).sqrt()
+
+
+def _angle(y: Any, x: Any) -> Any:
+    """Return the angle (rad) of the point (x, y); of complex numbers with a step so small that only its first power counts."""
+    angle = np.arctan2(y.real, x.real)
+    if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
+        return angle
+    return angle + 1j * (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2)
 
 
 def _is_number(value: Any) -> bool:

@@ -100,7 +100,7 @@ class Cable(Interaction):
         for k, direction in enumerate(directions):
             rate = rate + direction @ (velocities[k + 1] - velocities[k])
         tension = motion.u[0] + self._elastic_tension(length - self.length, rate)
-        wrenches = np.zeros((len(motion.R), 6), np.result_type(*motion, tension))
+        wrenches = np.zeros((len(motion.R), 6), np.result_type(*motion, np.asarray(tension)))
         for k, direction in enumerate(directions):
             wrenches[k, :3] += motion.R[k].T @ direction * tension
             wrenches[k + 1, :3] -= motion.R[k + 1].T @ direction * tension

@@ -49,9 +49,10 @@ class SpringDamper(Interaction):
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
         """Return the wrenches (6) on both ports, each in its port's frame."""
-        distance = np.sqrt(r @ r)
-        if distance == 0.0:
+        square = r @ r
+        if not square:
             return opposite_wrenches(R, r, r, 0.0 * r)
+        distance = np.sqrt(square)
         rate = relative_rates(R, r, V1, V2)[0]
         tension = self.stiffness * (distance - self.length) + self.damping * (r @ rate) / distance
         return opposite_wrenches(R, r, r, -tension / distance * r)

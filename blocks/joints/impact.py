@@ -18,11 +18,16 @@ def impact_push(depth: Any, rate: Any, stiffness: Any, dissipation: Any) -> Any:
         How deep the contact is, and how fast it becomes deeper.
     stiffness, dissipation : float or array
     """
-    depth, share = np.where(np.real(depth) > 0, depth, 0.0), 1.0 + dissipation * rate
-    return stiffness * depth * np.sqrt(depth) * np.where(np.real(share) > 0, share, 0.0)
+    share = 1.0 + dissipation * rate
+    return stiffness * _three_halves(depth) * np.where(np.real(share) > 0, share, 0.0)
 
 
 def impact_energy(depth: Any, stiffness: Any) -> Any:
     """Return the stored energy ``stiffness depth^2.5 / 2.5``, zero out of contact."""
-    depth = np.where(np.real(depth) > 0, depth, 0.0)
-    return stiffness * depth * depth * np.sqrt(depth) / 2.5
+    return stiffness * depth * _three_halves(depth) / 2.5
+
+
+def _three_halves(depth: Any) -> Any:
+    """Return ``depth^1.5``, zero out of contact."""
+    pressed = np.real(depth) > 0
+    return np.where(pressed, depth, 0.0 * depth) * np.sqrt(np.where(pressed, depth, 1.0 + 0.0 * depth))

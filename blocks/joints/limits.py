@@ -94,7 +94,7 @@ def _depth(limits: Array, q: Array) -> tuple[Array, Array]:
     """Return how deep the positions are in their stops, and on which side these stand: -1 below, 1 above."""
     lower, upper = limits[:, 0], limits[:, 1]
     below, above = np.real(q) < np.real(lower), np.real(q) > np.real(upper)
-    return np.where(below, lower - q, np.where(above, q - upper, 0.0)), np.where(below, -1.0, 1.0)
+    return np.where(below, lower - q, np.where(above, q - upper, 0.0 * q)), np.where(below, -1.0, 1.0)
 
 
 def bounded_sides(limits: Array) -> tuple[tuple[bool, bool], ...]:

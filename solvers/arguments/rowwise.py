@@ -54,13 +54,13 @@ def at_rows(function: Callable[..., Any], model: Any, given: dict[str, Any]) -> 
         return function(model, **{**given, **dict(zip(states, state, strict=True)), **loads})
 
     if rows:
-        return _stacked([at(*row) for row in rows])
+        return stacked([at(*row) for row in rows])
     closed = model.regular_configuration if model.is_constrained else None
     nothing = [model.neutral() if closed is None else closed, *(np.zeros(model.nv) for _ in range(len(states) - 1))]
-    return _stacked([at(nothing, None, None)], slice(0, 0))
+    return stacked([at(nothing, None, None)], slice(0, 0))
 
 
-def _stacked(results: list[Any], rows: slice = slice(None)) -> Any:
+def stacked(results: list[Any], rows: slice = slice(None)) -> Any:
     """Return arrays, or tuples or mappings of them, as stacks."""
     if isinstance(results[0], Mapping):
         return {name: np.array([result[name] for result in results])[rows] for name in results[0]}

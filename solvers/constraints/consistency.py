@@ -18,7 +18,7 @@ from titop.solvers.mechanism.inputs import Push
 #: states are closed to an integrator's tolerance only.
 _CONSISTENT = 1e-6
 #: What rounding leaves of accelerations that cancel at an equilibrium, in parts of those that the tree would have alone.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 def refuse_inconsistent(
@@ -33,22 +33,27 @@ def refuse_inconsistent(
     """
     worst, rest = _left_open(model, rows, v, a, np.zeros(model.nv))
     if rest > 0.0:
-        worst, rest = _left_open(model, rows, v, a, _of_each_term(model, np.real(q), np.real(v), pushes))
+        worst, rest = _left_open(model, rows, v, a, of_each_term(model, np.real(q), np.real(v), pushes))
     if rest > 0.0:
         found = f"{rest:.3g} {model.constraint_units[worst]}/s^2 left of {model.constraint_names[worst]}"
         raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
 
 
-def _of_each_term(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
+def of_each_term(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out."""
     nothing = np.zeros(model.nv)
     weight, passive = model.engine.dynamics.bare_inverse(q, nothing), model.engine.observations.passive_efforts(q, v)
     resting = model.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
     moving = model.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
     terms = sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
-    massless = model.engine.dynamics.pivots(q).ratios <= NO_INERTIA
-    each: Array = np.abs(model.engine.dynamics.tree_response(q, np.eye(model.nv), massless)) @ terms
+    each: Array = mobility(model, q) @ terms
     return each
+
+
+def mobility(model: ClosedMechanism, q: Array) -> Array:
+    """Return the tree's accelerations (nv, nv) a unit of each effort, their signs left out; none of what moves no inertia."""
+    massless = model.engine.dynamics.pivots(q).ratios <= NO_INERTIA
+    return np.abs(model.engine.dynamics.tree_response(q, np.eye(model.nv), massless))
 
 
 def _left_open(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
@@ -64,7 +69,7 @@ def _left_open(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, al
     rounded, rate = ((weighted @ np.abs(np.real(each))).max() for each in (alone, v))
     worst = int(rest.argmax())
     # a bias may be a small difference of terms quadratic in the rates
-    allowed = _ROUNDING * rounded + _CONSISTENT * (terms + rate**2)
+    allowed = ROUNDING * rounded + _CONSISTENT * (terms + rate**2)
     return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import numbers
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,8 +17,9 @@ from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.series import causality
-from titop.solvers.series.acting_series import acting_series, read_stack
+from titop.solvers.series.acting_series import acting_series, read_numbers, read_stack
 from titop.solvers.series.base_twists import BaseTwists
+from titop.solvers.series.stacked_states import at_states
 
 
 class MotionSeries(NamedTuple):
@@ -100,8 +102,8 @@ class DynamicsSeries(Resolved):
         self.engine.raise_pending()
         if np.ndim(q) == 2:
             one = partial(self.inverse_dynamics_series, order=order, actuated=actuated, twists=twists)
-            return store(np.array(_each_state(one, (q, v_series), wrenches, u)), out)
-        motion = _read_rows(self, "v_series", v_series, None if order is None else order + 2, 2)
+            return store(at_states(self, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u}), out)
+        motion = _read_rows(self, "v_series", v_series, None if order is None else _read_order(order) + 2, 2)
         q, bases, mask = self._read_q(q), BaseTwists(self, twists), self._actuated(actuated)
         pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
         motion = bases.to_body(q, motion)
@@ -149,7 +151,8 @@ class DynamicsSeries(Resolved):
         self.engine.raise_pending()
         if np.ndim(q) == 2:
             one = partial(self.forward_dynamics_series, twists=twists)
-            return store(np.array(_each_state(one, (q, v, tau_series), wrenches, u)), out)
+            states = {"q": q, "v": v, "tau_series": tau_series}
+            return store(at_states(self, one, states, {"wrenches": wrenches, "u": u}), out)
         efforts = _read_rows(self, "tau_series", tau_series, None, 1)
         state = q, v, efforts, np.zeros(efforts.shape), np.zeros(self.nv, dtype=bool)
         return store(self._hybrid_series(*state, wrenches, u, twists)[0], out)
@@ -195,8 +198,9 @@ class DynamicsSeries(Resolved):
         """
         if np.ndim(q) == 2:
             one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
-            stacked = np.array(_each_state(one, (q, v, tau_series, a_series), wrenches, u))
-            return stacked[:, 0].copy(), stacked[:, 1].copy()
+            states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
+            a, tau = at_states(self, one, states, {"wrenches": wrenches, "u": u})
+            return a, tau
         efforts = _read_rows(self, "tau_series", tau_series, None, 1)
         motion, mask = _read_rows(self, "a_series", a_series, len(efforts), 1), self._prescribed(prescribed)
         return self._hybrid_series(q, v, efforts, motion, mask, wrenches, u, twists)
@@ -255,8 +259,9 @@ class DynamicsSeries(Resolved):
         Key L, Proposition 1 and Lemma 1, from Jacobians of all blocks: independent of the recursions, and O(N nv^2).
         """
         if np.ndim(q) == 2:
-            each = _each_state(self.equation_series, (q, v_series), wrenches, u)
-            return EquationSeries(*(np.array(part) for part in zip(*each, strict=True)))
+            loads = {"wrenches": wrenches, "u": u}
+            stacked: EquationSeries = at_states(self, self.equation_series, {"q": q, "v_series": v_series}, loads)
+            return stacked
         motion, q = _read_rows(self, "v_series", v_series, None, 2), self._read_q(q)
         pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
         terms = self.engine.series.equation_series(q, motion, pushes)
@@ -281,8 +286,10 @@ class DynamicsSeries(Resolved):
             For unusable arguments, and blocks that give no derivatives.
         """
         if np.ndim(q) == 2:
-            each = [self.motion_series(port, own, stack, twists) for own, stack in _states((q, v_series))]
-            return MotionSeries(*(np.array(part) for part in zip(*each, strict=True)))
+            stacked: MotionSeries = at_states(
+                self, partial(self.motion_series, port, twists=twists), {"q": q, "v_series": v_series}
+            )
+            return stacked
         motion, q = _read_rows(self, "v_series", v_series, None, 1), self._read_q(q)
         motion = BaseTwists(self, twists).to_body(q, motion)
         series = self.engine.series.port_series(self.read_port(port), q, motion)
@@ -298,33 +305,15 @@ def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: 
     ModelError
         For another shape, and entries that are not finite.
     """
-    shape = np.shape(value)
-    if rows is not None and len(shape) == 2 and shape[0] > rows and name == "v_series":
-        value = np.asarray(value)[:rows]
+    array = read_numbers(name, value)
+    if rows is not None and array.ndim == 2 and len(array) > rows and name == "v_series":
+        array = array[:rows]
     elif rows is None:
-        rows = max(shape[0], least) if shape else least
-    return read_stack(name, value, rows, model.nv, model.coordinate_names)
+        rows = max(len(array), least) if array.ndim else least
+    return read_stack(name, array, rows, model.nv, model.coordinate_names)
 
 
-def _states(stacks: Sequence[Any]) -> list[tuple[Array, ...]]:
-    """Return the states of stacked ones.
-
-    Raises
-    ------
-    ModelError
-        For unequal numbers of rows.
-    """
-    arrays = [np.asarray(stack, dtype=float) for stack in stacks]
-    if len({len(array) for array in arrays}) > 1:
-        found = ", ".join(str(array.shape) for array in arrays)
-        raise ModelError(Finding("wrong-length", "q", found, "as many states in all arguments", "stack one row for each state"))
-    return list(zip(*arrays, strict=True))
-
-
-def _each_state(function: Callable[..., Any], stacks: Sequence[Any], wrenches: Mapping[str, Any] | None, u: Any) -> list[Any]:
-    """Return a function of stacked states; wrenches and inputs of three axes have their own derivatives for each state."""
-    states, results = _states(stacks), []
-    for row, state in enumerate(states):
-        own = {port: wrench[row] if np.ndim(wrench) == 3 else wrench for port, wrench in (wrenches or {}).items()}
-        results.append(function(*state, wrenches=own or None, u=u[row] if np.ndim(u) == 3 else u))
-    return results
+def _read_order(order: Any) -> int:
+    if isinstance(order, numbers.Integral) and not isinstance(order, bool) and int(order) >= 0:
+        return int(order)
+    raise ModelError(Finding("bad-order", "order", order, "a whole number >= 0", "order 0 gives efforts without derivatives"))

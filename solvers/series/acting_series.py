@@ -13,21 +13,37 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush, Push
 
 
+def read_numbers(field: str, value: Any) -> Array:
+    """Return real numbers as an array of their own.
+
+    Raises
+    ------
+    ModelError
+        For what is none, or of no shape.
+    """
+    try:
+        array = np.array(value)
+        if array.dtype.kind == "c":
+            raise TypeError
+        return array.astype(float)
+    except (TypeError, ValueError):
+        raise ModelError(
+            Finding("wrong-type", field, value, "real numbers", "give an array, or lists of equal length")
+        ) from None
+
+
 def read_stack(field: str, value: Any, rows: int, columns: int, names: Sequence[str] = ()) -> Array:
     """Return numbers with their derivatives (rows, columns).
 
     Raises
     ------
     ModelError
-        For another shape, and for entries that are not finite.
+        For what is no numbers, another shape, and entries that are not finite.
     """
-    try:
-        stack = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        stack = np.zeros(0)
+    stack = read_numbers(field, value)
     if stack.shape != (rows, columns):
         advice = f"one row for each derivative, its entries {', '.join(names[:8])}" if names else "one row for each derivative"
-        raise ModelError(Finding("wrong-shape", field, f"shape {np.shape(value)}", f"shape ({rows}, {columns})", advice))
+        raise ModelError(Finding("wrong-shape", field, f"shape {stack.shape}", f"shape ({rows}, {columns})", advice))
     if not np.isfinite(stack).all():
         row, column = (int(k) for k in np.argwhere(~np.isfinite(stack))[0])
         where = f"{field}[{row}, {column}]"
@@ -53,7 +69,7 @@ def acting_series(
         where = f"wrenches[{port!r}]"
         if port not in ports:
             raise ModelError(Finding("unknown-port", where, port, "a port of the model", did_you_mean(port, ports)))
-        pushes.append(PortPush(port, False, read_stack(where, _held(value, rows, 1), rows, 6)))
+        pushes.append(PortPush(port, False, read_stack(where, _held(read_numbers(where, value), rows, 1), rows, 6)))
     if u is None:
         return pushes, np.zeros((rows, len(inputs.motors)))
     values = _read_inputs(inputs, u, rows)
@@ -66,21 +82,21 @@ def acting_series(
 
 def _read_inputs(inputs: Inputs, u: Any, rows: int) -> Array:
     if not isinstance(u, Mapping):
-        return read_stack("u", _held(u, rows, 1), rows, len(inputs.names), inputs.names)
+        return read_stack("u", _held(read_numbers("u", u), rows, 1), rows, len(inputs.names), inputs.names)
     values = np.zeros((rows, len(inputs.names)))
     for name, value in u.items():
         if name not in inputs.names:
             raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, inputs.names)))
-        column = np.reshape(_held(value, rows, 0), (-1, 1)) if np.ndim(value) < 2 else value
-        values[:, [inputs.names.index(name)]] = read_stack(f"u[{name!r}]", column, rows, 1)
+        where = f"u[{name!r}]"
+        column = _held(read_numbers(where, value), rows, 0)
+        values[:, [inputs.names.index(name)]] = read_stack(where, column[:, None] if column.ndim == 1 else column, rows, 1)
     return values
 
 
-def _held(value: Any, rows: int, axes: int) -> Any:
+def _held(array: Array, rows: int, axes: int) -> Array:
     """Return a value without derivatives, that is of so many axes, with derivatives that are zero."""
-    if np.ndim(value) != axes:
-        return value
-    array = np.asarray(value)
+    if array.ndim != axes:
+        return array
     return np.concatenate([array[None], np.zeros((rows - 1, *array.shape))])
 
 

@@ -114,8 +114,13 @@ class BaseTwists:
 
 
 def _placed(base: Connection, rotation: Array, position: Array) -> tuple[Array, Array]:
-    placement = base.placement
-    return placement.rotation @ rotation, placement.position + placement.rotation @ position
+    """Return a pose in the joint's frame as one in the inertial frame."""
+    world, port, placement = base.parent.block, base.parent.name, base.placement
+    rotation, position = placement.rotation @ rotation, placement.position + placement.rotation @ position
+    if port not in world.ports:
+        return rotation, position
+    turned, place = world.pose(port, world.neutral())
+    return turned @ rotation, place + turned @ position
 
 
 def _outwards(rotation: Array, position: Array) -> Array:

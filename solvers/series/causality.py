@@ -15,6 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import acting, counted
+from titop.solvers.constraints.consistency import ROUNDING, mobility, of_each_term
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.inputs import Push
@@ -68,7 +69,7 @@ def hybrid(
             needed = _needed(model, q, motion, [*now, *closing]) - efforts[k]
             own, multipliers[k] = equations.shared(needed)
             efforts[k] += own
-    refuse_opening(model, q, v_series)
+    refuse_opening(model, q, v_series, pushes, efforts)
     return v_series[1:], efforts
 
 
@@ -84,7 +85,7 @@ def inverse(
     """
     if actuated is None:
         return model.engine.series.tree_inverse(q, v_series, pushes) - driven
-    refuse_opening(model, q, v_series)
+    refuse_opening(model, q, v_series, pushes, driven)
     rows, rank = counted(model, q, v_series[0])
     efforts = np.zeros(driven.shape)
     multipliers = np.zeros((len(efforts), len(model.constraint_names)))
@@ -103,8 +104,8 @@ def inverse(
     return efforts
 
 
-def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array) -> None:
-    """Refuse a motion that opens the loops at some order from the accelerations on.
+def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
+    """Refuse a motion that opens the loops at some order from the accelerations on, beside what rounding leaves of `efforts`.
 
     Raises
     ------
@@ -117,9 +118,16 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array) -> None:
     jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
     sizes = (jacobian @ np.abs(v_series).T).max(axis=0)  # of the k-th derivative of rates, as a power of one rate
     rate = max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0)
-    for k, opening in enumerate(ConstraintSeries(model, q, v_series).rates()[1:], start=1):
+    openings = ConstraintSeries(model, q, v_series).rates()[1:]
+    allowed = _CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
+    if (np.abs(openings * weights) > allowed[:, None]).any():  # what cancels at an equilibrium may explain it
+        response = mobility(model, q)
+        alone = of_each_term(model, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
+        natural = np.sqrt((jacobian @ alone).max()) ** np.arange(2.0, len(allowed) + 2.0)
+        allowed += ROUNDING * (natural + (jacobian @ response @ np.abs(efforts).T).max(axis=0))
+    for k, (opening, size) in enumerate(zip(openings, allowed, strict=True), start=1):
         worst = int(np.abs(opening * weights).argmax())
-        if abs(opening[worst] * weights[worst]) > _CONSISTENT * rate ** (k + 1):
+        if abs(opening[worst] * weights[worst]) > size:
             found = f"{opening[worst]:.3g} {model.constraint_units[worst]}/s^{k + 1} left of {model.constraint_names[worst]}"
             advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
             expected = f"a motion that keeps the loops closed, here its derivative of order {k}"

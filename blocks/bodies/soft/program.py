@@ -105,10 +105,16 @@ def _chosen(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _arctan2(y: Any, x: Any) -> Any:
     """Return the angle of (x, y); of complex numbers with a step small enough that only its first power counts."""
+    if object in (np.asarray(x).dtype, np.asarray(y).dtype):
+        return _ANGLES(y, x)
     angle = np.arctan2(np.real(y), np.real(x))
     if not (np.iscomplexobj(x) or np.iscomplexobj(y)):
         return angle
     return angle + 1j * (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
+
+
+#: Of numbers of which some carry derivatives: each is given the other's series, if it has none.
+_ANGLES = np.frompyfunc(lambda y, x: np.arctan2(y + 0.0 * x, x + 0.0 * y), 2, 1)
 
 
 #: What each operation does to numbers, real or complex; comparisons and choices look at real parts.

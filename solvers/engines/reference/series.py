@@ -64,7 +64,7 @@ class ReferenceSeries:
             tau[node.v] = tau[node.v] + wrench[6:] - passive
             if node.parent:
                 pressing[node.parent] = pressing[node.parent] - block.onto.T @ wrench[:6]
-        return derivatives_of(tau, order)
+        return self._finite(derivatives_of(tau, order))
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         order, passes = len(v_series) - 2, self._passes
@@ -96,6 +96,24 @@ class ReferenceSeries:
         moving, node = blocks[self._passes.index[block]], self._passes.nodes[self._passes.index[block]]
         twist = transport @ np.concatenate([moving.V, at_v[node.v]])
         return PortSeries(*(derivatives_of(part, order) for part in (rotation, position, twist)))
+
+    def _finite(self, efforts: Array) -> Array:
+        """Return efforts (r + 1, nv).
+
+        Raises
+        ------
+        ModelError
+            Naming order and coordinate, for those that are no numbers.
+        """
+        if np.isfinite(efforts).all():
+            return efforts
+        order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])
+        where, expected = (
+            self._passes.assembly.coordinate_names[entry],
+            f"a finite number, its derivative of order {order}",
+        )
+        advice = "numbers are too large for double precision, or a function has no derivatives here, as a root has none at zero"
+        raise ModelError(Finding("not-finite", where, efforts[order, entry], expected, advice))
 
     # -- motion ------------------------------------------------------------------------------------------------------------
 
@@ -154,7 +172,8 @@ class ReferenceSeries:
         self._interact(blocks, q, v, pushes, pressing, efforts)
         for limits in passes.assembly.limits:
             in_q, in_v = passes.assembly.place(limits.joint)
-            efforts[in_v] = efforts[in_v] + limits.effort(q[in_q], v[in_v])
+            with _asking(limits):
+                efforts[in_v] = efforts[in_v] + limits.effort(q[in_q], v[in_v])
         return efforts, pressing
 
     def _press(self, pressing: list[Array], q: Array, port: tuple[str, str | None], wrench: Array) -> None:

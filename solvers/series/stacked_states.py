@@ -1,0 +1,77 @@
+"""Functions of one state and of stacks of derivatives, at many states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.arguments.rowwise import stacked
+from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.series.acting_series import read_numbers
+
+
+def at_states(
+    model: ClosedMechanism, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any] | None = None
+) -> Any:
+    """Return a function's results at stacked states, stacked; those of tuples each for itself.
+
+    Parameters
+    ----------
+    model : ClosedMechanism
+    function : callable
+        ``function(q, ..., **loads)`` at one state.
+    states : mapping of name to array_like
+        q (n, nq), vectors (n, nv) and stacks of derivatives (n, rows, nv).
+    loads : mapping, optional
+        ``wrenches`` and ``u``: those of three axes have their own derivatives for each state, others act on all states.
+
+    Raises
+    ------
+    ModelError
+        For arguments that are no numbers, for unequal numbers of states, and whatever the function refuses.
+    """
+    arrays = {name: read_numbers(name, value) for name, value in states.items()}
+    for name, array in arrays.items():
+        if array.ndim < 2:
+            advice = "stack states along the first axis of all arguments"
+            raise ModelError(Finding("wrong-shape", name, f"shape {array.shape}", "one row or stack for each state", advice))
+    given = {} if loads is None else dict(loads)
+    wrenches = {port: _own(f"wrenches[{port!r}]", value) for port, value in _mapping(given.get("wrenches")).items()}
+    u = _own("u", given.get("u"))
+    own = {f"wrenches[{port!r}]": value for port, value in wrenches.items()} | {"u": u}
+    stacks = arrays | {name: value for name, value in own.items() if _is_own(value)}
+    if len({len(array) for array in stacks.values()}) > 1:
+        found = ", ".join(str(array.shape) for array in stacks.values())
+        advice = "stack all along the first axis"
+        raise ModelError(Finding("wrong-length", ", ".join(stacks), found, "as many states in all", advice))
+
+    def at(row: int) -> Any:
+        acting = {"wrenches": {port: _of(value, row) for port, value in wrenches.items()} or None, "u": _of(u, row)}
+        return function(*(array[row] for array in arrays.values()), **{name: acting[name] for name in given})
+
+    if count := len(arrays["q"]):
+        return stacked([at(row) for row in range(count)])
+    closed = model.regular_configuration if model.is_constrained else None
+    start = model.neutral() if closed is None else closed
+    return stacked([function(start, *(np.zeros(array.shape[1:]) for array in [*arrays.values()][1:]))], slice(0, 0))
+
+
+def _mapping(wrenches: Any) -> Mapping[str, Any]:
+    return {} if wrenches is None else read_mapping("wrenches", wrenches)
+
+
+def _own(where: str, value: Any) -> Any:
+    """Return wrenches or inputs as an array, where they are no mapping, function or nothing."""
+    return read_numbers(where, value) if isinstance(value, np.ndarray | list | tuple) else value
+
+
+def _is_own(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 3
+
+
+def _of(value: Any, row: int) -> Any:
+    return value[row] if _is_own(value) else value
