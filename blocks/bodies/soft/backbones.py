@@ -13,9 +13,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.deformation import Deformation, Shape, combined, numbered, read_shapes
+from titop.blocks.bodies.soft.deformation import Deformation, numbered, read_shapes
 from titop.blocks.bodies.soft.functions import sinc
 from titop.blocks.bodies.soft.integration import planar_curve, screw, space_curve
+from titop.blocks.bodies.soft.shapes import Shape, ShapeSum
 
 #: Components of the strain: turning about the axes, then displacement along them, a unit of the abscissa.
 COMPONENTS = ("bending_x", "bending_y", "torsion", "shear_x", "shear_y", "elongation")
@@ -95,7 +96,7 @@ class BackboneKinematics(Deformation):
         names = [*numbered("bending", len(shapes)), *(("elongation",) if elongation else ())]
 
         def bend(x: Any, q: Any) -> Any:
-            angle, aside, ahead = planar_curve(lambda z: combined(shapes, q[: len(shapes)], z) / length, x[2])
+            angle, aside, ahead = planar_curve(ShapeSum(shapes, q[: len(shapes)] / length), x[2])
             stretch = 1.0 + q[-1] / length if elongation else 1.0
             return [stretch * aside + x[0] * np.cos(angle), x[1], stretch * ahead - x[0] * np.sin(angle)]
 
