@@ -15,8 +15,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from titop.blocks.bodies.soft.differentiation import Meaning, Symbols, holding, stacked, symbols, symmetric
+import numpy as np
+
+from titop.blocks.bodies.soft.differentiation import Meaning, Symbols, holding, stacked, symbols, symmetric, written
 from titop.blocks.bodies.soft.optional import casadi
+from titop.blocks.bodies.soft.program import Program
+from titop.blocks.bodies.soft.soft_fields import Stage, checked_stages
 
 #: A link of so many variables at most has its derivatives found for all numbers, and then summed: what depends on the section
 #: alone stays apart from loads on its points. With more variables, sums are derived.
@@ -64,6 +68,12 @@ class Link:
         with holding() as held:
             state = stacked(function(last.entries, q.entries[first : first + count]))
         return cls(last.vector, own, first, state, held)
+
+    def primal(self, shared: Symbols) -> Program:
+        """Return the link as a program, of what all points share, of its state, and of what symbols in it stand for."""
+        meanings = [stacked([]), *(casadi().vec(meaning.symbol) for meaning in self.meant)]
+        own, held = (Symbols(vector, np.empty(0)) for vector in (self.last, casadi().vertcat(*meanings)))
+        return written([shared, own, held], [], [], [self.state, *(meaning.value for meaning in self.meant)])
 
     def at(self, expression: Any, last: Any, rate: Any = None, acceleration: Any = None, load: Any = None) -> Any:
         """Return an expression of the link's symbols, with what is given in place of them."""
@@ -118,10 +128,10 @@ class Link:
     def _is_small(self) -> bool:
         return bool(self.variables.numel() <= _FEW)
 
-    def stretched(self) -> Link:
-        """Return the link of the state and of what three directions of the first state become, one after the other."""
+    def stretched(self, count: int = 3) -> Link:
+        """Return the link of the state and of what so many directions of the first state become, one after the other."""
         size = self.last.numel()
-        directions = [symbols(f"d{k}", size).vector for k in range(3)]
+        directions = [symbols(f"d{k}", size).vector for k in range(count)]
         moved = [casadi().jtimes(self.state, self.last, direction) for direction in directions]
         state = casadi().vertcat(self.state, *moved)
         last, q = casadi().vertcat(self.last, *directions), part_of(self.variables, size, self.count)
@@ -139,6 +149,23 @@ class Link:
                 known, values = [*known, meaning.symbol], [*values, own]
             states += casadi().substitute([self.state], known, values)
         return Link(casadi().vertcat(*places), q, self.first, casadi().vertcat(*states), meant)
+
+
+def kinematic_links(kinematics: Callable[..., Any], q: Symbols, numbers: Any) -> list[Link]:
+    """Return the links by which kinematics place a point.
+
+    Parameters
+    ----------
+    kinematics : callable
+    q : Symbols
+    numbers : object
+        What it is told.
+    """
+
+    def link(stage: Stage) -> Link:
+        return Link.of(lambda x, own: stage.function(x, own, numbers), 3, q, stage.first, stage.size)
+
+    return [link(stage) for stage in checked_stages(kinematics, len(q.entries))]
 
 
 def part_of(column: Any, first: int, count: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.bodies.soft.differentiation import continued
-from titop.blocks.bodies.soft.functions import rotation_functions
+from titop.blocks.bodies.soft.functions import rotation_functions, where
 from titop.blocks.bodies.soft.shapes import WEIGHTS, ShapeSum
 
 
@@ -43,7 +43,8 @@ def space_curve(strain: Callable[[Any], Any], abscissa: Any, steps: int) -> tupl
     """Return rotation (3 x 3) and position (3) of a frame that a smooth strain carries from 0 to an abscissa.
 
     Magnus' expansion of sixth order (Blanes, Casas and Ros 2000) in steps of equal length: with p steps the error falls as
-    ``p^-6``.
+    ``p^-6``. It converges for sure where a step turns by less than half a turn: where one turns by more, the result is not a
+    number.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ def space_curve(strain: Callable[[Any], Any], abscissa: Any, steps: int) -> tupl
     step = abscissa / steps
     rotation, position = np.eye(3), np.zeros(3)
     for k in range(steps):
-        turn, way = screw(*_magnus(strain, step * k, step), small=True)
+        turning, way = _magnus(strain, step * k, step)
+        turn, way = screw(turning * where(turning @ turning < np.pi**2, 1.0, np.nan), way, small=True)
         rotation, position = rotation @ turn, position + rotation @ way
     return rotation, position
 

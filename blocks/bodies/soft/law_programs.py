@@ -7,13 +7,14 @@ A point at x stands at ``p = f(x, q)`` in the frame of the parent port, moves th
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.chain import Chain, Link
+from titop.blocks.bodies.soft.chain import Chain, Link, kinematic_links
 from titop.blocks.bodies.soft.differentiation import (
     Symbols,
     casadi,
@@ -28,7 +29,7 @@ from titop.blocks.bodies.soft.differentiation import (
 from titop.blocks.bodies.soft.frame_motion import FrameMotion
 from titop.blocks.bodies.soft.material import kelvin_voigt
 from titop.blocks.bodies.soft.program import Program
-from titop.blocks.bodies.soft.soft_fields import checked_stages, with_numbers
+from titop.blocks.bodies.soft.soft_fields import with_numbers
 from titop.blocks.bodies.soft.soft_ports import SoftPort, frame_through
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
@@ -84,11 +85,18 @@ class LawPrograms:
         self._V, self._A = entries[3 * n : 3 * n + 6], entries[3 * n + 6 : 3 * n + 12]
         self._numbers = nested(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
         self._columns_q, self._columns_v, self._columns_a = stacked(self._q), stacked(self._v), stacked(self._a)
-        stages = checked_stages(kinematics, n)
-        self._links = [self._link(stage.function, 3, stage.first, stage.size) for stage in stages]
+        self._links = kinematic_links(kinematics, Symbols(self._columns_q, self._q), self._numbers)
 
-    def _link(self, function: Callable[[Any, Any, Any], Any], size: int, first: int, count: int) -> Link:
-        return Link.of(lambda x, q: function(x, q, self._numbers), size, Symbols(self._columns_q, self._q), first, count)
+    @functools.cached_property
+    def identity(self) -> str:
+        """A hash of all that the programs are derived from, before it is differentiated."""
+        F = symbols("F", 9)
+        density = self._energy_of(F.entries) if self.material_energy else casadi().SX(1, 0)
+        given = [written([self._shared, F, symbols("f", 0)], [], [], [density, self._own_stored, self._own_dissipated])]
+        frames = [chain.links for port, chain in zip(self.ports, self._frames, strict=True) if port.frame]
+        given += [link.primal(self._shared) for link in [*self._links, *(link for links in frames for link in links)]]
+        points = [port.points for port in self.ports]
+        return hashlib.sha256(repr((self.n, given, points)).encode()).hexdigest()
 
     def _chain(self, links: Sequence[Link], start: Any, accelerated: bool = True) -> Chain:
         return Chain(links, start, self._columns_q, self._columns_v, self._columns_a if accelerated else None)
@@ -136,6 +144,12 @@ class LawPrograms:
         found = self._moving
         each = [found.state, found.rate, found.acceleration, found.columns, found.rate_columns, found.acceleration_columns]
         return self._of_points(totals=[found.bent(self._force.vector)], each=each, loads=self._force)
+
+    @functools.cached_property
+    def thirds(self) -> Program:
+        """At every point the third derivatives (3) of its place along v."""
+        found = self._coasting.acceleration
+        return self._of_points(each=[casadi().jtimes(found, self._columns_q, self._columns_v)])
 
     def _of_points(
         self, once: Sequence[Any] = (), totals: Sequence[Any] = (), each: Sequence[Any] = (), loads: Symbols | None = None
@@ -198,8 +212,13 @@ class LawPrograms:
     def _density(self) -> Any:
         if self.material_energy is None:
             return casadi().SX(0.0)
-        F = unstacked(self._gradient, (3, 3))
-        return expression_of(self.material_energy(F, self._material_numbers) * self._point.entries[VOLUME])
+        F = unstacked(self._gradient, (3, 3)).ravel()
+        return self._energy_of(F) * self._point.entries[VOLUME].expression
+
+    def _energy_of(self, F: Any) -> Any:
+        """Return the energy per volume at F (9)."""
+        assert self.material_energy is not None
+        return expression_of(self.material_energy(F.reshape(3, 3), self._material_numbers))
 
     @functools.cached_property
     def _stress(self) -> tuple[Any, Any, Any]:
@@ -211,7 +230,7 @@ class LawPrograms:
             return casadi().SX(9, 1), casadi().SX(9, 9), casadi().SX(9, 9)
         F, rate = symbols("F", 9), symbols("r", 9)
         square, squares = F.entries.reshape(3, 3), rate.entries.reshape(3, 3)
-        stored = expression_of(self.material_energy(square, self._material_numbers))
+        stored = self._energy_of(F.entries)
         dissipated = expression_of(kelvin_voigt(square, squares, self._material_numbers))
         stress = casadi().gradient(stored, F.vector) + casadi().gradient(dissipated, rate.vector)
         found = [stress, casadi().jacobian(stress, F.vector), casadi().jacobian(stress, rate.vector)]
@@ -268,11 +287,15 @@ class LawPrograms:
     def _frame_of(self, port: SoftPort) -> Chain:
         if port.frame is not None:
             frame = with_numbers(port.frame, 1)
-            return self._chain([self._link(lambda _, q, numbers: _joined(*frame(q, numbers)), 0, 0, self.n)], casadi().SX(0, 1))
+            whole = self._link(lambda _, q: _joined(*frame(q, self._numbers)), 0, self.n)
+            return self._chain([whole], casadi().SX(0, 1))
         start = casadi().SX(np.concatenate([*port.points, *(np.eye(3) if len(port.points) == 1 else ())]))
         links = [link.stretched() if len(port.points) == 1 else link.tripled() for link in self._links]
-        last = self._link(lambda state, *_: _joined(*frame_through(port, state)), start.numel(), 0, 0)
+        last = self._link(lambda state, _: _joined(*frame_through(port, state)), start.numel(), 0)
         return self._chain([*links, last], start)
+
+    def _link(self, function: Callable[[Any, Any], Any], size: int, count: int) -> Link:
+        return Link.of(function, size, Symbols(self._columns_q, self._q), 0, count)
 
 
 def _joined(rotation: Any, position: Any) -> Any:

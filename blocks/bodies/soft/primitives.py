@@ -1,7 +1,8 @@
 """Kinematics that keep the volume everywhere: ``det F = 1`` (key P, simulations 1 and 2; Xu and Chirikjian 2023).
 
-Each takes functions of z, one for each coordinate, that twelve Gauss points from the base to any z can integrate: polynomials
-exactly, bells with a standard deviation of a quarter of the length to 1e-11. `then` composes primitives in any order.
+Each takes functions of z, one for each coordinate. Polynomials are integrated exactly, others at twelve Gauss points from the
+base to any z: bells with a standard deviation of a quarter of the length to 1e-11. The derivative of an integral is what was
+integrated, whatever the points leave: so volumes are kept to rounding. `then` composes primitives in any order.
 """
 
 from __future__ import annotations

@@ -96,3 +96,14 @@ def test_curves_in_space_that_stay_in_a_plane_are_planar_ones(steps: int, error:
     angle, aside, ahead = planar_curve(alone(lambda s: 0.6 + 0.8 * s), 1.0)
     np.testing.assert_allclose(found[1], [aside, 0.0, ahead], rtol=0, atol=error)
     np.testing.assert_allclose(found[0][:, 0], [np.cos(angle), 0.0, -np.sin(angle)], atol=1e-14)
+
+
+def test_steps_that_turn_too_far_are_no_number() -> None:
+    """Half a turn a step is where Magnus' expansion may stop converging; two steps of it are right."""
+
+    def turning(s: float) -> tuple[Array, Array]:
+        return np.array([0.0, 3.3, 0.0]), np.array([0.0, 0.0, 1.0])
+
+    assert np.isnan(space_curve(turning, 1.0, 1)[1]).any()
+    expected = planar_curve(alone(lambda s: 3.3), 1.0)[1:]
+    np.testing.assert_allclose(space_curve(turning, 1.0, 2)[1][[0, 2]], expected, rtol=0, atol=1e-13)
