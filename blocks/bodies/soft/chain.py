@@ -17,14 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.differentiation import Meaning, Symbols, holding, stacked, symbols, symmetric, written
+from titop.blocks.bodies.soft.differentiation import (
+    Meaning,
+    Symbols,
+    forwards,
+    holding,
+    stacked,
+    symbols,
+    symmetric,
+    work,
+    written,
+)
 from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_fields import Stage, checked_stages
-
-#: A link of so many variables at most has its derivatives found for all numbers, and then summed: what depends on the section
-#: alone stays apart from loads on its points. With more variables, sums are derived.
-_FEW = 6
 
 
 class Link:
@@ -77,8 +83,7 @@ class Link:
 
     def at(self, expression: Any, last: Any, rate: Any = None, acceleration: Any = None, load: Any = None) -> Any:
         """Return an expression of the link's symbols, with what is given in place of them."""
-        for meaning in reversed(self.meant):
-            expression = casadi().substitute(expression, meaning.symbol, meaning.value)
+        expression = self._released(expression)
         given = [(self.last, last), (self._rate, rate), (self._acceleration, acceleration), (self._load, load)]
         known = [(symbol, casadi().densify(value)) for symbol, value in given if value is not None]
         return casadi().substitute([expression], [symbol for symbol, _ in known], [value for _, value in known])[0]
@@ -97,36 +102,53 @@ class Link:
     @functools.cached_property
     def slopes(self) -> Any:
         """D."""
-        return casadi().jacobian(self.state, self.variables)
+        return forwards(self.state, self.variables)
 
     @functools.cached_property
     def rate_slopes(self) -> Any:
         """``D^2 g z'``."""
-        return casadi().jacobian(self.rate, self.variables)
+        return forwards(self.rate, self.variables)
 
     @functools.cached_property
     def acceleration_slopes(self) -> Any:
         """``D^2 g z'' + D^3 g z' z'``."""
-        return casadi().jacobian(self.acceleration, self.variables)
+        return forwards(self.acceleration, self.variables)
 
     @functools.cached_property
     def pulled(self) -> Any:
         """``D^T f``."""
-        if self._is_small:
-            return casadi().mtimes(self.slopes.T, self._load)
-        return casadi().gradient(casadi().dot(self._load, self.state), self.variables)
+        summed = casadi().dot(self._load, self.state)
+        return self._shorter(casadi().mtimes(self.slopes.T, self._load), casadi().gradient(summed, self.variables))
 
     @functools.cached_property
     def bent(self) -> Any:
         """``f . D^2 g``."""
-        if self._is_small:
-            parts = [casadi().hessian(self.state[k], self.variables)[0] for k in range(self.state.numel())]
-            return sum(self._load[k] * part for k, part in enumerate(parts))
-        return casadi().hessian(casadi().dot(self._load, self.state), self.variables)[0]
+        summed, eye = casadi().dot(self._load, self.state), casadi().SX.eye(self.variables.numel())
+        second = forwards(casadi().vec(self.slopes), self.variables)
+        each = symmetric(casadi().mtimes(casadi().kron(eye, self._load.T), second))
+        return self._shorter(each, casadi().hessian(summed, self.variables)[0])
+
+    def _shorter(self, first: Any, second: Any) -> Any:
+        """Return that of two equal expressions which is computed faster.
+
+        Derivatives of all numbers, summed with loads, keep apart what depends on the section alone from loads on its points;
+        the derivatives of the sum are fewer.
+        """
+        place = part_of(self.last, 0, min(self.last.numel(), 3))
+        along = place[2] if self.is_first and place.numel() else casadi().SX(0, 1)
+        beside = part_of(place, 0, 2) if self.is_first and place.numel() else self.last
+        given = casadi().vertcat(beside, self._load), along
+        return min((first, second), key=lambda expression: work(self._released(expression), *given))
+
+    def _released(self, expression: Any) -> Any:
+        for meaning in reversed(self.meant):
+            expression = casadi().substitute(expression, meaning.symbol, meaning.value)
+        return expression
 
     @property
-    def _is_small(self) -> bool:
-        return bool(self.variables.numel() <= _FEW)
+    def is_first(self) -> bool:
+        """Whether the state before it is a point at rest."""
+        return self.first == 0 and self.count > 0
 
     def stretched(self, count: int = 3) -> Link:
         """Return the link of the state and of what so many directions of the first state become, one after the other."""

@@ -79,6 +79,39 @@ def symmetric(matrix: Any) -> Any:
     return casadi().triu2symm(casadi().triu(matrix))
 
 
+def forwards(expression: Any, variables: Any) -> Any:
+    """Return derivatives of an expression, found forwards: so what depends on some variables alone stays apart from others."""
+    return casadi().jacobian(expression, variables, {"helper_options": {"ad_weight": 0.0}})
+
+
+#: What an operation counts for that is done once, in every section, and at every point: sections have twelve points by default.
+_WEIGHTS = (0.0, 0.1, 1.0)
+
+
+def work(expression: Any, of_points: Any, of_sections: Any) -> float:
+    """Return about how many operations an expression takes at each point.
+
+    Parameters
+    ----------
+    expression : casadi.SX
+    of_points, of_sections : casadi.SX
+        Symbols that differ from point to point, and from section to section; all others are given once.
+    """
+    options = {"cse": True, "allow_free": True}
+    function = casadi().Function("work", [of_points, of_sections], [casadi().vec(expression)], options)
+    levels, total = [0] * function.sz_w(), 0.0
+    for k in range(function.n_instructions()):
+        code, given, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+        if code == casadi().OP_INPUT:
+            levels[target[0]] = 2 - given[0]
+        elif code in (casadi().OP_CONST, casadi().OP_PARAMETER):
+            levels[target[0]] = 0
+        elif code != casadi().OP_OUTPUT:
+            levels[target[0]] = max(levels[j] for j in given)
+            total += _WEIGHTS[levels[target[0]]]
+    return total
+
+
 class Meaning(NamedTuple):
     """What symbols stand for that are put into an expression while it is differentiated.
 
