@@ -4,7 +4,8 @@ Inverse dynamics without and with gravity and elasticity (the paper's IID and ID
 forward dynamics by elimination, beside forward dynamics by solving with what MID gives, as the paper does, and beside a
 symbolic Euler-Lagrange model of the same chain (sympy, lambdified), whose result is compared first. Times are processor times
 of one call from Python, the median of interleaved repeats; growth is the power of the number of bodies that fits the times from
-ten bodies on.
+ten bodies on. A last body is large: primitives that keep the volume, eight coordinates, of which each moves what the ones
+before it have moved.
 
 Run it: ``OPENBLAS_NUM_THREADS=1 python examples/benchmarks/soft_bodies.py``, or long chains are solved by several threads.
 """
@@ -43,17 +44,27 @@ KINEMATICS = tt.Kinematics.constant_curvature(LENGTH)
 DOMAIN = tt.Domain.cylinder(RADIUS, LENGTH, along=6, around=4, outwards=1)
 MATERIAL = tt.Material.neo_hookean(YOUNG, POISSON)
 
-#: What a process does that is timed by itself: a body of its own and its first answer.
+#: Kinematics as text, for processes of their own: of the bodies, of others, and of the large one.
+PLANAR, SPATIAL = (f"K.constant_curvature({LENGTH}, spatial={spatial})" for spatial in (False, True))
+LARGE = (
+    "K.elongation([one, linear]).then(K.planar_bending([one, linear], 'x'), K.planar_bending([one, linear], 'y'), "
+    "K.twist([linear, lambda z: linear(z) ** 2]))"
+)
+
+#: What a process does that is timed by itself: a body of its own, its first answer, and its first derivatives.
 FIRST_ANSWER = """
-import time, numpy, titop as tt
+import time, titop as tt
+K, one, linear = tt.Kinematics, lambda z: 1.0, lambda z: z / 0.3
 begin = time.process_time()
 s = tt.System("first")
-domain, material = tt.Domain.cylinder(0.03, 0.3, along=6, around=4, outwards=1), tt.Material.neo_hookean(1e6, 0.3)
-s.connect("world", tt.SoftBody("body", tt.Kinematics.constant_curvature(0.3, spatial={spatial}), domain, 1000.0, material),
-          tt.Weld("clamp"))
+domain, material = tt.Domain.cylinder(0.03, 0.3, along=6, around=6, outwards=2), tt.Material.neo_hookean(1e6, 0.3, 100.0)
+s.connect("world", tt.SoftBody("body", {kinematics}, domain, 1000.0, material), tt.Weld("clamp"))
 m = s.resolve()
-m.forward_dynamics(0.1 + m.neutral(), m.neutral(), m.neutral())
-print(time.process_time() - begin)
+q, v = 0.1 + m.neutral(), m.neutral()
+m.forward_dynamics(q, v, v)
+answered = time.process_time()
+m.forward_dynamics_derivatives(q, v, v)
+print(answered - begin, time.process_time() - answered)
 """
 
 Calls = dict[str, Callable[[], object]]
@@ -97,6 +108,22 @@ def calls(bodies: int) -> Calls:
 def solved(held: np.ndarray, matrix: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Return accelerations from efforts, the mass matrix and the efforts at which nothing accelerates."""
     return np.linalg.solve(matrix, tau - held)
+
+
+def large_calls() -> Calls:
+    """Return titop's functions of a large body that are timed."""
+    names = {"K": tt.Kinematics, "one": lambda z: 1.0, "linear": lambda z: z / LENGTH}
+    domain, material = tt.Domain.cylinder(RADIUS, LENGTH), tt.Material.neo_hookean(YOUNG, POISSON, 100.0)
+    s = tt.System("large", gravity=[0, 0, GRAVITY])
+    s.connect("world", tt.SoftBody("body", eval(LARGE, names), domain, DENSITY, material), tt.Weld("clamp"))
+    model = s.resolve()
+    q, v, a = (0.3 * x for x in state(model.nv))
+    tau = model.inverse_dynamics(q, v, a)
+    return {
+        "ID": lambda: model.inverse_dynamics(q, v, a),
+        "FD": lambda: model.forward_dynamics(q, v, tau),
+        "derivatives of FD": lambda: model.forward_dynamics_derivatives(q, v, tau),
+    }
 
 
 def symbolic(bodies: int) -> Callable[..., list[float]]:
@@ -175,21 +202,27 @@ def measure_symbolic(bodies: int) -> tuple[float, float]:
     return built, medians({"EL": lambda: inverse(*arguments)})["EL"]
 
 
-def first_answers() -> dict[str, float]:
-    """Return processor times (s) from a body's definition to its first answer, in processes of their own."""
+def first_answers() -> dict[str, tuple[float, float]]:
+    """Return processor times (s) from a body's definition to its first answer, and on to first derivatives.
 
-    def seconds(cache: str, spatial: bool) -> float:
-        command = [sys.executable, "-W", "ignore", "-c", FIRST_ANSWER.format(spatial=spatial)]
+    Each in a process of its own.
+    """
+
+    def seconds(cache: str, kinematics: str) -> tuple[float, float]:
+        command = [sys.executable, "-W", "ignore", "-c", FIRST_ANSWER.format(kinematics=kinematics)]
         environment = {**os.environ, "TITOP_CACHE_DIR": cache}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or Python compiles all modules at every start
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-        return float(done.stdout)
+        answer, derivatives = map(float, done.stdout.split())
+        return answer, derivatives
 
     with tempfile.TemporaryDirectory() as cache:
         return {
-            "nothing compiled yet": seconds(cache, spatial=False),
-            "another body has been compiled": seconds(cache, spatial=True),
-            "all in the cache": seconds(cache, spatial=False),
+            "nothing compiled yet": seconds(cache, PLANAR),
+            "another body has been compiled": seconds(cache, SPATIAL),
+            "all in the cache": seconds(cache, PLANAR),
+            "a large body, another has been compiled": seconds(cache, LARGE),
+            "a large body, all in the cache": seconds(cache, LARGE),
         }
 
 
@@ -223,11 +256,13 @@ def main(argv: list[str] | None = None) -> dict[int, dict[str, float]]:
     for bodies in range(1, arguments.symbolic + 1):
         built, called = measure_symbolic(bodies)
         print(f"  Euler-Lagrange, {bodies} bodies: built in {built:.1f} s, inverse dynamics {1e6 * called:.0f} us", flush=True)
+    row = ", ".join(f"{name} {1e6 * seconds:.0f}" for name, seconds in medians(large_calls()).items())
+    print(f"  a body that keeps the volume, 8 coordinates, 72 points: {row}", flush=True)
     if arguments.first:
-        for (what, seconds), goal in zip(
-            first_answers().items(), (FIRST_GOALS[0], FIRST_GOALS[0], FIRST_GOALS[1]), strict=True
-        ):
-            print(f"from a body's definition to its first answer, {what}: {seconds:.2f} s (goal {goal:g})")
+        print("s from a body's definition to its first answer, and on to first derivatives")
+        for what, (answer, derivatives) in first_answers().items():
+            goal = FIRST_GOALS[what.endswith("in the cache")]
+            print(f"  {what}: {answer:.2f} (goal {goal:g}), {derivatives:.2f}")
     return found
 
 
