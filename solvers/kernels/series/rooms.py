@@ -24,6 +24,7 @@ from titop.solvers.kernels.interface.layout import (
     P,
     V,
 )
+from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.native.kernel import AllocatingHelper, helper
 
 # -- joints
@@ -66,14 +67,22 @@ FORWARD_WORK = FORWARD_COLUMNS
 
 @AllocatingHelper
 def rooms(ints, orders, kept, states):
-    """Return rooms for so many orders: joints, motions of `kept` elements, so many rows of states, shifts, groups."""
-    rows = ints[0, ELEMENTS] * orders
+    """Return rooms for so many orders: joints, motions of `kept` elements, so many rows of states, shifts, groups.
+
+    They are parts of one: memory in one piece is not given back to the system between calls.
+    """
+    rows, moving, groups = ints[0, ELEMENTS] * orders, kept * orders, ints[0, MULTIS] * orders
+    first = rows * JOINT_COLUMNS
+    second = first + moving * MOTION_COLUMNS
+    third = second + states * STATE_COLUMNS
+    fourth = third + rows * SHIFT_COLUMNS
+    whole = np.empty(fourth + groups * GROUP_COLUMNS)
     return (
-        np.empty((rows, JOINT_COLUMNS)),
-        np.empty((kept * orders, MOTION_COLUMNS)),
-        np.empty((states, STATE_COLUMNS)),
-        np.empty((rows, SHIFT_COLUMNS)),
-        np.empty((ints[0, MULTIS] * orders, GROUP_COLUMNS)),
+        part_of(whole, 0, (rows, JOINT_COLUMNS)),
+        part_of(whole, first, (moving, MOTION_COLUMNS)),
+        part_of(whole, second, (states, STATE_COLUMNS)),
+        part_of(whole, third, (rows, SHIFT_COLUMNS)),
+        part_of(whole, fourth, (groups, GROUP_COLUMNS)),
     )
 
 
