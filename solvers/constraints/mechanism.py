@@ -191,6 +191,14 @@ class SeriesCore(Protocol):
     def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
         """Return the efforts (r + 1, nv) that cause the motion beside the `pushes`, as if no loop were closed."""
 
+    def tree_hybrid(
+        self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
+    ) -> tuple[Array, Array] | None:
+        """Return accelerations and efforts (r + 1, nv each) from one elimination, the motion imposed where `mask` is true.
+
+        None where the engine has none for what the tree consists of.
+        """
+
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         """Return the terms of the tree's equations of motion."""
 

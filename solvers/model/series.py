@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.solvers.arguments.reading import store
 from titop.solvers.constraints.mechanism import EquationSeries
-from titop.solvers.mechanism.fast_path import DONE, UNREADY
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.series import causality
 from titop.solvers.series.acting_series import acting_series, read_numbers, read_stack
@@ -196,6 +196,15 @@ class DynamicsSeries(Resolved):
         -----
         Key L, Algorithm 4.
         """
+        try:
+            if wrenches is None and u is None and twists == "body":
+                accelerations, found = np.empty(tau_series.shape), np.empty(tau_series.shape)
+                kernel = self._calls.hybrid_dynamics_series[names_key(prescribed)]
+                if kernel(q, v, tau_series, a_series, accelerations, found) == DONE:
+                    return accelerations, found
+        except UNREADY:
+            pass
+        self.engine.raise_pending()
         if np.ndim(q) == 2:
             one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
             states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
@@ -219,6 +228,10 @@ class DynamicsSeries(Resolved):
         q, v, bases = self._read_q(q), self._read_v("v", v), BaseTwists(self, twists)
         bases.check_whole(mask)
         pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(efforts))
+        if not (bases or self.is_constrained):
+            found = self.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
+            if found is not None:
+                return found[0], found[1] - driven
         stack = bases.to_body(q, np.vstack([v, np.where(mask, motion, 0.0)]))
         a, tau = causality.hybrid(
             self,

@@ -208,7 +208,7 @@ class CompiledCalls:
 
     @cached_property
     def forward_dynamics_series(self) -> Any:
-        return None if self._model.is_constrained else self._series(series_entries.forward_dynamics_series)
+        return self._series(series_entries.forward_dynamics_series)
 
     @cached_property
     def hybrid_dynamics_series(self) -> Variants | None:
@@ -220,7 +220,9 @@ class CompiledCalls:
 
     def _series(self, kernel: Kernel) -> Any:
         """Return a kernel of a tree's time derivatives, for wrenches that are constant; None where it does not serve."""
-        return partial(kernel.compiled, CONSTANT, *self._system.arrays) if has_series(self._system) else None
+        if self._model.is_constrained or not has_series(self._system):
+            return None
+        return partial(kernel.compiled, CONSTANT, *self._system.arrays)
 
     # -- terms of the equations of motion --------------------------------------------------------------------------------
 

@@ -59,12 +59,12 @@ class CompiledSeries:
     def _has_kernels(self) -> bool:
         return has_series(self._system)
 
-    def serves(self, pushes: Sequence[Push]) -> bool:
+    def _serves(self, pushes: Sequence[Push]) -> bool:
         """Tell whether the kernels serve the system and what acts on it from outside."""
         return self._has_kernels and all(isinstance(push, PortPush) for push in pushes)
 
     def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
-        if not self.serves(pushes):
+        if not self._serves(pushes):
             return self.reference.tree_inverse(q, v_series, pushes)
         q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
         efforts = np.empty((len(v_series) - 1, self._model.nv))
@@ -74,11 +74,9 @@ class CompiledSeries:
 
     def tree_hybrid(
         self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
-    ) -> tuple[Array, Array]:
-        """Return accelerations and efforts with their derivatives (r + 1, nv each), as if no loop were closed.
-
-        Both are imposed as `tree_hybrid` of the dynamics has it; only where the kernels `serves`.
-        """
+    ) -> tuple[Array, Array] | None:
+        if not self._serves(pushes):
+            return None
         state = real_only(q, "q"), real_only(v, "v")
         given = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
         accelerations, efforts = np.empty(given[0].shape), np.empty(given[0].shape)

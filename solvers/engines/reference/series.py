@@ -66,6 +66,9 @@ class ReferenceSeries:
                 pressing[node.parent] = pressing[node.parent] - block.onto.T @ wrench[:6]
         return self._finite(derivatives_of(tau, order))
 
+    def tree_hybrid(self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]) -> None:
+        """Leave it to `titop.solvers.series.causality`, which goes order by order."""
+
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         order, passes = len(v_series) - 2, self._passes
         at_q, at_v = self._configurations(q, v_series), taylor_array(v_series)

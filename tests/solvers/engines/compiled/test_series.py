@@ -63,9 +63,11 @@ def test_kernels_and_reference_agree(base: str) -> None:
     engine: Any = moving.model.engine.series
     pushes = [PortPush("b2", False, np.random.default_rng(0).normal(size=(6, 6)))]
     expected = engine.reference.tree_inverse(moving.q, moving.v_series, pushes)
-    assert engine.serves(pushes)
     assert_close_by_row(engine.tree_inverse(moving.q, moving.v_series, pushes), expected, 1e-11)
-    assert not engine.serves([ActingPush("motor", np.zeros((6, 1)))])
+    given = np.zeros((2, 6, moving.model.nv)), np.zeros(moving.model.nv, dtype=bool)
+    assert engine.tree_hybrid(moving.q, moving.v_series[0], *given[0], given[1], pushes) is not None
+    inputs = ActingPush("motor", np.zeros((6, 1)))
+    assert engine.tree_hybrid(moving.q, moving.v_series[0], *given[0], given[1], [inputs]) is None
 
 
 def test_hybrid_calls_take_names() -> None:
