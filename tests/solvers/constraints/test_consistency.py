@@ -56,6 +56,6 @@ class TestRedundantConstraints:
         opening = np.abs(a).max() * np.linspace(1.0, -1.0, m.nv)  # as large, and not along what the constraints leave
         for rounding in (a, opening):
             np.testing.assert_allclose(m.inverse_dynamics(q, nothing, rounding, actuated=["A0"]), tau, rtol=1e-10)
-        monkeypatch.setattr(consistency, "_ROUNDING", 0.0)
+        monkeypatch.setattr(consistency, "ROUNDING", 0.0)
         with refusal("inconsistent-acceleration", "C"):
             m.inverse_dynamics(q, nothing, opening, actuated=["A0"])
