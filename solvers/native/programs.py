@@ -33,7 +33,8 @@ _ONCE, _SECTIONS, _POINTS = 0, 1, 2
 
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
-_INTRINSICS = {"sqrt": "llvm.sqrt.f64", "absolute": "llvm.fabs.f64"}
+#: As LLVM knows them; it computes the sine and the cosine of one angle together.
+_INTRINSICS = {name: f"llvm.{name}.f64" for name in ("sqrt", "sin", "cos", "exp", "log")} | {"absolute": "llvm.fabs.f64"}
 _CHOICES = {"minimum": "olt", "maximum": "ogt"}
 
 
@@ -44,27 +45,34 @@ class ProgramCode(Stage):
     ----------
     make : callable
         Returns the `Program`, when it is first needed.
+    identity : callable, optional
+        Returns a name that no other program has, by which its machine code is kept: so that where it is found, nothing needs to
+        be derived or translated. Without it the program's values are its name.
     """
 
-    def __init__(self, make: Callable[[], Program]) -> None:
+    def __init__(self, make: Callable[[], Program], identity: Callable[[], str] | None = None) -> None:
         super().__init__("program", lambda *_: 0, len(ARGUMENTS))
-        self._make = make
+        self._make, self._identity = make, identity or (lambda: _digest(make()))
 
     def _compile(self) -> bytes:
-        module = llvm.parse_assembly(self._text.replace("@program", f"@{self.name}"))
-        if self._is_small:
+        program = self._make()
+        is_small = len(program.values) <= LARGEST
+        module = llvm.parse_assembly(_Text(program).written().replace("@program", f"@{self.name}"))
+        if is_small:
             simplify(module, _target(optimised=True))
-        return bytes(_target(optimised=self._is_small).emit_object(module))
+        return bytes(_target(optimised=is_small).emit_object(module))
 
     @property
     def address(self) -> int:
         """Where the compiled program stands in this process."""
         if not self._address:
-            program = self._make()
-            self._text, self._is_small = _Text(program).written(), len(program.values) <= LARGEST
-            self.name = f"program_{hashlib.sha256(self._text.encode()).hexdigest()[:16]}"
+            self.name = f"program_{self._identity()}"
             self._address = load_address(self.name, self.code())
         return self._address
+
+
+def _digest(program: Program) -> str:
+    return hashlib.sha256(repr(program).encode()).hexdigest()[:32]
 
 
 @functools.cache

@@ -13,9 +13,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.deformation import Deformation, Shape, combined, numbered, read_shapes
+from titop.blocks.bodies.soft.deformation import Deformation, numbered, read_shapes
 from titop.blocks.bodies.soft.functions import sinc
 from titop.blocks.bodies.soft.integration import planar_curve, screw, space_curve
+from titop.blocks.bodies.soft.shapes import Shape, ShapeSum
 
 #: Components of the strain: turning about the axes, then displacement along them, a unit of the abscissa.
 COMPONENTS = ("bending_x", "bending_y", "torsion", "shear_x", "shear_y", "elongation")
@@ -57,20 +58,24 @@ class BackboneKinematics(Deformation):
         return cls(bend, names, *_measures(names, length))
 
     @classmethod
-    def affine_curvature(cls, length: float, elongation: bool = False, spatial: bool = False) -> Self:
+    def affine_curvature(cls, length: float, elongation: bool = False, spatial: bool = False, steps: int = 2) -> Self:
         """Return curvature that is linear in the abscissa (PAC): ``(q_1 + q_2 z / length) / length``.
 
         Parameters
         ----------
         length, elongation, spatial
             As for `constant_curvature`. For each plane there are two coordinates (rad), ``bending1`` and ``bending2`` or
-            ``bending_x1``, ...; in space see `variable_strain` for how exact it is.
+            ``bending_x1``, ...
+        steps : int
+            In space, as for `variable_strain`, which says how exact it is.
         """
         _check(length)
-        return cls._curved(length, [lambda z: 1.0, lambda z: z / length], elongation, spatial)
+        return cls._curved(length, [lambda z: 1.0, lambda z: z / length], elongation, spatial, steps)
 
     @classmethod
-    def gaussian_curvature(cls, length: float, elongation: bool = False, spatial: bool = False, width: float = 0.5) -> Self:
+    def gaussian_curvature(
+        cls, length: float, elongation: bool = False, spatial: bool = False, width: float = 0.5, steps: int = 2
+    ) -> Self:
         """Return curvature that is a constant and a bell around the middle (PGC; key P, simulation 5).
 
         ``(q_1 + q_2 exp(-((z / length - 1/2) / width)^2 / 2)) / length``. The bell of key P,
@@ -82,20 +87,22 @@ class BackboneKinematics(Deformation):
             As for `affine_curvature`.
         width : float
             Standard deviation of the bell in parts of the length, as of `StrainBasis.gaussian`.
+        steps : int
+            As for `affine_curvature`.
         """
         _check(length, width=width)
         bell = lambda z: np.exp(-0.5 * ((z / length - 0.5) / width) ** 2)  # noqa: E731
-        return cls._curved(length, [lambda z: 1.0, bell], elongation, spatial)
+        return cls._curved(length, [lambda z: 1.0, bell], elongation, spatial, steps)
 
     @classmethod
-    def _curved(cls, length: float, shapes: Sequence[Shape], elongation: bool, spatial: bool) -> Self:
+    def _curved(cls, length: float, shapes: Sequence[Shape], elongation: bool, spatial: bool, steps: int) -> Self:
         if spatial:
             stretch: dict[str, Sequence[Shape]] = {"elongation": [lambda z: 1.0]} if elongation else {}
-            return cls.variable_strain(length, dict.fromkeys(_SPATIAL, shapes) | stretch)
+            return cls.variable_strain(length, dict.fromkeys(_SPATIAL, shapes) | stretch, steps)
         names = [*numbered("bending", len(shapes)), *(("elongation",) if elongation else ())]
 
         def bend(x: Any, q: Any) -> Any:
-            angle, aside, ahead = planar_curve(lambda z: combined(shapes, q[: len(shapes)], z) / length, x[2])
+            angle, aside, ahead = planar_curve(ShapeSum(shapes, q[: len(shapes)] / length), x[2])
             stretch = 1.0 + q[-1] / length if elongation else 1.0
             return [stretch * aside + x[0] * np.cos(angle), x[1], stretch * ahead - x[0] * np.sin(angle)]
 
@@ -132,7 +139,8 @@ class BackboneKinematics(Deformation):
 
         A Magnus expansion of sixth order from the base to each section, in steps of equal length. Over a body that turns by a
         radian, with affine curvature, two steps miss the place by some 1e-6 of the length, four by 2e-8; programs grow with
-        their number. In a plane `affine_curvature` and `gaussian_curvature` are exact to rounding, and much shorter.
+        their number. Where a step turns by more than half a turn, places are not a number: take more of them. In a plane
+        `affine_curvature` and `gaussian_curvature` are exact to rounding, and much shorter.
 
         Parameters
         ----------

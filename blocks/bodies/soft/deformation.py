@@ -9,10 +9,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.soft_fields import read_names, with_numbers
-
-#: A function of the abscissa (m), as users give them.
-Shape = Callable[[Any], Any]
+from titop.blocks.bodies.soft.shapes import Shape
+from titop.blocks.bodies.soft.soft_fields import Stage, read_names, with_numbers
 
 
 class Deformation:
@@ -56,7 +54,9 @@ class Deformation:
         self.scales = tuple(np.ones(count) if scales is None else reader.array("scales", scales, (count,)).tolist())
         if reader.findings:
             raise ModelError(reader.findings)
-        self.function, self.parameters = with_numbers(function, 2), dict(parameters or {})
+        self.parameters = dict(parameters or {})
+        #: The functions of which it is composed.
+        self.stages: tuple[Stage, ...] = (Stage(with_numbers(function, 2), 0, count),) if callable(function) else ()
 
     def __call__(self, x: Any, q: Any, numbers: Any = None) -> Any:
         """Return the place (3, m) of the point that rests at x (3, m).
@@ -68,7 +68,9 @@ class Deformation:
         numbers : object, optional
             With the parameters as attributes.
         """
-        return self.function(x, q, numbers)
+        for stage in self.stages:
+            x = stage.function(x, q[stage.first : stage.first + stage.size], numbers)
+        return x
 
     def then(self, *others: Deformation) -> Self:
         """Return kinematics that place points by these, and what comes out by each of the others, one after the other.
@@ -96,20 +98,25 @@ class Deformation:
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 advice = 'give one of them another name, as in tt.Kinematics.twist(shapes, name="turn")'
                 raise ModelError(Finding("same-name", f"kinematics.{kind}", twice, "names that differ", advice))
-        ends = np.cumsum([0, *(len(part.coordinates) for part in parts)])
-
-        def place(x: Any, q: Any, numbers: Any) -> Any:
-            for part, start, end in zip(parts, ends, ends[1:], strict=False):
-                x = part.function(x, q[start:end], numbers)
-            return x
-
-        return type(self)(
-            place,
+        joined = type(self)(
+            self,
             [name for part in parts for name in part.coordinates],
             [unit for part in parts for unit in part.units],
             [scale for part in parts for scale in part.scales],
             {name: value for part in parts for name, value in part.parameters.items()},
         )
+        joined.stages = _in_a_row(parts)
+        return joined
+
+
+def _in_a_row(parts: Sequence[Deformation]) -> tuple[Stage, ...]:
+    """Return the stages of several deformations, one after the other."""
+    stages: list[Stage] = []
+    first = 0
+    for part in parts:
+        stages += [stage._replace(first=first + stage.first) for stage in part.stages]
+        first += len(part.coordinates)
+    return tuple(stages)
 
 
 def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
@@ -130,8 +137,3 @@ def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
 def numbered(name: str, count: int) -> list[str]:
     """Return names for so many coordinates: the name itself for one, else with numbers from 1."""
     return [name] if count == 1 else [f"{name}{k + 1}" for k in range(count)]
-
-
-def combined(shapes: Sequence[Shape], q: Any, abscissa: Any) -> Any:
-    """Return the sum of shapes at an abscissa, weighted by the coordinates."""
-    return sum(shape(abscissa) * value for shape, value in zip(shapes, q, strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -72,6 +74,62 @@ def unstacked(matrix: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return as_array([rows[k] for k in range(rows.numel())]).reshape(shape)
 
 
+def symmetric(matrix: Any) -> Any:
+    """Return a symmetric matrix of CasADi's from its upper half, so that the lower one is not computed."""
+    return casadi().triu2symm(casadi().triu(matrix))
+
+
+class Meaning(NamedTuple):
+    """What symbols stand for that are put into an expression while it is differentiated.
+
+    Attributes
+    ----------
+    symbol, value : casadi.SX
+    """
+
+    symbol: Any
+    value: Any
+
+
+_HELD: ContextVar[list[Meaning] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def holding() -> Iterator[list[Meaning]]:
+    """Let `continued` put symbols in, whose meaning is listed."""
+    held: list[Meaning] = []
+    token = _HELD.set(held)
+    try:
+        yield held
+    finally:
+        _HELD.reset(token)
+
+
+def continued(value: Callable[[Any], Any], slope: Callable[[Any], Any], at: Any) -> Any:
+    """Return ``value(at)``, whose derivative by `at` is ``slope(at)``, so that differentiation finds that.
+
+    While symbols are held, and `at` is one, it is ``value(z) + d slope(z) + d^2/2 slope'(z) + ...`` with a z that stands for
+    `at`, and ``d = at - z``, which is zero: no derivative up to the fourth order goes through `value`.
+
+    Parameters
+    ----------
+    value, slope : callable
+        Of a number; the slope's own derivatives must be exact.
+    at : number or Unknown
+    """
+    held = _HELD.get()
+    if held is None or not isinstance(at, Unknown) or not at.expression.is_symbolic():
+        return value(at)
+    z = casadi().SX.sym("h")
+    held.append(Meaning(z, at.expression))
+    distance, term = at.expression - z, expression_of(slope(Unknown(z)))
+    total, factor = expression_of(value(Unknown(z))), distance
+    for order in range(2, 6):
+        total, factor = total + factor * term, factor * distance / order
+        term = casadi().jacobian(term, z)
+    return Unknown(total)
+
+
 def nested(numbers: Mapping[str, Any]) -> SimpleNamespace:
     """Return numbers by dotted names as attributes of attributes."""
     root = SimpleNamespace()
@@ -84,14 +142,6 @@ def nested(numbers: Mapping[str, Any]) -> SimpleNamespace:
             place = getattr(place, head)
         setattr(place, last, value)
     return root
-
-
-def placed_gradient(kinematics: Callable[..., Any], x: Any, q: Any, numbers: Any) -> tuple[Any, Any]:
-    """Return where the point at x stands (3), and the derivatives of that by x (3 x 3), as unknowns."""
-    unknown = symbols("y", 3)
-    place = stacked(kinematics(unknown.entries, q, numbers))
-    found = casadi().substitute([place, casadi().jacobian(place, unknown.vector)], [unknown.vector], [stacked(list(x))])
-    return unstacked(found[0], (3,)), unstacked(found[1], (3, 3))
 
 
 def written(inputs: Sequence[Symbols], once: Sequence[Any], totals: Sequence[Any], each: Sequence[Any]) -> Program:

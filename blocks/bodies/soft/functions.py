@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.differentiation import expression_of
+from titop.blocks.bodies.soft.differentiation import as_array, expression_of
 from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.unknown import Unknown
 
@@ -21,6 +21,20 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     if not isinstance(condition, Unknown):
         return np.where(condition, yes, no)[()]
     return Unknown(casadi().if_else(condition.expression, expression_of(yes), expression_of(no)))
+
+
+def array(entries: Any) -> Any:
+    """Return an array of numbers and unknowns, of which NumPy's functions can be taken: those of plain ones want either.
+
+    Parameters
+    ----------
+    entries : array_like
+        Nested as those of ``np.array``.
+    """
+    given = np.array(entries, dtype=object)
+    if not any(isinstance(entry, Unknown) for entry in given.flat):
+        return np.array(entries)
+    return as_array([*given.flat]).reshape(given.shape)
 
 
 #: Below this square of the angle (rad^2) series are used: closed forms lose digits in derivatives.
@@ -46,7 +60,8 @@ def rotation_functions(square: Any, small: bool = False) -> tuple[Any, Any, Any]
     ----------
     square : float, rad^2
     small : bool
-        Whether it is known to be small: below 4 rad^2 the functions are then right to 1e-13, and need half the operations.
+        Whether it is known to be small: the functions are then right to 1e-13 below 4 rad^2, and to 1e-11 below half a turn,
+        and need half the operations.
     """
     if small:
         versine, cubic = _series(square, 2), _series(square, 3)

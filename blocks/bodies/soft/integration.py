@@ -7,58 +7,44 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.soft.functions import rotation_functions
-
-#: Gauss points between the base and an abscissa: exact for polynomials up to degree 23; constant curvature to 1e-14 of the
-#: length while it turns by less than a full turn.
-_COUNT = 12
+from titop.blocks.bodies.soft.differentiation import continued
+from titop.blocks.bodies.soft.functions import rotation_functions, where
+from titop.blocks.bodies.soft.shapes import WEIGHTS, ShapeSum
 
 
-def _collocation(count: int) -> tuple[Array, Array, Array]:
-    """Return Gauss points between 0 and 1, weights of integrals from 0 to every one of them, and to 1."""
-    roots, weights = np.polynomial.legendre.leggauss(count)
-    points, powers = (1.0 + roots) / 2.0, np.arange(count)
-    # polynomials of Legendre in place of powers: well conditioned
-    values = np.polynomial.legendre.legvander(roots, count - 1)
-    integrals = np.stack(
-        [np.polynomial.legendre.legval(roots, np.polynomial.legendre.legint(row, lbnd=-1)) for row in np.eye(count)[powers]],
-        axis=1,
-    )
-    return points, 0.5 * integrals @ np.linalg.inv(values), weights / 2.0
+def integral(function: ShapeSum, abscissa: Any) -> Any:
+    """Return the integral of a function from 0 to an abscissa."""
+    return function.integral(abscissa) if function.is_exact else continued(function.integral, function, abscissa)
 
 
-_POINTS, _ONTO_POINTS, _WEIGHTS = _collocation(_COUNT)
+def planar_curve(curvature: ShapeSum, abscissa: Any) -> tuple[Any, Any, Any]:
+    """Return the angle by which a curvature has turned a curve at an abscissa, and the integrals of its sine and cosine.
 
-
-def integral(function: Callable[[Any], Any], abscissa: Any) -> Any:
-    """Return the integral of a smooth function from 0 to an abscissa."""
-    return abscissa * sum(weight * function(abscissa * point) for point, weight in zip(_POINTS, _WEIGHTS, strict=True))
-
-
-def planar_curve(curvature: Callable[[Any], Any], abscissa: Any) -> tuple[Any, Any, Any]:
-    """Return the angle by which a smooth curvature has turned a curve at an abscissa, and the integrals of its sine and cosine.
-
-    Exact to rounding for curvatures that are polynomials up to degree 11, else as well as one of that degree follows them:
-    bells with a standard deviation of a quarter of the abscissa to some 1e-11 of it.
+    Their derivatives by the abscissa are the curvature, the sine and the cosine themselves. The angle is exact for polynomials
+    up to degree 11, else as good as one of that degree follows the curvature: bells with a standard deviation of a quarter of
+    the abscissa to some 1e-11 of it. The integrals are exact to rounding while it turns by less than a full turn.
 
     Parameters
     ----------
-    curvature : callable
+    curvature : ShapeSum
         Of the abscissa (rad/m).
     abscissa : float, m
     """
-    bends = np.array([curvature(abscissa * point) for point in _POINTS])
-    angles = abscissa * (_ONTO_POINTS @ bends)
-    aside, ahead = (abscissa * (_WEIGHTS @ function(angles)) for function in (np.sin, np.cos))
-    return abscissa * (_WEIGHTS @ bends), aside, ahead
+
+    def along(function: Any) -> Any:
+        return continued(
+            lambda z: z * (WEIGHTS @ function(curvature.integrals(z))), lambda z: function(integral(curvature, z)), abscissa
+        )
+
+    return integral(curvature, abscissa), along(np.sin), along(np.cos)
 
 
 def space_curve(strain: Callable[[Any], Any], abscissa: Any, steps: int) -> tuple[Any, Any]:
     """Return rotation (3 x 3) and position (3) of a frame that a smooth strain carries from 0 to an abscissa.
 
     Magnus' expansion of sixth order (Blanes, Casas and Ros 2000) in steps of equal length: with p steps the error falls as
-    ``p^-6``.
+    ``p^-6``. It converges for sure where a step turns by less than half a turn: where one turns by more, the result is not a
+    number.
 
     Parameters
     ----------
@@ -70,7 +56,8 @@ def space_curve(strain: Callable[[Any], Any], abscissa: Any, steps: int) -> tupl
     step = abscissa / steps
     rotation, position = np.eye(3), np.zeros(3)
     for k in range(steps):
-        turn, way = screw(*_magnus(strain, step * k, step), small=True)
+        turning, way = _magnus(strain, step * k, step)
+        turn, way = screw(turning * where(turning @ turning < np.pi**2, 1.0, np.nan), way, small=True)
         rotation, position = rotation @ turn, position + rotation @ way
     return rotation, position
 

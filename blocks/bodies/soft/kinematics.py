@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from titop.blocks.bodies.soft.backbones import BackboneKinematics
-from titop.blocks.bodies.soft.functions import cosc, sinc, where
+from titop.blocks.bodies.soft.functions import array, cosc, sinc, where
 from titop.blocks.bodies.soft.primitives import PrimitiveKinematics
 
 
@@ -48,3 +48,4 @@ class Kinematics(BackboneKinematics, PrimitiveKinematics):
     sinc = staticmethod(sinc)
     cosc = staticmethod(cosc)
     where = staticmethod(where)
+    array = staticmethod(array)

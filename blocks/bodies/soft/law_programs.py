@@ -7,30 +7,36 @@ A point at x stands at ``p = f(x, q)`` in the frame of the parent port, moves th
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.bodies.soft.chain import Chain, Link, kinematic_links
 from titop.blocks.bodies.soft.differentiation import (
     Symbols,
-    as_array,
     casadi,
     expression_of,
     nested,
     stacked,
     symbols,
+    symmetric,
     unstacked,
     written,
 )
+from titop.blocks.bodies.soft.frame_motion import FrameMotion
 from titop.blocks.bodies.soft.material import kelvin_voigt
 from titop.blocks.bodies.soft.program import Program
-from titop.blocks.bodies.soft.soft_fields import checked_kinematics, with_numbers
-from titop.blocks.bodies.soft.soft_ports import SoftPort, frame_of
+from titop.blocks.bodies.soft.soft_fields import with_numbers
+from titop.blocks.bodies.soft.soft_ports import SoftPort, frame_through
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
 PLACE, VOLUME, MASS, POINT_SIZE = slice(0, 3), 3, 4, 5
+
+#: Where F stands, row by row, in the state of a point that has the columns of F after its place.
+_ROWS = [3 + 3 * column + row for row in range(3) for column in range(3)]
 
 
 class LawPrograms:
@@ -72,64 +78,78 @@ class LawPrograms:
     ) -> None:
         self.n, self.ports, self.material_energy = n, tuple(ports), material_energy
         self.own_energy, self.own_dissipation = own_energy, own_dissipation
-        self.kinematics = checked_kinematics(kinematics)
         self._shared = symbols("s", 3 * n + 12 + len(numbers))
         self._point, self._force = symbols("x", POINT_SIZE), symbols("f", 3)
         entries = self._shared.entries
         self._q, self._v, self._a = entries[:n], entries[n : 2 * n], entries[2 * n : 3 * n]
         self._V, self._A = entries[3 * n : 3 * n + 6], entries[3 * n + 6 : 3 * n + 12]
         self._numbers = nested(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
-        self._p = stacked(self.kinematics(self._point.entries[PLACE], self._q, self._numbers))
-        self._columns_q, self._columns_v = stacked(self._q), stacked(self._v)
+        self._columns_q, self._columns_v, self._columns_a = stacked(self._q), stacked(self._v), stacked(self._a)
+        self._links = kinematic_links(kinematics, Symbols(self._columns_q, self._q), self._numbers)
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """A hash of all that the programs are derived from, before it is differentiated."""
+        F = symbols("F", 9)
+        density = self._energy_of(F.entries) if self.material_energy else casadi().SX(1, 0)
+        given = [written([self._shared, F, symbols("f", 0)], [], [], [density, self._own_stored, self._own_dissipated])]
+        frames = [chain.links for port, chain in zip(self.ports, self._frames, strict=True) if port.frame]
+        given += [link.primal(self._shared) for link in [*self._links, *(link for links in frames for link in links)]]
+        points = [port.points for port in self.ports]
+        return hashlib.sha256(repr((self.n, given, points)).encode()).hexdigest()
+
+    def _chain(self, links: Sequence[Link], start: Any, accelerated: bool = True) -> Chain:
+        return Chain(links, start, self._columns_q, self._columns_v, self._columns_a if accelerated else None)
 
     # -- points ------------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
+    def _moving(self) -> Chain:
+        """What moves a point."""
+        return self._chain(self._links, self._place)
+
+    @functools.cached_property
+    def _coasting(self) -> Chain:
+        """The same without accelerations."""
+        return self._chain(self._links, self._place, accelerated=False)
+
+    @property
+    def _place(self) -> Any:
+        return stacked(self._point.entries[PLACE])
+
+    @functools.cached_property
     def places(self) -> Program:
         """At every point p (3) and F (3 x 3)."""
-        return self._of_points(each=[self._p, self._gradient])
+        return self._of_points(each=[self._stretching.state[:3], self._gradient])
 
     @functools.cached_property
     def motion(self) -> Program:
         """At every point p, u and b (3 each)."""
-        return self._of_points(each=[self._p, self._u, self._b])
+        return self._of_points(each=[self._moving.state, self._moving.rate, self._moving.acceleration])
 
     @functools.cached_property
     def columns(self) -> Program:
         """At every point p, u, b without accelerations (3 each) and J (3 x n)."""
-        return self._of_points(each=[self._p, self._u, self._along(self._u), self._J])
+        found = self._coasting
+        return self._of_points(each=[found.state, found.rate, found.acceleration, found.columns])
 
     @functools.cached_property
     def efforts(self) -> Program:
         """In total ``J^T f`` (n) of forces f (3) on the points."""
-        return self._of_points(totals=[casadi().mtimes(self._J.T, self._force.vector)], loads=self._force)
+        return self._of_points(totals=[self._moving.pulled(self._force.vector)], loads=self._force)
 
     @functools.cached_property
     def bends(self) -> Program:
         """In total ``d(J^T f)/dq`` (n x n) of constant forces; at every point p, u, b, J, du/dq and db/dq (3 x n each)."""
-        J = self._J
-        each = [self._p, self._u, self._b, J, self._by_q(self._u), self._by_q(self._b)]
-        pulled = sum(force * self._by_q(J[k, :].T) for k, force in enumerate(casadi().vertsplit(self._force.vector)))
-        return self._of_points(totals=[pulled], each=each, loads=self._force)
+        found = self._moving
+        each = [found.state, found.rate, found.acceleration, found.columns, found.rate_columns, found.acceleration_columns]
+        return self._of_points(totals=[found.bent(self._force.vector)], each=each, loads=self._force)
 
-    @property
-    def _u(self) -> Any:
-        return self._along(self._p)
-
-    @property
-    def _b(self) -> Any:
-        return casadi().jtimes(self._p, self._columns_q, stacked(self._a)) + self._along(self._u)
-
-    @property
-    def _J(self) -> Any:
-        return self._by_q(self._p)
-
-    def _along(self, expression: Any) -> Any:
-        """Return the rate of an expression of q."""
-        return casadi().jtimes(expression, self._columns_q, self._columns_v)
-
-    def _by_q(self, expression: Any) -> Any:
-        return casadi().jacobian(expression, self._columns_q)
+    @functools.cached_property
+    def thirds(self) -> Program:
+        """At every point the third derivatives (3) of its place along v."""
+        found = self._coasting.acceleration
+        return self._of_points(each=[casadi().jtimes(found, self._columns_q, self._columns_v)])
 
     def _of_points(
         self, once: Sequence[Any] = (), totals: Sequence[Any] = (), each: Sequence[Any] = (), loads: Symbols | None = None
@@ -139,9 +159,16 @@ class LawPrograms:
 
     # -- material ----------------------------------------------------------------------------------------------------------
 
+    @functools.cached_property
+    def _stretching(self) -> Chain:
+        """What moves a point and the columns of F there."""
+        axes = [casadi().SX.eye(3)[:, k] for k in range(3)]
+        return self._chain([link.stretched() for link in self._links], casadi().vertcat(self._place, *axes))
+
     @property
     def _gradient(self) -> Any:
-        return casadi().jacobian(self._p, stacked(self._point.entries[PLACE]))
+        """F (3 x 3)."""
+        return casadi().reshape(self._stretching.state[3:], 3, 3)
 
     @functools.cached_property
     def stored(self) -> Program:
@@ -152,19 +179,24 @@ class LawPrograms:
     def resistance(self) -> Program:
         """In total the efforts (n) with which elasticity and damping resist."""
         own = casadi().gradient(self._own_stored, self._columns_q) + casadi().gradient(self._own_dissipated, self._columns_v)
-        return self._of_points([own], [casadi().mtimes(self._stretching.T, self._stress[0])])
+        return self._of_points([own], [self._stretching.pulled(self._loaded(self._stress[0]))])
 
     @functools.cached_property
     def resistance_slopes(self) -> Program:
         """In total the derivatives of these efforts by q and v (n x n each)."""
         own = casadi().gradient(self._own_stored, self._columns_q) + casadi().gradient(self._own_dissipated, self._columns_v)
         once = [casadi().jacobian(own, along) for along in (self._columns_q, self._columns_v)]
-        G, (stress, by_gradient, by_rate), v = self._stretching, self._stress, self._columns_v
-        bends = [self._by_q(G[k, :].T) for k in range(9)]
-        spread = casadi().vertcat(*(casadi().mtimes(bend, v).T for bend in bends))
-        by_q = casadi().mtimes(G.T, casadi().mtimes(by_gradient, G) + casadi().mtimes(by_rate, spread))
-        by_q += sum(stress[k] * bend for k, bend in enumerate(bends))
-        return self._of_points(once, [by_q, casadi().mtimes(G.T, casadi().mtimes(by_rate, G))])
+        stress, by_gradient, by_rate = self._stress
+        G, spread = self._stretching.columns[_ROWS, :], self._stretching.rate_columns[_ROWS, :]
+        product = casadi().mtimes
+        by_q = product(G.T, product(by_gradient, G) + product(by_rate, spread)) + self._stretching.bent(self._loaded(stress))
+        return self._of_points(once, [by_q, symmetric(product(G.T, product(by_rate, G)))])
+
+    def _loaded(self, stress: Any) -> Any:
+        """Return what works on a point's state, of what works on F (9)."""
+        load = casadi().SX(12, 1)
+        load[_ROWS] = stress
+        return load
 
     @property
     def _own_stored(self) -> Any:
@@ -180,13 +212,13 @@ class LawPrograms:
     def _density(self) -> Any:
         if self.material_energy is None:
             return casadi().SX(0.0)
-        F = unstacked(self._gradient, (3, 3))
-        return expression_of(self.material_energy(F, self._material_numbers) * self._point.entries[VOLUME])
+        F = unstacked(self._gradient, (3, 3)).ravel()
+        return self._energy_of(F) * self._point.entries[VOLUME].expression
 
-    @property
-    def _stretching(self) -> Any:
-        """The derivatives dF/dq (9 x n), F row by row."""
-        return self._by_q(casadi().vec(self._gradient.T))
+    def _energy_of(self, F: Any) -> Any:
+        """Return the energy per volume at F (9)."""
+        assert self.material_energy is not None
+        return expression_of(self.material_energy(F.reshape(3, 3), self._material_numbers))
 
     @functools.cached_property
     def _stress(self) -> tuple[Any, Any, Any]:
@@ -198,11 +230,11 @@ class LawPrograms:
             return casadi().SX(9, 1), casadi().SX(9, 9), casadi().SX(9, 9)
         F, rate = symbols("F", 9), symbols("r", 9)
         square, squares = F.entries.reshape(3, 3), rate.entries.reshape(3, 3)
-        stored = expression_of(self.material_energy(square, self._material_numbers))
+        stored = self._energy_of(F.entries)
         dissipated = expression_of(kelvin_voigt(square, squares, self._material_numbers))
         stress = casadi().gradient(stored, F.vector) + casadi().gradient(dissipated, rate.vector)
         found = [stress, casadi().jacobian(stress, F.vector), casadi().jacobian(stress, rate.vector)]
-        here = [*map(casadi().densify, (casadi().vec(self._gradient.T), casadi().mtimes(self._stretching, self._columns_v)))]
+        here = [casadi().densify(part[_ROWS]) for part in (self._stretching.state, self._stretching.rate)]
         volume = self._point.entries[VOLUME].expression
         stress, by_gradient, by_rate = (volume * part for part in casadi().substitute(found, [F.vector, rate.vector], here))
         return stress, by_gradient, by_rate
@@ -216,14 +248,15 @@ class LawPrograms:
     @functools.cached_property
     def port_poses(self) -> Program:
         """One after the other of every port rotation (3 x 3) and position (3)."""
-        return self._of_points(each=[stacked(part) for R, r, _ in self._frames for part in (R, r)])
+        return self._of_points(each=[chain.state for chain in self._frames])
 
     @functools.cached_property
     def port_columns(self) -> Program:
         """One after the other of every port rotation (3 x 3), position (3), ``dS/dt v`` (6) and S (6 x n)."""
         each: list[Any] = []
-        for R, r, S in self._frames:
-            each += [stacked(R), stacked(r), self._along(casadi().mtimes(S, self._columns_v)), S]
+        for chain in self._frames:
+            coasting = self._chain(chain.links, chain.start, accelerated=False)
+            each += [chain.state, self._frame.rate_at(coasting), self._frame.subspace_at(coasting)]
         return self._of_points(each=each)
 
     @functools.cached_property
@@ -233,51 +266,44 @@ class LawPrograms:
         In total those of the wrench on P (6 x n) and of the efforts (n x n) by q; one after the other of every port those of
         twist and acceleration by q, and of its acceleration by v (6 x n each).
         """
-        wrenches, pressed = symbols("W", 6 * len(self.ports)), casadi().SX(6 + self.n, 1)
+        wrenches, at_parent = symbols("W", 6 * len(self.ports)), stacked([*self._V, *self._A])
+        pressed, efforts = casadi().SX(6, self.n), casadi().SX(self.n, self.n)
         each: list[Any] = []
-        for k, (R, r, S) in enumerate(self._frames):
-            twist, acceleration = self._moved(R, r, S)
-            each += [self._by_q(twist), self._by_q(acceleration), casadi().jacobian(acceleration, self._columns_v)]
-            w = wrenches.entries[6 * k : 6 * k + 6]
-            force, torque = R @ w[:3], R @ w[3:]
-            at_parent = stacked(np.concatenate([force, torque + _cross(r, force)]))
-            pressed += casadi().vertcat(at_parent, casadi().mtimes(S.T, stacked(w)))
-        return self._of_points(totals=[self._by_q(pressed)], each=each, loads=wrenches)
+        for k, chain in enumerate(self._frames):
+            each += self._frame.slopes_at(chain, at_parent)
+            by_q = self._frame.pressed_at(chain, wrenches.vector[6 * k : 6 * k + 6])
+            pressed, efforts = pressed + by_q[0], efforts + by_q[1]
+        return self._of_points(totals=[pressed, efforts], each=each, loads=wrenches)
 
-    @property
-    def _frames(self) -> list[tuple[Any, Any, Any]]:
-        return [self._frame(port) for port in self.ports]
+    @functools.cached_property
+    def _frame(self) -> FrameMotion:
+        return FrameMotion()
 
-    def _frame(self, port: SoftPort) -> tuple[Any, Any, Any]:
-        """Return rotation (3 x 3), position (3) and motion subspace (6 x n) of a port."""
-        R, r = frame_of(port, self.kinematics, self._q, self._numbers)
-        # of all entries at once: so their derivatives have in common what they can
-        slopes = unstacked(self._by_q(casadi().vertcat(stacked(R), stacked(r))), (12, self.n))
-        columns = []
-        for slope in slopes.T:
-            spin = R.T @ slope[:9].reshape(3, 3)
-            columns.append(stacked([*(R.T @ slope[9:]), spin[2, 1], spin[0, 2], spin[1, 0]]))
-        return R, r, casadi().horzcat(casadi().SX(6, 0), *columns)
+    @functools.cached_property
+    def _frames(self) -> list[Chain]:
+        """What moves rotation (3 x 3) and position (3) of every port."""
+        return [self._frame_of(port) for port in self.ports]
 
-    def _moved(self, R: Any, r: Any, S: Any) -> tuple[Any, Any]:
-        """Return twist and acceleration (6 each) of a port in its own frame."""
-        own = unstacked(casadi().mtimes(S, self._columns_v), (6,))
-        twist = _carried(R, r, self._V) + own
-        rate = unstacked(self._along(stacked(own)) + casadi().mtimes(S, stacked(self._a)), (6,))
-        turned = np.concatenate([_cross(twist[3:], own[:3]) + _cross(twist[:3], own[3:]), _cross(twist[3:], own[3:])])
-        return stacked(twist), stacked(_carried(R, r, self._A) + rate + turned)
+    def _frame_of(self, port: SoftPort) -> Chain:
+        if port.frame is not None:
+            frame = with_numbers(port.frame, 1)
+            whole = self._link(lambda _, q: _joined(*frame(q, self._numbers)), 0, self.n)
+            return self._chain([whole], casadi().SX(0, 1))
+        start = casadi().SX(np.concatenate([*port.points, *(np.eye(3) if len(port.points) == 1 else ())]))
+        links = [link.stretched() if len(port.points) == 1 else link.tripled() for link in self._links]
+        last = self._link(lambda state, _: _joined(*frame_through(port, state)), start.numel(), 0)
+        return self._chain([*links, last], start)
+
+    def _link(self, function: Callable[[Any, Any], Any], size: int, count: int) -> Link:
+        return Link.of(function, size, Symbols(self._columns_q, self._q), 0, count)
+
+
+def _joined(rotation: Any, position: Any) -> Any:
+    entries = [*np.asarray(rotation, dtype=object).ravel(), *np.asarray(position, dtype=object).ravel()]
+    return np.array(entries, dtype=object)
 
 
 @functools.lru_cache(maxsize=256)
 def shared_programs(*functions: Any) -> LawPrograms:
     """Return the programs of a law; bodies of the same functions, names and ports share them. See `LawPrograms`."""
     return LawPrograms(*functions)
-
-
-def _carried(R: Any, r: Any, x: Any) -> Any:
-    """Return a twist (6) of the parent port at a frame that moves with it."""
-    return np.concatenate([R.T @ (x[:3] + _cross(x[3:], r)), R.T @ x[3:]])
-
-
-def _cross(x: Any, y: Any) -> Any:
-    return as_array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]])

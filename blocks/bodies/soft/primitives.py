@@ -1,7 +1,8 @@
 """Kinematics that keep the volume everywhere: ``det F = 1`` (key P, simulations 1 and 2; Xu and Chirikjian 2023).
 
-Each takes functions of z, one for each coordinate, that twelve Gauss points from the base to any z can integrate: polynomials
-exactly, bells with a standard deviation of a quarter of the length to 1e-11. `then` composes primitives in any order.
+Each takes functions of z, one for each coordinate. Polynomials are integrated exactly, others at twelve Gauss points from the
+base to any z: bells with a standard deviation of a quarter of the length to 1e-11. The derivative of an integral is what was
+integrated, whatever the points leave: so volumes are kept to rounding. `then` composes primitives in any order.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.deformation import Deformation, Shape, combined, numbered, read_shapes
+from titop.blocks.bodies.soft.deformation import Deformation, numbered, read_shapes
 from titop.blocks.bodies.soft.functions import where
 from titop.blocks.bodies.soft.integration import integral, planar_curve
+from titop.blocks.bodies.soft.shapes import Shape, ShapeSum
 
 #: A bump is zero to rounding where its exponent is below minus this.
 _ZERO = 200.0
@@ -40,8 +42,9 @@ class PrimitiveKinematics(Deformation):
         read = read_shapes(shapes, name)
 
         def place(x: Any, q: Any) -> Any:
-            shrinking = 1.0 / np.sqrt(1.0 + combined(read, q, x[2]))
-            return [x[0] * shrinking, x[1] * shrinking, x[2] + integral(lambda z: combined(read, q, z), x[2])]
+            stretch = ShapeSum(read, q)
+            shrinking = 1.0 / np.sqrt(1.0 + stretch(x[2]))
+            return [x[0] * shrinking, x[1] * shrinking, x[2] + integral(stretch, x[2])]
 
         return cls._of(place, read, name, "1", scale)
 
@@ -57,7 +60,7 @@ class PrimitiveKinematics(Deformation):
         read = read_shapes(shapes, name)
 
         def place(x: Any, q: Any) -> Any:
-            angle = combined(read, q, x[2])
+            angle = ShapeSum(read, q)(x[2])
             c, s = np.cos(angle), np.sin(angle)
             return [c * x[0] - s * x[1], s * x[0] + c * x[1], x[2]]
 
@@ -79,7 +82,7 @@ class PrimitiveKinematics(Deformation):
 
         def place(x: Any, q: Any) -> Any:
             moved = [x[0], x[1], x[2]]
-            moved[axis] = moved[axis] + combined(read, q, x[2])
+            moved[axis] = moved[axis] + ShapeSum(read, q)(x[2])
             return moved
 
         return cls._of(place, read, name, "m", scale)
@@ -104,8 +107,9 @@ class PrimitiveKinematics(Deformation):
 
         def place(x: Any, q: Any) -> Any:
             outwards = x[0] if axis == 1 else -x[1]
-            angle, aside, ahead = planar_curve(lambda z: combined(read, q, z), x[2])
-            r = 2.0 * outwards / (1.0 + np.sqrt(1.0 - 2.0 * combined(read, q, x[2]) * outwards))
+            curvature = ShapeSum(read, q)
+            angle, aside, ahead = planar_curve(curvature, x[2])
+            r = 2.0 * outwards / (1.0 + np.sqrt(1.0 - 2.0 * curvature(x[2]) * outwards))
             across, along = aside + r * np.cos(angle), ahead - r * np.sin(angle)
             return [across, x[1], along] if axis == 1 else [x[0], -across, along]
 
@@ -126,7 +130,7 @@ class PrimitiveKinematics(Deformation):
         read = read_shapes(shapes, name)
 
         def place(x: Any, q: Any) -> Any:
-            spreading = np.sqrt(1.0 + combined(read, q, x[2]) / (x[0] * x[0] + x[1] * x[1]))
+            spreading = np.sqrt(1.0 + ShapeSum(read, q)(x[2]) / (x[0] * x[0] + x[1] * x[1]))
             return [x[0] * spreading, x[1] * spreading, x[2]]
 
         return cls._of(place, read, name, "m^2", 0.3 * inner_radius**2)

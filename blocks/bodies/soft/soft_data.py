@@ -15,6 +15,7 @@ from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 from titop.blocks.bodies.soft.material import Material
 from titop.blocks.bodies.soft.material_numbers import check_numbers
+from titop.blocks.bodies.soft.misuse import advice_on
 from titop.blocks.bodies.soft.soft_fields import (
     ShapeError,
     read_density,
@@ -87,7 +88,7 @@ class SoftData(Block):
 
     def _derive(self, make: Callable[[], LawPrograms]) -> None:
         """Make the programs of the law, and check them at rest."""
-        reader, advice = self.reader, "write it by NumPy's functions of numbers, without branches on x or q"
+        reader = self.reader
         try:
             self.programs = make()
             self._check_rest()
@@ -99,15 +100,16 @@ class SoftData(Block):
             ]
         except Exception as error:  # whatever the user's function raises
             found = f"{type(error).__name__}: {error}".splitlines()[0]
-            reader.report("bad-kinematics", "kinematics", found, "a function of unknowns", advice)
+            reader.report("bad-kinematics", "kinematics", found, "a function of unknowns", advice_on(error))
 
     def _check_rest(self) -> None:
         """Report points at which kinematics have no place or no derivatives at rest, or are folded there."""
         assert self.programs is not None
-        rest = self.shared(self.neutral())
+        # in some direction of all coordinates: what is no number in any of them is none there
+        rest = self.shared(self.neutral(), np.cos(1.0 + np.arange(self.nv)))
         with np.errstate(all="ignore"):
             placed, moved = (
-                each for _, each in (p.evaluate(rest, self.points) for p in (self.programs.places, self.programs.bends))
+                each for _, each in (p.evaluate(rest, self.points) for p in (self.programs.places, self.programs.thirds))
             )
         lost = ~(np.isfinite(placed).all(axis=1) & np.isfinite(moved).all(axis=1))
         if lost.any():

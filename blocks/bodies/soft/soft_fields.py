@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,28 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
         expected, where = "values >= 0 (kg/m^3)", np.array2string(points[worst], precision=4)
         reader.report("bad-density", "density", f"{values[worst]:.3g} at {where}", expected, "check the function")
     return 1.0, values
+
+
+class Stage(NamedTuple):
+    """A part of kinematics that are composed.
+
+    Attributes
+    ----------
+    function : callable
+        ``f(x, q, numbers)`` of its own coordinates.
+    first, size : int
+        Which of all coordinates these are.
+    """
+
+    function: Callable[..., Any]
+    first: int
+    size: int
+
+
+def checked_stages(kinematics: Callable[..., Any], n: int) -> list[Stage]:
+    """Return the parts of kinematics, one after the other: the function itself, if it has none; all are checked."""
+    stages = getattr(kinematics, "stages", None) or [Stage(kinematics, 0, n)]
+    return [stage._replace(function=checked_kinematics(stage.function)) for stage in stages]
 
 
 def checked_kinematics(kinematics: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:

@@ -9,13 +9,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.soft.differentiation import placed_gradient
 from titop.blocks.bodies.soft.domain import Domain
-from titop.blocks.bodies.soft.soft_fields import with_numbers
 from titop.blocks.contract.block import PARENT_PORT
-
-#: ``f(x, q, numbers)``: where a material point stands.
-Kinematics = Callable[[Any, Any, Any], Any]
 
 
 class SoftPort(NamedTuple):
@@ -80,21 +75,22 @@ def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
     return SoftPort(tuple(map(tuple, points.tolist())))
 
 
-def frame_of(port: SoftPort, kinematics: Kinematics, q: Any, numbers: Any) -> tuple[Any, Any]:
+def frame_through(port: SoftPort, state: Any) -> tuple[Any, Any]:
     """Return rotation (3 x 3) and position (3) of a port, of unknowns.
 
     At three points the x axis goes through the second and y near the third: key P, (4) to (6), if they keep their distances and
     their right angle. At one point these axes are those of the material there: the first two columns of ``F = df/dx``.
+
+    Parameters
+    ----------
+    port : SoftPort
+        With points.
+    state : (9,) or (12,) array
+        Where three points stand; or where one does, and the columns of F there.
     """
-    if port.frame is not None:
-        rotation, position = with_numbers(port.frame, 1)(q, numbers)
-        return np.asarray(rotation, dtype=object), np.asarray(position, dtype=object)
-    if len(port.points) == 1:
-        place, gradient = placed_gradient(kinematics, port.points[0], q, numbers)
-        along, beside = gradient[:, 0], gradient[:, 1]
-    else:
-        place, first, second = (kinematics(point, q, numbers) for point in port.points)
-        along, beside = first - place, second - place
+    place, along, beside = state[:3], state[3:6], state[6:9]
+    if len(port.points) == 3:
+        along, beside = along - place, beside - place
     x = _unit(along)
     y = _unit(beside - (beside @ x) * x)
     z = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +30,10 @@ class Unknown:
         raise TypeError("a branch on a number that is not known yet: write tt.Kinematics.where(condition, yes, no)")
 
     def __float__(self) -> float:
-        raise TypeError("a number that is not known yet: use NumPy's functions, not those of math")
+        raise TypeError(
+            "a number is not known yet to become a float: use NumPy's functions, not those of math; and put it into an array "
+            "by np.array([x, ...]), or into np.zeros(3, dtype=object), not into np.zeros(3)"
+        )
 
     def __neg__(self) -> Unknown:
         return Unknown(-self.expression)
@@ -43,6 +47,28 @@ class Unknown:
     def arctan2(self, x: Any) -> Unknown:
         """Return the angle of (x, self) (rad)."""
         return Unknown(casadi().atan2(self.expression, _expression(x)))
+
+    def exp2(self) -> Unknown:
+        """Return ``2^x``."""
+        return (self * math.log(2.0)).exp()
+
+    def log2(self) -> Unknown:
+        """Return the logarithm to base 2."""
+        return self.log() / math.log(2.0)
+
+    def log10(self) -> Unknown:
+        """Return the logarithm to base 10."""
+        return self.log() / math.log(10.0)
+
+    def deg2rad(self) -> Unknown:
+        """Return radians of degrees."""
+        return self * (math.pi / 180.0)
+
+    def rad2deg(self) -> Unknown:
+        """Return degrees of radians."""
+        return self * (180.0 / math.pi)
+
+    radians, degrees = deg2rad, rad2deg
 
     def hypot(self, x: Any) -> Unknown:
         """Return the length of (x, self)."""
@@ -63,6 +89,8 @@ class Unknown:
     __pow__: Any
     __rpow__: Any
     sqrt: Any
+    exp: Any
+    log: Any
 
 
 def _expression(x: Any) -> Any:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
+from titop.solvers.native.cache import source_hash
 from titop.solvers.native.programs import ProgramCode
+
+#: Of the sources that derive programs, as they are when Python reads them.
+_DERIVING = source_hash((Path(program.__file__).parent,))
 
 
 class Programs(Protocol):
     """Programs by name, each derived when it is first asked for."""
 
     ORDER: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """A hash of what they are derived from."""
 
 
 #: Bodies with the same functions share their programs, and the machine code of these.
@@ -34,9 +46,19 @@ def line_codes(interaction: Block) -> list[ProgramCode]:
 
 def _codes_of(programs: Programs) -> list[ProgramCode]:
     if programs not in _CODES:
-        _CODES[programs] = [ProgramCode(_deriving(programs, name)) for name in programs.ORDER]
+        _CODES[programs] = [ProgramCode(_deriving(programs, name), _naming(programs, name)) for name in programs.ORDER]
     return _CODES[programs]
 
 
 def _deriving(programs: Any, name: str) -> Callable[[], Any]:
     return lambda: getattr(programs, name)
+
+
+def _naming(programs: Programs, name: str) -> Callable[[], str]:
+    """Return what names a program by what it is derived from, and by what derives it: it need not be derived for that."""
+
+    def identity() -> str:
+        made_by = programs.identity, name, _DERIVING, version("casadi")
+        return hashlib.sha256(repr(made_by).encode()).hexdigest()[:32]
+
+    return identity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OPERATIONS, OWN, SHARED, Program, Value
+from titop.solvers.native import cache
 from titop.solvers.native.programs import ARGUMENTS, ProgramCode
 
 Array = NDArray[Any]
@@ -74,6 +76,24 @@ def test_totals_add_what_is_added_once() -> None:
     own = np.arange(5.0)[:, None]
     assert run(program, np.array([100.0]), own, np.zeros((5, 0)))[0].tolist() == [110.0]
     assert program.evaluate(np.array([100.0]), own)[0].tolist() == [110.0]
+
+
+def test_kept_code_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found by its name is neither derived nor translated, in any process; another name is."""
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    made = []
+
+    def make() -> Program:
+        made.append(1)
+        return Program((Value(SHARED, (0,)),), 1, 0, 0, (), (), (0,))
+
+    assert ProgramCode(make, lambda: "first").address
+    assert len(made) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["program_first"]
+    assert ProgramCode(make, lambda: "first").address
+    assert len(made) == 1
+    assert ProgramCode(make, lambda: "second").address
+    assert len(made) == 2
 
 
 def test_complex_steps_are_derivatives() -> None:

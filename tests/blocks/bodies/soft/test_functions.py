@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from titop.blocks.bodies.soft.differentiation import expression_of
-from titop.blocks.bodies.soft.functions import cosc, rotation_functions, sinc, where
+from titop.blocks.bodies.soft.functions import array, cosc, rotation_functions, sinc, where
 from titop.blocks.bodies.soft.unknown import Unknown
 
 #: Functions of x, and their closed forms.
@@ -75,3 +75,4 @@ def test_numbers_and_arrays_go_through_too() -> None:
     assert sinc(0.0) == 1.0
     np.testing.assert_allclose(cosc(np.array([0.0, 2.0])), [0.5, (1 - np.cos(2.0)) / 4], rtol=1e-15)
     np.testing.assert_array_equal(where(np.array([True, False]), 1.0, 2.0), [1.0, 2.0])
+    np.testing.assert_array_equal(array([[1, 2.5], [0, 1]]), [[1.0, 2.5], [0.0, 1.0]])

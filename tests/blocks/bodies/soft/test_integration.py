@@ -11,6 +11,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
 
 from titop.blocks.bodies.soft.integration import integral, planar_curve, screw, space_curve
+from titop.blocks.bodies.soft.shapes import ShapeSum
 
 Array = NDArray[np.float64]
 
@@ -19,18 +20,22 @@ def skew(w: Any) -> Array:
     return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
 
 
+def alone(function: Any) -> ShapeSum:
+    """Return a sum of one function."""
+    return ShapeSum([function], [1.0])
+
+
 def test_integrals_of_polynomials_are_exact() -> None:
     for degree in range(24):
-        assert integral(lambda z, power=degree: z**power, 0.7) == pytest.approx(
-            0.7 ** (degree + 1) / (degree + 1), rel=1e-13, abs=0
-        )
-    assert integral(lambda z: z**25, 0.7) != pytest.approx(0.7**26 / 26, rel=1e-13, abs=0)
+        found = integral(alone(lambda z, power=degree: z**power), 0.7)
+        assert found == pytest.approx(0.7 ** (degree + 1) / (degree + 1), rel=1e-13, abs=0)
+    assert integral(alone(lambda z: z**25), 0.7) != pytest.approx(0.7**26 / 26, rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("turn", [0.0, 1e-8, 0.5, 3.0, 2 * np.pi])
 def test_constant_curvature(turn: float) -> None:
     """Exact to rounding while it turns by no more than a full turn."""
-    angle, aside, ahead = planar_curve(lambda z: turn, 1.0)
+    angle, aside, ahead = planar_curve(alone(lambda z: turn), 1.0)
     expected = [turn, 2 * np.sin(turn / 2) ** 2 / turn if turn else 0.0, np.sinc(turn / np.pi)]
     np.testing.assert_allclose([angle, aside, ahead], expected, rtol=0, atol=3e-14)
 
@@ -41,7 +46,7 @@ def test_variable_curvature_against_quadrature() -> None:
         (lambda s: 2 * s + 1.5 * s**2, lambda s: 2 + 3 * s, 1e-13),
         (lambda s: s - 0.3 * s**12, lambda s: 1 - 3.6 * s**11, 1e-10),
     ):
-        found = planar_curve(curvature, 0.9)
+        found = planar_curve(alone(curvature), 0.9)
         expected = [theta(0.9), *(quad(lambda s, f=f, t=theta: f(t(s)), 0, 0.9, epsabs=1e-14)[0] for f in (np.sin, np.cos))]
         np.testing.assert_allclose(found, expected, rtol=0, atol=error)
         assert found[0] == pytest.approx(theta(0.9), rel=1e-14)
@@ -88,6 +93,17 @@ def test_curves_in_space_converge_with_the_sixth_power(exact: Array) -> None:
 def test_curves_in_space_that_stay_in_a_plane_are_planar_ones(steps: int, error: float) -> None:
     """What `variable_strain` promises of a radian over the length, with curvature that is linear."""
     found = space_curve(lambda s: (np.array([0.0, 0.6 + 0.8 * s, 0.0]), np.array([0.0, 0.0, 1.0])), 1.0, steps)
-    angle, aside, ahead = planar_curve(lambda s: 0.6 + 0.8 * s, 1.0)
+    angle, aside, ahead = planar_curve(alone(lambda s: 0.6 + 0.8 * s), 1.0)
     np.testing.assert_allclose(found[1], [aside, 0.0, ahead], rtol=0, atol=error)
     np.testing.assert_allclose(found[0][:, 0], [np.cos(angle), 0.0, -np.sin(angle)], atol=1e-14)
+
+
+def test_steps_that_turn_too_far_are_no_number() -> None:
+    """Half a turn a step is where Magnus' expansion may stop converging; two steps of it are right."""
+
+    def turning(s: float) -> tuple[Array, Array]:
+        return np.array([0.0, 3.3, 0.0]), np.array([0.0, 0.0, 1.0])
+
+    assert np.isnan(space_curve(turning, 1.0, 1)[1]).any()
+    expected = planar_curve(alone(lambda s: 3.3), 1.0)[1:]
+    np.testing.assert_allclose(space_curve(turning, 1.0, 2)[1][[0, 2]], expected, rtol=0, atol=1e-13)

@@ -32,8 +32,8 @@ PRIMITIVES: dict[str, tuple[Callable[[Any, str], tt.Kinematics], float]] = {
     "bending y": (lambda modes, name: K.planar_bending(modes, "y", name), 6.0),
     "source": (lambda modes, name: K.source(modes, HOLE, name), 0.3 * HOLE**2),
 }
-#: What twelve Gauss points leave of integrals of these modes, of which the bell is the narrowest.
-KEPT = 1e-10
+#: Rounding of products of four gradients: whatever quadrature leaves of integrals, their derivatives are exact.
+KEPT = 1e-13
 
 
 def body(kinematics: tt.Kinematics, domain: tt.Domain = TUBE) -> tt.SoftBody:

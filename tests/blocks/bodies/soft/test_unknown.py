@@ -20,6 +20,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "signs": lambda x: -x[0] + abs(x[2]) + (+x[1]) + np.abs(x[2]),
     "roots": lambda x: np.sqrt(x[0]) + np.hypot(x[0], x[2]) + np.linalg.norm(x),
     "exponentials": lambda x: np.exp(x[0]) + np.log(x[1]) + np.expm1(x[2]) + np.log1p(x[2]),
+    "other bases": lambda x: np.exp2(x[0]) + np.log2(x[1]) + np.log10(x[1]) + np.deg2rad(x[2]) + np.degrees(x[0]),
     "circular": lambda x: np.sin(x[0]) + np.cos(x[1]) + np.tan(x[2]) + np.arctan2(x[0], x[2]),
     "inverse": lambda x: np.arcsin(x[0]) + np.arccos(x[1]) + np.arctan(x[2]),
     "hyperbolic": lambda x: np.sinh(x[0]) + np.cosh(x[1]) + np.tanh(x[2]) + np.arcsinh(x[0]) + np.arctanh(x[1]),

@@ -1,0 +1,131 @@
+"""Derivatives link by link against those of the same kinematics in one piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import titop as tt
+from titop.blocks.bodies.soft.chain import Chain, Link
+from titop.blocks.bodies.soft.differentiation import continued, symbols
+from titop.blocks.bodies.soft.law_programs import LawPrograms
+from titop.blocks.bodies.soft.line_programs import LinePrograms
+from titop.blocks.bodies.soft.soft_ports import SoftPort
+
+Array = NDArray[np.float64]
+K = tt.Kinematics
+L = 0.2
+SHAPES = [lambda z: 1.0, lambda z: np.exp(-8.0 * (z / L - 0.4) ** 2)]
+#: Polynomials, and bells, which have to be integrated numerically.
+CHAINED = K.elongation(SHAPES).then(K.planar_bending(SHAPES, "x"), K.planar_bending(lambda z: z / L), K.twist(lambda z: z))
+N = len(CHAINED.coordinates)
+#: A point, and three.
+PORTS = [SoftPort(((0.0, 0.0, L),)), SoftPort(((0.01, 0.0, L), (0.02, 0.0, L), (0.01, 0.01, L)))]
+NAMES = ("places", "thirds", "port_poses", *LawPrograms.ORDER)
+#: Bells are integrated to 1e-11, and their derivatives by the abscissa no better where they go through the points.
+BELLS = 1e-8
+
+
+def in_one_piece(x: Any, q: Any) -> Any:
+    return CHAINED(x, q)
+
+
+def neo_hookean(F: Any, numbers: Any) -> Any:
+    volume = np.log(tt.Material.determinant(F))
+    return 100.0 * (np.sum(F * F) - 3.0 - 2.0 * volume) + 70.0 * volume**2
+
+
+def programs(kinematics: Any) -> LawPrograms:
+    return LawPrograms(kinematics, N, ("material.viscosity",), neo_hookean, PORTS)
+
+
+@pytest.fixture(scope="module")
+def both() -> tuple[LawPrograms, LawPrograms]:
+    return programs(CHAINED), programs(in_one_piece)
+
+
+def given(loads: int) -> tuple[Array, Array, Array]:
+    """Return what all points share, the points, and loads on them."""
+    rng = np.random.default_rng(0)
+    q = np.array([0.1, -0.2, 2.0, -3.0, 4.0, 3.0])
+    shared = np.concatenate([q, *rng.normal(size=(2, N)), rng.normal(size=12), [3.0]])
+    own = np.column_stack([rng.uniform(-0.01, 0.01, (4, 2)), rng.uniform(0, L, 4), rng.uniform(1, 2, (4, 2))])
+    return shared, own, rng.normal(size=(4, loads))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_and_one_piece_agree(both: tuple[LawPrograms, LawPrograms], name: str) -> None:
+    chained, whole = (getattr(made, name) for made in both)
+    arguments = given(chained.loads)
+    for found, expected in zip(chained.evaluate(*arguments), whole.evaluate(*arguments), strict=True):
+        scale = np.abs(expected).max() if expected.size else 1.0
+        np.testing.assert_allclose(found / scale, expected / scale, rtol=0, atol=BELLS)
+
+
+def test_another_configuration_is_seen(both: tuple[LawPrograms, LawPrograms]) -> None:
+    """Negative control: the comparison above sees a coordinate that is off by a millionth."""
+    shared, own, loads = given(3)
+    expected = both[1].bends.evaluate(shared, own, loads)[1]
+    shared[2] += 1e-6
+    assert np.abs(both[0].bends.evaluate(shared, own, loads)[1] - expected).max() > BELLS * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("volume", [False, True])
+@pytest.mark.parametrize("name", LinePrograms.ORDER)
+def test_lines_and_cavities_too(name: str, volume: bool) -> None:
+    """Bulges before the others: so volumes change."""
+    bent = K.bulges(L, 0.01).then(K.elongation(SHAPES), K.planar_bending(SHAPES, "x"))
+    chained, whole = (getattr(LinePrograms(f, N, (), volume), name) for f in (bent, lambda x, q: bent(x, q)))
+    rng = np.random.default_rng(1)
+    shared = np.array([0.002, 0.001, 0.1, -0.2, 2.0, -3.0])
+    own = np.column_stack([given(0)[1][:, :3], rng.normal(size=(4, 3)), rng.uniform(1, 2, 4)])
+    found, expected = (program.evaluate(shared, own)[0] for program in (chained, whole))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=BELLS * np.abs(expected).max())
+
+
+def test_links_are_much_shorter(both: tuple[LawPrograms, LawPrograms]) -> None:
+    """What they are for: programs of a tenth of the operations."""
+    for name in ("bends", "resistance_slopes", "port_slopes"):
+        chained, whole = (len(getattr(made, name).values) for made in both)
+        assert chained < (0.2 if name == "bends" else 0.5) * whole
+
+
+def test_derivatives_are_those_that_were_said() -> None:
+    """A value that says nothing of its slope is differentiated by that: to fourth order, here that of a sine."""
+    q = symbols("q", 1)
+    link = Link.of(lambda state, own: [continued(lambda z: 5.0 + 0.0 * z, np.cos, state[0]) + 0.0 * own[0]], 1, q, 0, 1)
+    chain = Chain([link], q.vector, q.vector, casadi.SX(1, 1))
+    found = [link.at(link.state, q.vector), link.at(link.slopes, q.vector)[0]]
+    for order in (2, 3, 4):
+        slopes = link.state
+        for _ in range(order):
+            slopes = casadi.jacobian(slopes, link.last)
+        found.append(link.at(slopes, q.vector))
+    x = 0.7
+    values = [float(casadi.Function("f", [q.vector], [expression])(x)) for expression in found]
+    np.testing.assert_allclose(values, [5.0, np.cos(x), -np.sin(x), -np.cos(x), np.sin(x)], rtol=1e-15)
+    assert chain.state.is_constant()
+
+
+def test_programs_are_told_by_what_they_are_derived_from() -> None:
+    def bend(curvature: float) -> tt.Kinematics:
+        return K.elongation(lambda z: 1.0).then(K.planar_bending(lambda z: curvature * z))
+
+    def identity(kinematics: Any, **other: Any) -> str:
+        return LawPrograms(kinematics, 2, ("material.viscosity",), **other).identity
+
+    first = identity(bend(1.0))
+    assert identity(bend(1.0)) == first
+    others = [
+        identity(bend(1.0 + 1e-15)),
+        identity(bend(1.0), material_energy=neo_hookean),
+        identity(bend(1.0), ports=PORTS[:1]),
+        identity(bend(1.0), own_energy=lambda q: q[0] ** 2),
+        identity(bend(1.0), own_dissipation=lambda q, v: v[0] ** 2),
+        identity(lambda x, q: bend(1.0)(x, q)),
+    ]
+    assert len({first, *others}) == len(others) + 1
