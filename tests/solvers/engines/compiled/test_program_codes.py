@@ -41,7 +41,7 @@ def derived(bulk: float) -> list[str]:
 
 
 def test_later_processes_derive_nothing() -> None:
-    """But the length of a tendon at rest, to check it. Another number in the material's energy is another law, not another line."""
+    """But a tendon's length at rest, to check it. Another number in the material's energy is another law, not another line."""
     derived(1e4)
     assert derived(1e4) == ["measure"]
     changed = derived(1e4 * (1.0 + 1e-9 * os.getpid()))
