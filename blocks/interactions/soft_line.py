@@ -25,7 +25,7 @@ class SoftPath:
     Parameters
     ----------
     bodies : sequence of SoftBody
-    points : sequence of (k, 7) arrays
+    points : sequence of (k, 7) arrays, of cavities (k, 13)
         See `titop.blocks.bodies.soft.line_programs`.
     volume : bool
     """
@@ -188,7 +188,7 @@ class SoftLine(Interaction):
         rows = [np.array([sign, *elastic, len(self.bodies), len(arms)]), arms]
         for body, points in zip(self.path.bodies, self.path.points, strict=True):
             values = body.number_values
-            rows += [np.array([len(points), body.nv, len(values)]), values, points.ravel()]
+            rows += [np.array([len(points), body.nv, len(values), points.shape[1]]), values, points.ravel()]
         return np.concatenate(rows)
 
     def with_parameters(self, values: dict[str, float]) -> Block:

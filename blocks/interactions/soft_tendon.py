@@ -100,7 +100,7 @@ class SoftChamber(SoftLine):
         Unique name in the system; the input is ``name.pressure``, what can be read ``name.volume`` and ``name.rate``.
     bodies : SoftBody or sequence of SoftBody
     cavity : Domain, or a sequence of one for each body
-        Where it is at rest. The bodies' kinematics carry it along, whether there is material or not.
+        Where it is at rest, with a `surface`: a ready shape or a mesh. The bodies' kinematics carry it along.
     max_pressure : float, Pa
         The input is between zero and this.
     suction : bool
@@ -108,7 +108,10 @@ class SoftChamber(SoftLine):
 
     Notes
     -----
-    Its volume is ``V = int det F dV``, and a pressure p does ``p dV/dq`` on the coordinates.
+    A pressure P does ``P dV/dq`` on the coordinates, with the volume V inside of the surface's image ``p = f(x)``:
+    ``1/3 int p . cof(F) N dA`` over its sides, and fans over the images of the rims of its ends, exact where these are plane.
+    So nothing is asked of the kinematics inside, where there is no material: a hole that a source widens grows, though
+    ``det F = 1`` everywhere.
     """
 
     inputs = ("pressure",)
@@ -121,8 +124,14 @@ class SoftChamber(SoftLine):
         if not all(isinstance(part, Domain) for part in cavities):
             advice = "write tt.Domain.cylinder(radius=0.005, length=0.1)"
             self.reader.report("wrong-type", "cavity", cavity, "a tt.Domain", advice)
+        elif bare := [part for part in cavities if part.surface is None]:
+            found, advice = (
+                f"{len(bare[0].points)} points",
+                "write tt.Domain.cylinder(...), sector(...).placed(tt.Pose(...)) or mesh(...)",
+            )
+            self.reader.report("no-surface", "cavity", found, "a tt.Domain with a surface", advice)
         elif not self.reader.findings:
-            self.points = tuple(_cavity_points(part) for part in cavities)
+            self.points = tuple(part.surface for part in cavities)
         self._follow()
 
     @property
@@ -169,7 +178,3 @@ def _pieces(places: Array, directions: Array, weights: Array) -> Array:
     points = np.zeros((len(places), POINT_SIZE))
     points[:, PLACE], points[:, DIRECTION], points[:, WEIGHT] = places, directions, weights
     return points
-
-
-def _cavity_points(cavity: Domain) -> Array:
-    return _pieces(cavity.points, np.zeros_like(cavity.points), cavity.volumes)

@@ -7,14 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.outline import Outline, lofted
+from titop.blocks.bodies.soft.surface import Edge, circle, placed, polygon, sector, swept, triangulated
 from titop.blocks.bodies.soft.tetrahedra import mesh_outline, mesh_points, read_tetrahedra
 
 
 class Domain:
-    """Quadrature points of the volume of a body at rest: one's own, or `cylinder`, `cone`, `tube`, `box` or `mesh`.
+    """Quadrature points of the volume of a body at rest: one's own, or `cylinder`, `cone`, `tube`, `sector`, `box` or `mesh`.
 
     Ready shapes stand along z from the origin. Their points go section by section from the base, those of one section (equal z)
     next to each other: Gauss points along z, and in the section a rule that is exact for polynomials up to degree 5 with the
@@ -30,6 +32,9 @@ class Domain:
         Where a child port stands if none is named.
     outline : Outline, optional
         The surface at rest, for pictures.
+    surface : (m, 13) array, optional
+        The surface at rest as a quadrature, for the volume of cavities: see `titop.blocks.bodies.soft.surface`. By default that
+        of the outline's triangles.
 
     Raises
     ------
@@ -44,7 +49,9 @@ class Domain:
     (72, 0.000219911)
     """
 
-    def __init__(self, points: Any, volumes: Any, tip: Any = None, outline: Outline | None = None) -> None:
+    def __init__(
+        self, points: Any, volumes: Any, tip: Any = None, outline: Outline | None = None, surface: Array | None = None
+    ) -> None:
         reader = FieldReader("domain")
         count = len(np.atleast_1d(np.asarray(volumes, dtype=object)))
         self.points = reader.array("points", points, (count, 3), "give one row (x, y, z) for each volume")
@@ -56,6 +63,25 @@ class Domain:
             raise ModelError(reader.findings)
         #: The surface at rest; None of one's own points.
         self.outline = outline
+        #: The same as a quadrature; None of one's own points.
+        self.surface = triangulated(outline) if surface is None and outline is not None else surface
+
+    def placed(self, pose: Pose) -> Self:
+        """Return the domain turned and shifted: a cavity beside the axis.
+
+        Parameters
+        ----------
+        pose : Pose
+            Of the domain's frame in that of the parent port.
+        """
+
+        def moved(points: Array) -> Array:
+            return points @ pose.rotation.T + pose.position
+
+        tip = None if self.tip is None else moved(self.tip)
+        outline = None if self.outline is None else self.outline._replace(points=moved(self.outline.points))
+        surface = None if self.surface is None else placed(self.surface, pose.rotation, pose.position)
+        return type(self)(moved(self.points), self.volumes, tip, outline, surface)
 
     @classmethod
     def cylinder(cls, radius: float, length: float, along: int = 6, around: int = 6, outwards: int = 2) -> Self:
@@ -108,6 +134,32 @@ class Domain:
         return cls._round((inner_radius, radius), (1.0, 1.0), length, along, around, outwards)
 
     @classmethod
+    def sector(cls, radius: float, angle: float, length: float, along: int = 6, around: int = 6, outwards: int = 3) -> Self:
+        """Return a sector of a cylinder along z from the origin, with its middle on the side of x: a chamber of several.
+
+        Parameters
+        ----------
+        radius : float, m
+        angle : float, rad
+            At most ``2 pi``.
+        length : float, m
+        along, around, outwards : int
+            How many Gauss points there are along z, for the angle, and outwards.
+        """
+        _check({"radius": radius, "angle": angle, "length": length}, {"along": along, "around": around, "outwards": outwards})
+        if angle > 2.0 * np.pi:
+            reader = FieldReader("domain")
+            reader.report("bad-angle", "angle", angle, "at most 2 pi (rad)", "give radians")
+            raise ModelError(reader.findings)
+        (r, weights), (turns, shares) = _gauss(outwards, radius), _gauss(around, angle)
+        angles = turns - 0.5 * angle
+        section = np.stack([np.outer(r, np.cos(angles)).ravel(), np.outer(r, np.sin(angles)).ravel()], axis=1)
+        arc = angle * (np.arange(_SIDES) / (_SIDES - 1) - 0.5)
+        ring = np.vstack([radius * np.stack([np.cos(arc), np.sin(arc)], axis=1), [0.0, 0.0]])
+        areas = np.outer(weights * r, shares).ravel()
+        return cls._swept(section, areas, (1.0, 1.0), length, along, [ring], [sector(radius, angle, around, outwards)])
+
+    @classmethod
     def box(cls, width: float, height: float, length: float, along: int = 6, across: int = 3) -> Self:
         """Return a box along z from the origin, with its middle on the axis.
 
@@ -123,7 +175,7 @@ class Domain:
         x, y = (part.ravel() for part in np.meshgrid(width * (places - 0.5), height * (places - 0.5), indexing="ij"))
         section, areas = np.stack([x, y], axis=1), width * height * np.outer(weights, weights).ravel()
         corners = 0.5 * np.array([[width, height], [-width, height], [-width, -height], [width, -height]])
-        return cls._swept(section, areas, (1.0, 1.0), length, along, [corners])
+        return cls._swept(section, areas, (1.0, 1.0), length, along, [corners], [polygon(corners, across)])
 
     @classmethod
     def mesh(cls, mesh: Any, points: int = 4, scale: float = 1.0, tip: Any = None) -> Self:
@@ -162,13 +214,21 @@ class Domain:
         section = np.stack([np.outer(r, np.cos(angles)).ravel(), np.outer(r, np.sin(angles)).ravel()], axis=1)
         areas = np.repeat(weights * np.pi / around, around)
         turns = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
-        circle = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-        rings = [outer * circle, inner * circle] if inner else [outer * circle]
-        return cls._swept(section, areas, scales, length, along, rings)
+        ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        rings = [outer * ring, inner * ring] if inner else [outer * ring]
+        edges = [circle(outer, around), *([circle(inner, around).reversed] if inner else [])]
+        return cls._swept(section, areas, scales, length, along, rings, edges)
 
     @classmethod
     def _swept(
-        cls, section: Array, areas: Array, scales: tuple[float, float], length: float, along: int, rings: list[Array]
+        cls,
+        section: Array,
+        areas: Array,
+        scales: tuple[float, float],
+        length: float,
+        along: int,
+        rings: list[Array],
+        edges: list[Edge],
     ) -> Self:
         """Return sections (k, 2) along z, multiplied by scales that go from base to tip."""
         z, weights = _gauss(along, length)
@@ -176,7 +236,8 @@ class Domain:
         places = (size[:, None, None] * section).reshape(-1, 2)
         points = np.column_stack([places, np.repeat(z, len(section))])
         volumes = np.outer(weights * size**2, areas).ravel()
-        return cls(points, volumes, [0.0, 0.0, length], lofted(rings, scales, length))
+        surface = swept(edges, scales, length, along)
+        return cls(points, volumes, [0.0, 0.0, length], lofted(rings, scales, length), surface)
 
 
 #: Sides of round outlines.

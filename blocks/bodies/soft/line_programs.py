@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,15 +12,17 @@ from titop.blocks.bodies.soft.chain import Chain, kinematic_links
 from titop.blocks.bodies.soft.differentiation import Symbols, nested, stacked, symbols, symmetric, written
 from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.program import Program
+from titop.blocks.bodies.soft.surface import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
 
-#: What a point has: its place x (m), the line's direction there ``dx/ds`` (of a cavity, nothing), and its weight.
+#: What a point of a line has: its place x (m), the line's direction there ``dx/ds``, and its weight.
 PLACE, DIRECTION, WEIGHT, POINT_SIZE = slice(0, 3), slice(3, 6), 6, 7
 
 
 class LinePrograms:
-    """Programs of what a line or cavity in a body measures: ``int |F dx/ds| ds`` or ``int det F dV``, with ``F = df/dx``.
+    """Programs of what a line or cavity in a body measures: ``int |F dx/ds| ds``, or the volume inside of a surface's image.
 
-    Their shared numbers are the coordinates (n) and `numbers`; each point has what `POINT_SIZE` numbers say.
+    With ``F = df/dx``. Their shared numbers are the coordinates (n) and `numbers`; each point has what `POINT_SIZE` numbers
+    say, or those of `titop.blocks.bodies.soft.surface`.
 
     Parameters
     ----------
@@ -34,15 +37,18 @@ class LinePrograms:
     ORDER = ("measure", "curvature")
 
     def __init__(self, kinematics: Callable[..., Any], n: int, numbers: Sequence[str], volume: bool) -> None:
-        self._shared, self._point = symbols("s", n + len(numbers)), symbols("x", POINT_SIZE)
+        self._shared, self._volume = symbols("s", n + len(numbers)), volume
+        self._point = symbols("x", SURFACE_SIZE if volume else POINT_SIZE)
         q, told = self._shared.entries[:n], nested(dict(zip(numbers, self._shared.entries[n:], strict=True)))
-        place, direction = (stacked(self._point.entries[part]) for part in (PLACE, DIRECTION))
-        directions = [casadi().SX.eye(3)[:, k] for k in range(3)] if volume else [direction]
         self._links = kinematic_links(kinematics, Symbols(stacked(q), q), told)
-        self._volume, count = volume, len(directions)
-        start, column = casadi().vertcat(place, *directions), stacked(q)
-        self._chain = Chain([link.stretched(count) for link in self._links], start, column, casadi().SX(n, 1))
-        self._moved = symbols("d", 3 * count).vector
+        starts = [(PLACE, FIRST, SECOND), (APEX,)] if volume else [(PLACE, DIRECTION)]
+        self._chains = [self._chain(start, stacked(q)) for start in starts]
+        self._moved = symbols("d", 3 * sum(len(start) for start in starts)).vector
+
+    def _chain(self, start: Sequence[slice], q: Any) -> Chain:
+        """Return what a place becomes, and directions at it."""
+        first = casadi().vertcat(*(stacked(self._point.entries[part]) for part in start))
+        return Chain([link.stretched(len(start) - 1) for link in self._links], first, q, casadi().SX(*q.shape))
 
     @functools.cached_property
     def identity(self) -> str:
@@ -53,28 +59,35 @@ class LinePrograms:
     @functools.cached_property
     def measure(self) -> Program:
         """In total the measure, and its derivatives (n) by q."""
-        return self._of([self._at(self._share), self._chain.pulled(self._load)])
+        return self._of([self._at(self._share), sum(chain.pulled(load) for chain, load in self._loaded)])
 
     @functools.cached_property
     def curvature(self) -> Program:
         """In total the second derivatives (n x n)."""
-        bent, columns = self._at(casadi().hessian(self._share, self._moved)[0]), self._chain.columns[3:, :]
-        return self._of([symmetric(casadi().mtimes(columns.T, casadi().mtimes(bent, columns))) + self._chain.bent(self._load)])
+        bent = self._at(casadi().hessian(self._share, self._moved)[0])
+        columns = casadi().vertcat(*(chain.columns for chain in self._chains))
+        own = sum(chain.bent(load) for chain, load in self._loaded)
+        return self._of([symmetric(casadi().mtimes(columns.T, casadi().mtimes(bent, columns))) + own])
 
     @property
     def _share(self) -> Any:
-        """What a point adds to the measure, of what the directions at it become."""
-        weight = self._point.entries[WEIGHT].expression
-        if self._volume:
-            return weight * casadi().det(casadi().reshape(self._moved, 3, 3))
-        return weight * casadi().norm_2(self._moved)
+        """What a point adds to the measure, of what its places and directions become."""
+        parts, entries = casadi().vertsplit(self._moved, 3), self._point.entries
+        if not self._volume:
+            return entries[WEIGHT].expression * casadi().norm_2(parts[1])
+        place, first, second, apex = parts
+        return casadi().dot(place, casadi().cross(first, second + entries[FAN].expression * apex))
 
     @property
-    def _load(self) -> Any:
-        return casadi().vertcat(casadi().SX(3, 1), self._at(casadi().gradient(self._share, self._moved)))
+    def _loaded(self) -> list[tuple[Chain, Any]]:
+        """The chains, each with the derivatives of a point's share by what it becomes."""
+        load = self._at(casadi().densify(casadi().gradient(self._share, self._moved)))
+        sizes = [0, *itertools.accumulate(chain.start.numel() for chain in self._chains)]
+        return [(chain, load[sizes[k] : sizes[k + 1]]) for k, chain in enumerate(self._chains)]
 
     def _at(self, expression: Any) -> Any:
-        return casadi().substitute(expression, self._moved, casadi().densify(self._chain.state[3:]))
+        state = casadi().vertcat(*(chain.state for chain in self._chains))
+        return casadi().substitute(expression, self._moved, casadi().densify(state))
 
     def _of(self, totals: Sequence[Any]) -> Program:
         once = [casadi().SX(*part.shape) for part in totals]

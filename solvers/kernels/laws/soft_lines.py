@@ -1,8 +1,8 @@
 """The compiled kind of lines and cavities in deformable bodies: `titop.blocks.interactions.soft_line` for kernels.
 
-`numbers` are, in order: those of `line_tension`; for every body the numbers of points, of coordinates and of parameters, the
-parameters, and seven numbers of each point; the input. The table of programs has two rows of one number for every body: the
-program of the measure and its derivatives, and that of its second derivatives.
+`numbers` are, in order: those of `line_tension`; for every body how many points, coordinates and parameters it has,
+and how many numbers each point; the parameters, and the points; the input. The table of programs has two rows of one number for
+every body: the program of the measure and its derivatives, and that of its second derivatives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from titop.solvers.kernels.laws.line_tension import (
 )
 from titop.solvers.native.kernel import Stage, helper
 
-_HEAD, _POINT = 3, 7
+_HEAD = 4
 MEASURE, CURVATURE = 0, 1
 
 
@@ -46,7 +46,7 @@ def _run(numbers, at, which, body, table, motion, first, shared, totals, to):
 @helper
 def _next(numbers, at):
     """Return where the numbers of the next body stand."""
-    return at + _HEAD + np.int64(numbers[0, at + 2]) + _POINT * np.int64(numbers[0, at])
+    return at + _HEAD + np.int64(numbers[0, at + 2]) + np.int64(numbers[0, at + 3]) * np.int64(numbers[0, at])
 
 
 @helper

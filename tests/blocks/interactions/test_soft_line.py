@@ -68,9 +68,7 @@ def test_a_chamber_along_the_axis_grows_with_the_elongation() -> None:
     area = np.pi * 0.005**2
     chamber = tt.SoftChamber("c", body(), tt.Domain.cylinder(0.005, LENGTH))
     np.testing.assert_allclose(chamber.measure(np.array([0.9, 0.05])), area * (LENGTH + 0.05), rtol=1e-12)
-    thin = tt.Domain.cylinder(0.005, LENGTH)
-    shifted = tt.Domain(thin.points + np.array([ARM, 0.0, 0.0]), thin.volumes)
-    beside = tt.SoftChamber("c", body(), shifted)
+    beside = tt.SoftChamber("c", body(), tt.Domain.cylinder(0.005, LENGTH).placed(tt.Pose([ARM, 0.0, 0.0])))
     np.testing.assert_allclose(beside.measure(np.array([0.9, 0.05])), area * (LENGTH + 0.05 - 0.9 * ARM), rtol=1e-12)
 
 
@@ -136,6 +134,7 @@ def test_bad_input() -> None:
         "wrong-count": lambda: tt.SoftTendon("t", [body("a"), body("b")], [STRAIGHT] * 3),
         "bad-curve": lambda: tt.SoftTendon("t", body(), lambda s: [0.0, 0.0, float(np.real(s))]),
         "wrong-type": lambda: tt.SoftChamber("c", body(), "cylinder"),
+        "no-surface": lambda: tt.SoftChamber("c", body(), tt.Domain(DOMAIN.points, DOMAIN.volumes)),
         "bad-limits": lambda: tt.SoftTendon("t", body(), STRAIGHT, max_tension=-1.0),
     }
     for code, make in cases.items():

@@ -82,7 +82,8 @@ def test_lines_and_cavities_too(name: str, volume: bool) -> None:
     chained, whole = (getattr(LinePrograms(f, N, (), volume), name) for f in (bent, lambda x, q: bent(x, q)))
     rng = np.random.default_rng(1)
     shared = np.array([0.002, 0.001, 0.1, -0.2, 2.0, -3.0])
-    own = np.column_stack([given(0)[1][:, :3], rng.normal(size=(4, 3)), rng.uniform(1, 2, 4)])
+    places = given(0)[1][:, :3]
+    own = np.column_stack([places, rng.normal(size=(4, 6 if volume else 3)), *([places[::-1]] if volume else []), np.ones(4)])
     found, expected = (program.evaluate(shared, own)[0] for program in (chained, whole))
     np.testing.assert_allclose(found, expected, rtol=0, atol=BELLS * np.abs(expected).max())
 
