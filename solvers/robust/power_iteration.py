@@ -150,7 +150,7 @@ def _programmes(M: Array, structure: Structure, deltas: list[Any], rng: np.rando
             x = found.x[:-1]
         else:
             step = np.linalg.lstsq(equal, wanted, rcond=None)[0]
-            x = x + step * min(1.0, trust / max(np.abs(step).max(), np.finfo(float).tiny))
+            x = x + step * (trust / max(np.abs(step).max(), trust))
     return best
 
 

@@ -133,6 +133,9 @@ def robust_stability(
     begin = max(found.lower, _LOWEST) if margin or gap is not None else level
     proof = sweep(centres, loop.uncertain, begin, margin or gap is not None, tolerance, progress)
     found = max(found, _at_frequency(loop, proof), key=lambda one: one.lower)
+    if margin and found.lower < level < proof.level:
+        given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
+        proof = given if given.proved else proof
     if gap is not None and proof.level > found.lower * (1 + gap):
         proof, found = _branched(loop, proof, found, gap, progress)
     return _result(loop, level, found, proof, True)

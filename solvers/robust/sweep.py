@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.upper_bound import UpperBound, upper_bound
+from titop.solvers.robust.upper_bound import LARGEST_G, UpperBound, upper_bound
 from titop.solvers.robust.validity import valid_interval
 
 #: A sweep that takes longer than this (s) shows a progress bar.
@@ -28,7 +28,13 @@ _FREQUENCIES, _SHORTEST = 2000, 1e-9
 #: A centre is sought where the bound lies this far below the level.
 _ROOM = 0.98
 
-Start = Callable[[Array], UpperBound | None] | None
+#: Relative tolerance of bounds at a frequency, and of those with a smaller G.
+_CONVERGED, _COARSE = 3e-4, 3e-3
+
+#: Bounds of G that are tried, relative to the gain: the smaller, the longer a scaling stays valid.
+_BOUNDS_OF_G = (10.0, LARGEST_G)
+
+Start = Callable[[Array, float], UpperBound | None] | None
 
 
 @dataclass
@@ -91,7 +97,7 @@ def sweep(
     raised : bool
         Raise the level where it cannot be proved, until it can.
     tolerance : float
-        Of the bound at a frequency, relative, and by how much the level is raised above it.
+        By how much the level is raised above the bound at a frequency, relative.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
     start : callable, optional
@@ -127,10 +133,11 @@ def _raise(centres: Centres, system: Matrices, result: Sweep, tolerance: float, 
     """Raise the level above the bounds at the frequencies of the poles."""
     for omega in _seeds(system):
         M = system.response(omega)
-        begin = start(M) if start is not None else None
+        begin = start(M, LARGEST_G) if start is not None else None
         if start is None or begin is not None:
-            bound = upper_bound(centres, M, 0.1 * tolerance, begin, enough=result.level)
-            result.level = max(result.level, bound.level * (1 + tolerance))
+            bound = upper_bound(centres, M, _CONVERGED, begin, enough=result.level)
+            if bound.level > result.level:
+                result.level = bound.level * (1 + tolerance)
 
 
 def _frequencies(system: Matrices, result: Sweep, first: Sequence[float]) -> Iterator[float]:
@@ -173,20 +180,16 @@ def _cover(
 ) -> bool:
     """Add the interval about a frequency; tell whether there is one."""
     M = system.response(omega)
-    begin = start(M) if start is not None else None
-    if start is not None and begin is None:
+    bound = _bounded(centres, M, result.level, start)
+    if bound is None:
         return False
-    bound = upper_bound(centres, M, 0.1 * tolerance, begin, enough=_ROOM * result.level)
     if result.worst is None or bound.level > result.worst.level:
         result.worst, result.omega = bound, omega
-    if bound.level > _ROOM * result.level:
-        bound = upper_bound(centres, M, 0.1 * tolerance, bound)
-        if bound.level * (1 + tolerance) > result.level:
-            if not raised:
-                if bound.level >= result.level:
-                    return False
-            else:
-                result.level = bound.level * (1 + tolerance)
+    if raised:
+        if bound.level > _ROOM * result.level:
+            result.level = max(result.level, bound.level * (1 + tolerance))
+    elif bound.level >= result.level:
+        return False
     centre = centres.centre(M, result.level, bound.g, bound.x)
     x = bound.x if centre is None else centre
     low, high = valid_interval(system, centres.scaling(x, bound.g), centres.levels(result.level), omega)
@@ -194,3 +197,16 @@ def _cover(
         return False
     result.intervals.append((low, high))
     return True
+
+
+def _bounded(centres: Centres, M: Array, level: float, start: Start) -> UpperBound | None:
+    """Return a bound below a level with a G as small as will do, else the lowest; None where there is none."""
+    bound = None
+    for largest in _BOUNDS_OF_G if centres.structure.real else _BOUNDS_OF_G[-1:]:
+        begin = start(M, largest) if start is not None else None
+        if start is None or begin is not None:
+            last = largest == LARGEST_G
+            bound = upper_bound(centres, M, _CONVERGED if last else _COARSE, begin, _ROOM * level, largest)
+            if bound.level <= _ROOM * level:
+                break
+    return bound

@@ -20,7 +20,7 @@ _SLACK, _CENTRES = 0.1, 100
 _TIGHT = 1.1
 
 #: Bound of G relative to D and to the matrix' gain: a hundred costs 1e-4 of the bound or less, a thousand nothing that is seen.
-_LARGEST_G = 1e3
+LARGEST_G = 1e3
 
 #: A level this far below the gain counts as zero.
 _ZERO = 1e-6
@@ -48,7 +48,12 @@ class UpperBound(NamedTuple):
 
 
 def upper_bound(
-    centres: Centres, M: Array, tolerance: float = 1e-4, start: UpperBound | None = None, enough: float = 0.0
+    centres: Centres,
+    M: Array,
+    tolerance: float = 1e-4,
+    start: UpperBound | None = None,
+    enough: float = 0.0,
+    largest: float = LARGEST_G,
 ) -> UpperBound:
     """Return an upper bound of mu, or of skew mu.
 
@@ -62,9 +67,11 @@ def upper_bound(
         A scaling to begin with, of the same matrix or a similar one; needed for skew mu.
     enough : float
         A bound below this is good enough.
+    largest : float
+        Bound of G relative to D and to the matrix' gain, where there is no start.
     """
     gain = float(np.linalg.norm(M, 2))
-    best = UpperBound(gain, centres.unknowns.identity, _LARGEST_G * gain) if start is None else start
+    best = UpperBound(gain, centres.unknowns.identity, largest * gain) if start is None else start
     best = best._replace(level=centres.bound(M, best.x, best.g))
     level, x, last = 1.1 * best.level, best.x, np.inf
     for _ in range(_CENTRES):

@@ -120,11 +120,11 @@ class _SkewStart:
         self.skew = Centres(structure, len(structure.blocks) - 1)
         self.outputs = structure.z[-1]
 
-    def __call__(self, M: Array) -> UpperBound | None:
-        """Return a scaling that proves some gain at a response, or None."""
+    def __call__(self, M: Array, largest: float) -> UpperBound | None:
+        """Return a scaling that proves some gain at a response, G bounded relative to its gain, or None."""
         lowered = M.copy()
         lowered[self.outputs] /= _HIGHEST
-        found = upper_bound(self.whole, lowered, enough=_ROOM)
+        found = upper_bound(self.whole, lowered, enough=_ROOM, largest=largest)
         if found.level >= 1:
             return None
         x = found.x.copy()
