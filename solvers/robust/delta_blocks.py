@@ -1,0 +1,94 @@
+"""The blocks of an uncertainty: what each stands for, how often it occurs, and how its values are normalised."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+#: Kinds of blocks: ``δ I`` with a real or a complex δ, or a full complex matrix.
+Kind = Literal["real", "complex", "full"]
+
+
+class DeltaBlock(NamedTuple):
+    """One block of ``w = Δ z``, normalised: ``|δ| <= 1``, or for a full block ``σ_max <= 1``.
+
+    A real block stands for a parameter that is a fractional linear function of δ,
+
+        value = nominal + a δ / (1 + b δ),
+
+    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"real", "complex", "full"}
+    repetitions : int
+        How often δ stands on the diagonal; of a full block its rows, the size of its `w`.
+    columns : int
+        Size of its `z`: as many as repetitions, but for full blocks.
+    lower, upper, nominal : float
+        Range and nominal value of a parameter, in `unit`; -1, 1 and 0 of complex and full blocks.
+    unit : str
+    degree : int or None
+        Least number of repetitions that any model of the same response needs, where it is known.
+
+    Examples
+    --------
+    >>> mass = DeltaBlock.real("hub.mass", 3, lower=90.0, upper=120.0, nominal=100.0, unit="kg")
+    >>> [round(mass.value(delta), 12) for delta in (-1, 0, 1)]
+    [90.0, 100.0, 120.0]
+    """
+
+    name: str
+    kind: Kind
+    repetitions: int
+    columns: int
+    lower: float = -1.0
+    upper: float = 1.0
+    nominal: float = 0.0
+    unit: str = ""
+    degree: int | None = None
+
+    @classmethod
+    def real(
+        cls,
+        name: str,
+        repetitions: int = 1,
+        lower: float = -1.0,
+        upper: float = 1.0,
+        nominal: float | None = None,
+        unit: str = "",
+        degree: int | None = None,
+    ) -> DeltaBlock:
+        """Return a repeated real block.
+
+        `name`, `repetitions`, `lower`, `upper`, `nominal` (the middle of the range by default), `unit`, `degree`: as in the
+        class.
+        """
+        middle = (lower + upper) / 2 if nominal is None else nominal
+        return cls(name, "real", repetitions, repetitions, lower, upper, middle, unit, degree)
+
+    @classmethod
+    def complex(cls, name: str, repetitions: int = 1) -> DeltaBlock:
+        """Return a repeated complex block of a `name` and a number of `repetitions`."""
+        return cls(name, "complex", repetitions, repetitions)
+
+    @classmethod
+    def full(cls, name: str, rows: int = 1, columns: int | None = None) -> DeltaBlock:
+        """Return a full complex block of a `name`, of `rows` x `columns`, square by default."""
+        return cls(name, "full", rows, rows if columns is None else columns)
+
+    @property
+    def fraction(self) -> tuple[float, float]:
+        """The numbers ``a`` (in `unit`) and ``b`` of the value."""
+        above, below = self.upper - self.nominal, self.nominal - self.lower
+        return 2 * above * below / (above + below), (below - above) / (below + above)
+
+    def value(self, delta: float) -> float:
+        """Return the parameter's value, in its unit, at a normalised one, `delta`."""
+        a, b = self.fraction
+        return self.nominal + a * delta / (1 + b * delta)
+
+    def normalised(self, value: float) -> float:
+        """Return δ, beyond ±1 outside the range, of a parameter's `value` in its unit."""
+        a, b = self.fraction
+        return (value - self.nominal) / (a - b * (value - self.nominal))
