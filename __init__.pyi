@@ -86,6 +86,9 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.model.model import Model as Model
+from .solvers.robust.lft import lft as lft
+from .solvers.robust.lft_model import LFTModel as LFTModel
+from .solvers.robust.uncertain import percent as percent
 from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
 from .solvers.sampling.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal

@@ -1,0 +1,172 @@
+"""Which law each block has: factors where they are known, else matrices found by interpolation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.overrides import overrides
+from titop.blocks.devices.actuators import Motor
+from titop.graph.network.assembly import Assembly
+from titop.solvers.mechanism.parameters import changed_assembly
+from titop.solvers.robust.interpolation import interpolated
+from titop.solvers.robust.laws import (
+    At,
+    BlockLaw,
+    ModalLaw,
+    Mode,
+    RigidLaw,
+    SampledLaw,
+    by_acceleration,
+    law_matrices,
+    rigid_law,
+)
+from titop.solvers.robust.loops import Affine
+from titop.solvers.robust.uncertain import Uncertainty
+
+#: By how much poses of ports may differ, in metres or radians, that do not depend on a parameter.
+_SAME = 1e-12
+
+
+def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, spins: bool) -> BlockLaw:
+    """Return the law of a block about the operating point.
+
+    Parameters
+    ----------
+    assembly : Assembly
+        With all parameters in the middle of their ranges.
+    block : Block
+    at : At
+    uncertainty : Uncertainty
+    spins : bool
+        Whether the twist of its parent port at the operating point is uncertain.
+
+    Raises
+    ------
+    ModelError
+        Naming a parameter that is not rational.
+    """
+
+    def number(entries: list[str], nominal: Array) -> Affine:
+        return uncertainty.vector([f"{block.name}.{entry}" for entry in entries], nominal)
+
+    if isinstance(block, RigidBody) and not overrides(block):
+        return rigid_law(number, block.mass, block.com, block.inertia)
+    names = _own_names(assembly, block, uncertainty)
+    if spins and block.mass_matrix(at.q).any():
+        advice = "only rigid bodies have laws that are rational in uncertain rates"
+        raise ModelError(Finding("not-rational", "parameters", block.name, "a rigid body on what spins", advice))
+    _refuse_moved_ports(assembly, block, at, names, uncertainty)
+    deltas = [*dict.fromkeys(found[0].name for name in names if (found := uncertainty.at(name)))]
+    rigid: RigidLaw | None = None
+    modes: tuple[Mode, ...] = ()
+    if isinstance(block, FlexibleBody) and not overrides(block):
+        rigid, modes = _modal_parts(block, names, number, uncertainty)
+
+    def matrices(values: Mapping[str, float]) -> tuple[Array, Array]:
+        own = _changed(assembly, block, names, uncertainty, values) if values else block
+        slopes, efforts = law_matrices(own, at)
+        if rigid is not None:
+            part = _rigid_part(own, at)
+            n = own.nv
+            slopes[:6, :6] -= part[0][:, :6]
+            slopes[:6, 6 + 3 * n : 12 + 3 * n] -= part[0][:, 6:12]
+            efforts[:6] -= part[1]
+        for mode in modes:
+            w, zeta = _mode_numbers(own, mode.k)
+            slopes[6 + mode.k, 6 + block.nv + mode.k] -= w * w
+            slopes[6 + mode.k, 6 + 2 * block.nv + mode.k] -= 2 * zeta * w
+            efforts[6 + mode.k] -= w * w * at.q[mode.k] + 2 * zeta * w * at.v[mode.k]
+        return slopes, efforts
+
+    slopes = interpolated(lambda values: matrices(values)[0], deltas)
+    efforts = interpolated(lambda values: matrices(values)[1], deltas)
+    for fitted in (slopes, efforts):
+        if isinstance(fitted, str):
+            path = next(name for name in names if (own := uncertainty.at(name)) and own[0].name == fitted)
+            raise ModelError(_not_rational(path))
+    law = SampledLaw(slopes, efforts, by_acceleration(block, at), at.acceleration)  # type: ignore[arg-type]
+    return law if rigid is None and not modes else ModalLaw(rigid, modes, law)
+
+
+def _own_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> list[str]:
+    """Return the uncertain parameters on which a block's law may depend, those of its motors' rotors too."""
+    owners = {block.name}
+    owners |= {
+        actuator.name
+        for actuator in assembly.actuators
+        if isinstance(actuator, Motor) and actuator.joint.split(".")[0] == block.name
+    }
+    own = [f"{owner}.{name}" for owner in owners for name in assembly.blocks[owner].parameters()]
+    return [name for name in own if uncertainty.at(name) and ".position." not in name]
+
+
+def _changed(
+    assembly: Assembly, block: Block, names: list[str], uncertainty: Uncertainty, values: Mapping[str, float]
+) -> Block:
+    """Return a block at some values of the deltas."""
+    changed = uncertainty.changed(values)
+    return changed_assembly(assembly, {name: changed[name] for name in names}).blocks[block.name]
+
+
+def _refuse_moved_ports(assembly: Assembly, block: Block, at: At, names: list[str], uncertainty: Uncertainty) -> None:
+    """Refuse parameters on which poses or motion subspaces of ports depend, other than their positions."""
+    for name in names:
+        uncertain, _ = uncertainty.at(name)  # type: ignore[misc]
+        other = _changed(assembly, block, names, uncertainty, {uncertain.name: 0.7})
+        for port in block.ports:
+            before, after = (
+                np.vstack(
+                    [np.column_stack(own.pose(port, at.q)), own.motion_subspace(port, at.q).T.reshape(-1, 3)[:, [0, 1, 2, 2]]]
+                )
+                for own in (block, other)
+            )
+            if np.abs(before - after).max() > _SAME:
+                raise ModelError(_not_rational(name))
+
+
+def _modal_parts(block: FlexibleBody, names: list[str], number: Any, uncertainty: Uncertainty) -> tuple[Any, Any]:
+    """Return the rigid law of a flexible body and its modes, where they are uncertain."""
+    own = {name.removeprefix(f"{block.name}.") for name in names}
+    rigid: RigidLaw | None = None
+    if any(name == "mass" or name.startswith(("com.", "inertia.")) for name in own):
+        rigid = rigid_law(number, block.mass, block.com, block.inertia)
+    modes = []
+    if block.frequencies is not None:
+        places = np.argsort(np.argsort(block.frequencies, kind="stable"))
+        for k, place in enumerate(places.tolist()):
+            entries = f"mode{k + 1}.frequency", f"mode{place + 1}.damping"
+            if own & set(entries):
+                values = block.frequencies[k], block.damping_ratios[place]
+                modes.append(Mode(k, *(number([e], np.array([x])).column() for e, x in zip(entries, values, strict=True))))
+    return rigid, tuple(modes)
+
+
+def _rigid_part(block: Block, at: At) -> tuple[Array, Array]:
+    """Return slopes (6, 18) and efforts (6, 1) of the rigid body that a flexible one is without its modes."""
+    assert isinstance(block, FlexibleBody)
+    rigid = RigidBody(block.name, block.mass, block.com, block.inertia)
+    nothing = np.zeros(0)
+    slopes, efforts = law_matrices(rigid, at._replace(q=nothing, v=nothing, a=nothing))
+    return slopes, efforts
+
+
+def _mode_numbers(block: Block, k: int) -> tuple[float, float]:
+    """Return frequency and damping ratio of a mode."""
+    assert isinstance(block, FlexibleBody)
+    assert block.frequencies is not None
+    places = np.argsort(np.argsort(block.frequencies, kind="stable"))
+    return float(block.frequencies[k]), float(block.damping_ratios[places[k]])
+
+
+def _not_rational(path: str) -> Finding:
+    expected = "a parameter in which the block's law is polynomial: masses, inertias, stiffness, frequencies, positions"
+    advice = "keep it fixed, or sample it with tt.lpv; directions, rotations and friction are not rational"
+    return Finding("not-rational", "parameters", path, expected, advice)

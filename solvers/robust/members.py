@@ -1,0 +1,50 @@
+"""Members of an uncertain family, made anew by `linearize`: what linear fractional models are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.linear.linearize import linearize
+from titop.solvers.robust.system_loop import moved_state
+from titop.solvers.robust.uncertain import Uncertainty
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+
+class Members(NamedTuple):
+    """What `linearize` needs to know to make members: the arguments of `lft`, and accelerations `a` (nv) of the point."""
+
+    point: OperatingPoint
+    uncertainty: Uncertainty
+    a: Array
+    inputs: Any
+    outputs: Any
+    omit: Any
+    hold: Any
+    independent: Any
+
+    def changed_point(self, values: Mapping[str, float]) -> OperatingPoint:
+        """Return the operating point with values by path, its efforts those that hold it."""
+        model = self.point.model.changed(self.uncertainty.of_model(values))[0]
+        q, v = moved_state(self.point, values)
+        tau = model.inverse_dynamics(q, v, self.a, self.point.wrenches, u=self.point.u)
+        return OperatingPoint(model, q, v, tau, self.point.u, self.point.wrenches)
+
+    def linearized(self, values: Mapping[str, float]) -> StateSpace:
+        """Return the member at values by path, gains included."""
+        point = self.changed_point(values)
+        system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
+        columns, rows = (self._gains(labels, values) for labels in (system.input_labels, system.output_labels))
+        system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
+        return system
+
+    @staticmethod
+    def _gains(labels: list[str], values: Mapping[str, float]) -> Array:
+        own = {path.removesuffix(".gain").replace(".", "_"): value for path, value in values.items() if path.endswith(".gain")}
+        return np.array([own.get(label, own.get(label.split("[")[0], 1.0)) for label in labels])
