@@ -35,7 +35,7 @@ from titop.solvers.robust.uncertain import Uncertainty
 _SAME = 1e-12
 
 
-def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, spins: bool) -> BlockLaw:
+def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, spins: bool, turned: bool) -> BlockLaw:
     """Return the law of a block about the operating point.
 
     Parameters
@@ -47,6 +47,8 @@ def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, s
     uncertainty : Uncertainty
     spins : bool
         Whether the twist of its parent port at the operating point is uncertain.
+    turned : bool
+        Whether its acceleration is.
 
     Raises
     ------
@@ -63,37 +65,49 @@ def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, s
     if spins and block.mass_matrix(at.q).any():
         advice = "only rigid bodies have laws that are rational in uncertain rates"
         raise ModelError(Finding("not-rational", "parameters", block.name, "a rigid body on what spins", advice))
-    _refuse_moved_ports(assembly, block, at, names, uncertainty)
-    deltas = [*dict.fromkeys(found[0].name for name in names if (found := uncertainty.at(name)))]
     rigid: RigidLaw | None = None
     modes: tuple[Mode, ...] = ()
+    known: set[str] = set()
     if isinstance(block, FlexibleBody) and not overrides(block):
-        rigid, modes = _modal_parts(block, names, number, uncertainty)
+        rigid, modes, known = _modal_parts(block, names, number, _is_still(block, at))
+    sampled = [name for name in names if name not in known]
+    _refuse_moved_ports(assembly, block, at, sampled, uncertainty)
+    deltas = [*dict.fromkeys(found[0].name for name in sampled if (found := uncertainty.at(name)))]
 
-    def matrices(values: Mapping[str, float]) -> tuple[Array, Array]:
-        own = _changed(assembly, block, names, uncertainty, values) if values else block
+    def matrices(values: Mapping[str, float]) -> Array:
+        own = _changed(assembly, block, sampled, uncertainty, values) if values else block
         slopes, efforts = law_matrices(own, at)
-        if rigid is not None:
-            part = _rigid_part(own, at)
-            n = own.nv
-            slopes[:6, :6] -= part[0][:, :6]
-            slopes[:6, 6 + 3 * n : 12 + 3 * n] -= part[0][:, 6:12]
-            efforts[:6] -= part[1]
-        for mode in modes:
-            w, zeta = _mode_numbers(own, mode.k)
-            slopes[6 + mode.k, 6 + block.nv + mode.k] -= w * w
-            slopes[6 + mode.k, 6 + 2 * block.nv + mode.k] -= 2 * zeta * w
-            efforts[6 + mode.k] -= w * w * at.q[mode.k] + 2 * zeta * w * at.v[mode.k]
-        return slopes, efforts
+        _subtract_known(own, at, rigid is not None, modes, slopes, efforts)
+        return np.hstack([slopes, efforts])
 
-    slopes = interpolated(lambda values: matrices(values)[0], deltas)
-    efforts = interpolated(lambda values: matrices(values)[1], deltas)
-    for fitted in (slopes, efforts):
-        if isinstance(fitted, str):
-            path = next(name for name in names if (own := uncertainty.at(name)) and own[0].name == fitted)
-            raise ModelError(_not_rational(path))
-    law = SampledLaw(slopes, efforts, by_acceleration(block, at), at.acceleration)  # type: ignore[arg-type]
+    whole = interpolated(matrices, deltas)
+    if isinstance(whole, str):
+        path = next(name for name in sampled if (own := uncertainty.at(name)) and own[0].name == whole)
+        raise ModelError(_not_rational(path))
+    turns = by_acceleration(block, at) if turned else np.zeros((block.nv, 6 + block.nv, 6))
+    law = SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)
     return law if rigid is None and not modes else ModalLaw(rigid, modes, law)
+
+
+def _is_still(block: FlexibleBody, at: At) -> bool:
+    """Tell whether a body's mass and inertia enter as those of a rigid one: undeformed, and nothing turns."""
+    moving = (at.q, at.v, at.a, at.twist, at.acceleration[3:])
+    return block.second_order is None and not any(part.any() for part in moving)
+
+
+def _subtract_known(block: Block, at: At, rigid: bool, modes: tuple[Mode, ...], slopes: Array, efforts: Array) -> None:
+    """Take what factors say of a law out of its matrices."""
+    n = block.nv
+    if rigid:
+        part = _rigid_part(block, at)
+        slopes[:6, :6] -= part[0][:, :6]
+        slopes[:6, 6 + 3 * n : 12 + 3 * n] -= part[0][:, 6:12]
+        efforts[:6] -= part[1]
+    for mode in modes:
+        k, (w, zeta) = mode.k, _mode_numbers(block, mode.k)
+        slopes[6 + k, 6 + n + k] -= w * w
+        slopes[6 + k, 6 + 2 * n + k] -= 2 * zeta * w
+        efforts[6 + k] -= w * w * at.q[k] + 2 * zeta * w * at.v[k]
 
 
 def _own_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> list[str]:
@@ -112,7 +126,9 @@ def _changed(
     assembly: Assembly, block: Block, names: list[str], uncertainty: Uncertainty, values: Mapping[str, float]
 ) -> Block:
     """Return a block at some values of the deltas."""
-    changed = uncertainty.changed(values)
+    changed, start = uncertainty.changed(values), f"{block.name}."
+    if all(name.startswith(start) for name in names):
+        return block.with_parameters({name.removeprefix(start): changed[name] for name in names})
     return changed_assembly(assembly, {name: changed[name] for name in names}).blocks[block.name]
 
 
@@ -132,13 +148,14 @@ def _refuse_moved_ports(assembly: Assembly, block: Block, at: At, names: list[st
                 raise ModelError(_not_rational(name))
 
 
-def _modal_parts(block: FlexibleBody, names: list[str], number: Any, uncertainty: Uncertainty) -> tuple[Any, Any]:
-    """Return the rigid law of a flexible body and its modes, where they are uncertain."""
+def _modal_parts(
+    block: FlexibleBody, names: list[str], number: Any, still: bool
+) -> tuple[RigidLaw | None, tuple[Mode, ...], set[str]]:
+    """Return the rigid law of a flexible body and its modes, where they are uncertain, and the names that enter so alone."""
     own = {name.removeprefix(f"{block.name}.") for name in names}
-    rigid: RigidLaw | None = None
-    if any(name == "mass" or name.startswith(("com.", "inertia.")) for name in own):
-        rigid = rigid_law(number, block.mass, block.com, block.inertia)
-    modes = []
+    of_body = {name for name in own if name == "mass" or name.startswith(("com.", "inertia."))}
+    rigid = rigid_law(number, block.mass, block.com, block.inertia) if of_body else None
+    known, modes = of_body if still else set(), []
     if block.frequencies is not None:
         places = np.argsort(np.argsort(block.frequencies, kind="stable"))
         for k, place in enumerate(places.tolist()):
@@ -146,7 +163,8 @@ def _modal_parts(block: FlexibleBody, names: list[str], number: Any, uncertainty
             if own & set(entries):
                 values = block.frequencies[k], block.damping_ratios[place]
                 modes.append(Mode(k, *(number([e], np.array([x])).column() for e, x in zip(entries, values, strict=True))))
-    return rigid, tuple(modes)
+                known |= set(entries)
+    return rigid, tuple(modes), {f"{block.name}.{name}" for name in known & own}
 
 
 def _rigid_part(block: Block, at: At) -> tuple[Array, Array]:

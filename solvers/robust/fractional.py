@@ -54,16 +54,13 @@ def degrees(model: Fractional, count: int, rng: np.random.Generator) -> list[int
     Any model of the same response has as many repetitions or more.
     """
     found = []
-    slowness = (
-        1.0 / max(float(np.median(np.abs(np.linalg.eigvals(model.A[model.parts[-1], model.parts[-1]])))), 1e-3)
-        if len(model.sizes) > count and model.sizes[-1]
-        else 1.0
-    )
+    poles = np.abs(np.linalg.eigvals(model.A[model.parts[-1], model.parts[-1]]))
+    slow = 1.0 / (float(np.median(poles)) or 1.0) if len(poles) else 1.0
     for k in range(count):
         values: list[float | None] = [
             *rng.uniform(-0.8, 0.8, count),
-            *([slowness * rng.uniform(0.3, 0.7)] * (len(model.sizes) - count)),
+            *(slow * rng.uniform(0.3, 0.7, len(model.sizes) - count)).tolist(),
         ]
         values[k] = None
-        found.append(reduced(closed(model, values)).sizes[0])
+        found.append(reduced(closed(model, values), checked=False).sizes[0])
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
@@ -91,6 +91,7 @@ def lft(
     uncertainty = Uncertainty(at, parameters, (quarters,) if isinstance(quarters, str) else quarters)
     _refuse_corners(at, uncertainty)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
+    _warn_of_motion(at, system.a)
     names = [uncertain.name for uncertain in uncertainty.all]
     whole = system.fractional(names)
     whole = recentred(whole, [*(uncertain.middle for uncertain in uncertainty.all), 0.0])
@@ -132,6 +133,16 @@ def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence
     return small, states[~np.isin(states, omitted)]
 
 
+def _warn_of_motion(point: OperatingPoint, a: Array) -> None:
+    """Warn of a point that is no equilibrium."""
+    if a.any():
+        worst = int(np.abs(a).argmax())
+        found = f"accelerated by {a[worst]:.3g}"
+        advice = "find an equilibrium with tt.trim; members keep these accelerations, and hold for short times only"
+        where = f"point: {point.model.coordinate_names[worst]}"
+        warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
+
+
 def _refuse_idle(names: Sequence[str], model: Fractional) -> None:
     """Refuse parameters on which nothing depends."""
     idle = [name for name, size in zip(names, model.sizes, strict=False) if not size]
@@ -150,16 +161,18 @@ def _refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
                 if uncertain.name not in owned:
                     owned.append(uncertain.name)
     for owner, names in owners.items():
+        block = point.model.assembly.blocks.get(owner)
+        if block is None:
+            continue
+        known = block.check()[0]
         for corner in itertools.product((-1.0, 1.0), repeat=len(names)):
-            changed = uncertainty.changed(dict(zip(names, corner, strict=True)))
-            own = {path: value for path, value in uncertainty.of_model(changed).items() if path.startswith(f"{owner}.")}
-            try:
-                point.model.changed(own)
-            except ModelError as error:
+            changed = uncertainty.of_model(uncertainty.changed(dict(zip(names, corner, strict=True))))
+            own = {path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path}
+            wrong = block.with_parameters({path.removeprefix(f"{owner}."): value for path, value in own.items()}).check()[0]
+            if len(wrong) > len(known):
                 shown = ", ".join(f"{path} = {value:.6g}" for path, value in own.items())
-                raise ModelError(
-                    Finding("bad-range", "parameters", shown, "values that the block accepts", f"narrow the range: {error}")
-                ) from None
+                expected, advice = "values that the block accepts", f"narrow the range: {wrong[0]}"
+                raise ModelError(Finding("bad-range", "parameters", shown, expected, advice))
 
 
 def _refuse_inexact(model: LFTModel) -> None:

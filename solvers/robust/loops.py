@@ -35,7 +35,12 @@ class Signal:
 
     def padded(self, width: int) -> Array:
         """Return the rows over so many columns."""
-        return np.pad(self.rows, ((0, 0), (0, width - self.rows.shape[1]))) if self.rows.shape[1] < width else self.rows
+        own = self.rows.shape[1]
+        if own >= width:
+            return self.rows
+        padded = np.zeros((len(self.rows), width))
+        padded[:, :own] = self.rows
+        return padded
 
     def __add__(self, other: Signal) -> Signal:
         width = max(self.rows.shape[1], other.rows.shape[1])

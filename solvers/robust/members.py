@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelWarning
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.robust.system_loop import moved_state
-from titop.solvers.robust.uncertain import Uncertainty
+from titop.solvers.robust.uncertain import Uncertainty, gain_names
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -39,12 +41,15 @@ class Members(NamedTuple):
     def linearized(self, values: Mapping[str, float]) -> StateSpace:
         """Return the member at values by path, gains included."""
         point = self.changed_point(values)
-        system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
-        columns, rows = (self._gains(labels, values) for labels in (system.input_labels, system.output_labels))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # of the point, which `lft` has warned of once
+            system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
+        columns, rows = (self._gains(system, labels, values) for labels in (system.input_labels, system.output_labels))
         system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
         return system
 
     @staticmethod
-    def _gains(labels: list[str], values: Mapping[str, float]) -> Array:
-        own = {path.removesuffix(".gain").replace(".", "_"): value for path, value in values.items() if path.endswith(".gain")}
-        return np.array([own.get(label, own.get(label.split("[")[0], 1.0)) for label in labels])
+    def _gains(system: StateSpace, labels: list[str], values: Mapping[str, float]) -> Array:
+        """Return the gains of signals."""
+        paths = [system.signals[label].path for label in labels]
+        return np.array([next((values[name] for name in gain_names(path) if name in values), 1.0) for path in paths])

@@ -85,7 +85,7 @@ class Tree:
             twist, acceleration = (signal.padded(1)[:, 0] for signal in rest)
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             at = At(*own, twist, acceleration, *self.poses[k], assembly.gravity, driven(node))
-            self.laws.append(law_of(assembly, node.block, at, uncertainty, bool(self.constants.needed(rest.twist))))
+            self.laws.append(law_of(assembly, node.block, at, uncertainty, *(bool(self.constants.needed(x)) for x in rest)))
         self.applied = applied
         self.wrenches = self._rest_inwards()
 

@@ -15,10 +15,23 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: What is left of a direction after those known are taken out counts as a new one above this part of it.
-_NEW = 1e-9
-#: Entries of a balanced matrix below this are rounding.
-_ROUNDING = 1e-13
+#: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
+#: second times the vector that had it. The first pair is taken that changes the response by less than `_EXACT` of its largest
+#: entry, or the next if that has as few states and repetitions, and `_ROUNDED` is not met yet.
+_NEW = (
+    (1e3, 1e-7),
+    (10.0, 1e-8),
+    (1.0, 1e-9),
+    (0.1, 1e-9),
+    (1e-2, 1e-9),
+    (1e-4, 1e-9),
+    (0.0, 1e-8),
+    (0.0, 1e-10),
+    (0.0, 1e-12),
+)
+_EXACT, _ROUNDED = 3e-11, 1e-12
+#: Of sums of products, in parts of their terms.
+_ROUNDING = float(np.finfo(float).eps)
 
 
 class Fractional(NamedTuple):
@@ -48,15 +61,30 @@ class Fractional(NamedTuple):
         return Fractional(T.T @ self.A @ T, T.T @ self.B, self.C @ T, self.D, tuple(basis.shape[1] for basis in bases))
 
 
-def reduced(model: Fractional) -> Fractional:
+def reduced(model: Fractional, checked: bool = True) -> Fractional:
     """Return a model of the same response with as few states and repetitions as deltas that do not commute allow.
 
-    Costs a singular value decomposition of each delta's block for each step in which its subspace grows.
+    Of what may be rounding, as much is left out as does not change the response at random deltas and 1/s; that is looked at
+    where `checked`. Costs a singular value decomposition of each delta's block for each step in which its subspace grows.
     """
     scaled, scale = balanced(model)
-    reached = scaled.projected(_kept(scaled))
-    dual = reached.dual()
-    result = dual.projected(_kept(dual)).dual()
+    points = _points(model) if checked else []
+    right = [at(model, point) for point in points]
+    best: tuple[Fractional, float] | None = None
+    for new in _NEW:
+        result = _narrowed(scaled, new)
+        error = max((_difference(at(result, x), y) for x, y in zip(points, right, strict=True)), default=0.0)
+        if best is None and error < _EXACT:
+            best = result, error
+        elif best is not None:
+            if result.sizes == best[0].sizes and error < best[1]:
+                best = result, error
+            break
+        if best is not None and error < _ROUNDED:
+            break
+    if best is None:
+        return model
+    result = best[0]
     back = np.concatenate(
         [
             scale[part] if size == own else np.ones(own)
@@ -66,18 +94,55 @@ def reduced(model: Fractional) -> Fractional:
     return result._replace(A=result.A * back[:, None] / back, B=result.B * back[:, None], C=result.C / back)
 
 
-def reachable(model: Fractional) -> list[Array]:
-    """Return orthonormal bases of what the inputs reach, one for each delta."""
+def _narrowed(model: Fractional, new: tuple[float, float]) -> Fractional:
+    """Return a model with what is reached, then what is seen of it."""
+    dual = model.projected(_kept(model, new)).dual()
+    return dual.projected(_kept(dual, new)).dual()
+
+
+def _difference(found: Array, right: Array) -> float:
+    """Return the largest difference in parts of the largest entry."""
+    return float(np.abs(found - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), 1e-300)
+
+
+def at(model: Fractional, deltas: Sequence[complex]) -> Array:
+    """Return the response at values of all deltas."""
+    values = np.concatenate([np.full(size, value) for size, value in zip(model.sizes, deltas, strict=True)])
+    response: Array = model.D + (model.C * values) @ np.linalg.solve(np.eye(len(values)) - model.A * values, model.B)
+    return response
+
+
+def _points(model: Fractional) -> list[list[complex]]:
+    """Return values of all deltas, the last 1/s about the poles."""
+    rng, last = np.random.default_rng(0), model.parts[-1]
+    poles = np.abs(np.linalg.eigvals(model.A[last, last]))
+    poles = poles[poles > 1e-3 * poles.max(initial=0.0)]
+    speeds = np.quantile(poles, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(poles) else np.ones(1)
+    return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds if w > 0]
+
+
+def reachable(model: Fractional, least: tuple[float, float]) -> list[Array]:
+    """Return orthonormal bases of what the inputs reach, one for each delta.
+
+    With every direction goes how far rounding may have turned it; `least` is an entry of `_NEW`.
+    """
     parts = model.parts
+    sizes = [[np.linalg.norm(model.A[to, part]) for part in parts] for to in parts]
     bases = [np.zeros((size, 0)) for size in model.sizes]
-    floors = [_ROUNDING * max((np.abs(part[to]).max(initial=0.0) for part in (model.A, model.B)), default=0.0) for to in parts]
-    new = [_beyond(basis, model.B[part], floor) for basis, part, floor in zip(bases, parts, floors, strict=True)]
-    while any(basis.shape[1] for basis in new):
-        bases = [np.hstack(pair) for pair in zip(bases, new, strict=True)]
+    new = []
+    for basis, part in zip(bases, parts, strict=True):
+        columns = model.B[part]
+        new.append(_beyond(basis, columns, _ROUNDING * np.linalg.norm(columns, axis=0), least))
+    while any(len(noise) for _, noise in new):
+        bases = [np.hstack([basis, own]) for basis, (own, _) in zip(bases, new, strict=True)]
         grown = []
-        for basis, to, floor in zip(bases, parts, floors, strict=True):
-            images = [model.A[to, part] @ own for own, part in zip(new, parts, strict=True) if own.shape[1]]
-            grown.append(_beyond(basis, np.hstack(images), floor))
+        for basis, to, norms in zip(bases, parts, sizes, strict=True):
+            images = [model.A[to, part] @ own for part, (own, _) in zip(parts, new, strict=True)]
+            noises = [
+                norm * noise + _ROUNDING * np.linalg.norm(np.abs(model.A[to, part]) @ np.abs(own), axis=0)
+                for norm, part, (own, noise) in zip(norms, parts, new, strict=True)
+            ]
+            grown.append(_beyond(basis, np.hstack(images), np.concatenate(noises), least))
         new = grown
     return bases
 
@@ -102,20 +167,23 @@ def balanced(model: Fractional) -> tuple[Fractional, Array]:
     return model._replace(A=model.A * scale / scale[:, None], B=model.B / scale[:, None], C=model.C * scale), scale
 
 
-def _kept(model: Fractional) -> list[Array]:
+def _kept(model: Fractional, least: tuple[float, float]) -> list[Array]:
     """Return bases of what is reached; unit vectors where that is everything, so that nothing is turned in vain."""
-    return [np.eye(len(basis)) if basis.shape[1] == len(basis) else basis for basis in reachable(model)]
+    return [np.eye(len(basis)) if basis.shape[1] == len(basis) else basis for basis in reachable(model, least)]
 
 
-def _beyond(basis: Array, vectors: Array, floor: float) -> Array:
-    """Return an orthonormal basis of what vectors longer than `floor` have beyond a basis, each judged beside its length."""
-    if not vectors.size:
-        return np.zeros((len(basis), 0))
+def _beyond(basis: Array, vectors: Array, noise: Array, least: tuple[float, float]) -> tuple[Array, Array]:
+    """Return an orthonormal basis of what vectors have beyond a basis, and how far rounding may have turned each of it."""
     lengths = np.linalg.norm(vectors, axis=0)
-    kept = lengths > floor
-    unit = vectors[:, kept] / lengths[kept]
+    kept = (noise > 0) & (lengths > 0)
+    if not kept.any():
+        return np.zeros((len(basis), 0)), np.zeros(0)
+    floor = np.maximum(least[0] * noise[kept], least[1] * lengths[kept])
+    rest = vectors[:, kept] / floor
     for _ in range(2):
-        unit = unit - basis @ (basis.T @ unit)
-    left, sizes, _ = np.linalg.svd(unit, full_matrices=False)
-    found: Array = left[:, sizes > _NEW]
-    return found - basis @ (basis.T @ found)
+        rest = rest - basis @ (basis.T @ rest)
+    left, sizes, right = np.linalg.svd(rest, full_matrices=False)
+    new = sizes > 1.0
+    found: Array = left[:, new]
+    noises = np.linalg.norm(right[new] * (noise[kept] / floor), axis=1) / sizes[new]
+    return found - basis @ (basis.T @ found), noises

@@ -17,7 +17,7 @@ from titop.solvers.robust.loops import Affine, Loop, Signal, stacked, zeros
 from titop.solvers.robust.passes import Applied, Changes, State, Tree
 from titop.solvers.robust.readings import Moving, read, scaled
 from titop.solvers.robust.structured_reduction import Fractional
-from titop.solvers.robust.uncertain import Uncertainty
+from titop.solvers.robust.uncertain import Uncertainty, gain_names
 from titop.solvers.signals.grammar import read_names
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -100,8 +100,7 @@ class SystemLoop:
 
     def _gain(self, path: str) -> Affine | None:
         """Return the uncertain gain of an input or output, None where it is certain."""
-        names = (f"{stem}.gain" for stem in (path, path.split("[")[0]))
-        found = next((name for name in names if self.uncertainty.at(name)), None)
+        found = next((name for name in gain_names(path) if self.uncertainty.at(name)), None)
         return None if found is None else self.uncertainty.vector([found], np.ones(1)).column()
 
     def _push(self, changes: Changes, driven: Signal) -> None:

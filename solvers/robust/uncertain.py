@@ -230,6 +230,12 @@ def _split(name: str, part: int) -> str:
     return whole if part == 4 else f"quarters=[{name!r}] covers up to 480 degrees with twice the repetitions; or {whole}"
 
 
+def gain_names(path: str) -> list[str]:
+    """Return the names by which a signal's gain may be known: its own, its vector's, its owner's."""
+    own = path.split("[")[0].split(".")
+    return [f"{path}{_GAIN}", *(".".join(own[:k]) + _GAIN for k in range(len(own), 0, -1))]
+
+
 def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
     """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
     for member in uncertain.members:
