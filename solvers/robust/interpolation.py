@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.loops import Loop, Signal, zeros
+from titop.solvers.robust.loops import Affine, Loop, Signal, zeros
 
 #: Highest degree that is tried in one parameter.
 MOST = 4
 #: How well a polynomial has to meet the values, in parts of the largest change of an entry's row and column.
 _EXACT = 1e-10
+#: What rounding leaves of entries that are zero, in parts of the largest.
+_ROUNDING = 1e-14
 
 
 class Polynomial(NamedTuple):
@@ -35,6 +37,23 @@ class Polynomial(NamedTuple):
     def applied(self, loop: Loop, signal: Signal) -> Signal:
         """Return the matrix times a signal, by Horner's scheme in each delta."""
         return _horner(loop, self.deltas, dict(zip(self.exponents, self.matrices, strict=True)), signal)
+
+    @classmethod
+    def constant_of(cls, matrix: Array) -> Polynomial:
+        """Return a matrix that depends on nothing."""
+        return cls((), ((),), (matrix,))
+
+    @classmethod
+    def of(cls, vector: Affine) -> Polynomial:
+        """Return a vector as a column."""
+        exponents = [tuple(int(k == j) for k in range(len(vector.slopes))) for j in range(len(vector.slopes))]
+        matrices = [slope[:, None] for _, slope in vector.slopes]
+        deltas = tuple(delta for delta, _ in vector.slopes)
+        return cls(deltas, ((0,) * len(deltas), *exponents), (vector.value[:, None], *matrices))
+
+    def rows(self, where: slice) -> Polynomial:
+        """Return some of the rows."""
+        return self._replace(matrices=tuple(matrix[where] for matrix in self.matrices))
 
     def columns(self, where: slice) -> Polynomial:
         """Return some of the columns."""
@@ -107,7 +126,8 @@ def _meets(found: Array, right: Array, reference: Array) -> bool:
         return True
     sizes = np.maximum(np.abs(right), np.abs(reference))
     scale = np.sqrt(sizes.max(axis=1, keepdims=True) * sizes.max(axis=0, keepdims=True))
-    return bool((np.abs(found - right) <= _EXACT * np.maximum(scale, sizes)).all())
+    rounding = _ROUNDING * sizes.max()
+    return bool((np.abs(found - right) <= _EXACT * np.maximum(scale, sizes) + rounding).all())
 
 
 def _cleaned(matrix: Array) -> Array:

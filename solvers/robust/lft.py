@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,15 +12,21 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.omission import read_omitted
+from titop.solvers.robust.delta_blocks import DeltaBlock
 from titop.solvers.robust.fractional import degrees, recentred
 from titop.solvers.robust.lft_model import LFTModel
 from titop.solvers.robust.members import Members
+from titop.solvers.robust.rational import refuse_irrational
 from titop.solvers.robust.structured_reduction import Fractional, reduced
 from titop.solvers.robust.system_loop import SystemLoop
 from titop.solvers.robust.uncertain import Uncertainty
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
+
+if TYPE_CHECKING:
+    from control import StateSpace
 
 #: An omitted state enters nothing where its column is below this part of the matrix.
 _NOTHING = 1e-11
@@ -89,6 +95,7 @@ def lft(
     """
     at = read_point(model, point)
     uncertainty = Uncertainty(at, parameters, (quarters,) if isinstance(quarters, str) else quarters)
+    refuse_irrational(at.model, uncertainty)
     _refuse_corners(at, uncertainty)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
     _warn_of_motion(at, system.a)
@@ -107,11 +114,31 @@ def lft(
         uncertain.block._replace(repetitions=size, columns=size, degree=degree)
         for uncertain, size, degree in zip(uncertainty.all, small.sizes, found, strict=False)
     )
-    result = LFTModel.of(small, blocks, uncertainty.all, states, system.inputs, system.outputs, at.model.name)
-    result = result.with_members(Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent))
+    M = _named(small, blocks, states, system.inputs, system.outputs, at.model.name)
+    members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    uncertain = tuple(own._replace(block=block) for own, block in zip(uncertainty.all, blocks, strict=True))
+    result = LFTModel(M, blocks, uncertain, members)
     if not system.is_exact:
         _refuse_inexact(result)
     return result
+
+
+def _named(
+    model: Fractional,
+    blocks: Sequence[DeltaBlock],
+    states: Sequence[Named],
+    inputs: Sequence[Named],
+    outputs: Sequence[Named],
+    name: str,
+) -> StateSpace:
+    """Return the model, whose last delta is 1/s, as a named system with its channels first."""
+    w = [Named(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
+    z = [Named(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]
+    n = len(model.A) - model.sizes[-1]
+    A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
+    C = np.vstack([model.A[:n, n:], model.C[:, n:]])
+    D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
+    return named_system((A, B, C, D), states, [*w, *inputs], [*z, *outputs], name)
 
 
 def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:

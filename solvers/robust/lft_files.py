@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,11 +19,20 @@ from titop.solvers.support.archive import Archive, write_archive
 if TYPE_CHECKING:
     from control import StateSpace
 
-    from titop.solvers.robust.lft_model import LFTModel
-
 _FORMAT = 1
 _MATRICES = ("A", "B", "C", "D")
 _SIGNALS = ("states", "inputs", "outputs")
+
+
+class Saved(Protocol):
+    """A linear fractional model."""
+
+    @property
+    def M(self) -> StateSpace: ...
+    @property
+    def blocks(self) -> tuple[DeltaBlock, ...]: ...
+    @property
+    def uncertain(self) -> tuple[Uncertain, ...]: ...
 
 
 def mussv_rows(blocks: tuple[DeltaBlock, ...]) -> list[list[int]]:
@@ -32,7 +41,7 @@ def mussv_rows(blocks: tuple[DeltaBlock, ...]) -> list[list[int]]:
     return [[signs[b.kind] * b.repetitions, 0] if b.kind in signs else [b.repetitions, b.columns] for b in blocks]
 
 
-def save_lft(model: LFTModel, path: str | Path) -> None:
+def save_lft(model: Saved, path: str | Path) -> None:
     """Write a model to a file; see `LFTModel.save`."""
     check_suffix(path, ("npz", "mat"))
     arrays = _arrays(model)
@@ -66,6 +75,7 @@ def load_lft(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tupl
 
 def _from_mat(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...]]:
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
     try:
         with open_file(path) as file:
@@ -76,7 +86,7 @@ def _from_mat(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tup
         for name in ("block_names", "block_kinds", "block_units"):
             arrays[name] = tuple(_text(x) for x in found[name].ravel())  # type: ignore[assignment]
         return _model(arrays, _text(found["name"]))
-    except (KeyError, ValueError, TypeError, IndexError, NotImplementedError) as error:
+    except (MatReadError, KeyError, ValueError, TypeError, IndexError, NotImplementedError) as error:
         expected, advice = "a file that LFTModel.save wrote", "check the path"
         raise ModelError(Finding("bad-file", str(path), f"{type(error).__name__}: {error}", expected, advice)) from None
 
@@ -86,7 +96,7 @@ def _text(value: Any) -> str:
     return str(array[0]) if array.size else ""
 
 
-def _arrays(model: LFTModel) -> dict[str, Any]:
+def _arrays(model: Saved) -> dict[str, Any]:
     M = model.M
     table = getattr(M, "signals", {})
     labels = M.state_labels, M.input_labels, M.output_labels

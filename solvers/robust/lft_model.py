@@ -13,8 +13,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.linearize import named_system
+from titop.solvers.robust.closing import closed_loop, with_neglected
 from titop.solvers.robust.delta_blocks import DeltaBlock
 from titop.solvers.robust.fractional import closed
+from titop.solvers.robust.lft_files import load_lft, save_lft
 from titop.solvers.robust.members import Members
 from titop.solvers.robust.responses import frequencies_around, largest_difference, response
 from titop.solvers.robust.structured_reduction import Fractional
@@ -40,40 +42,20 @@ class LFTModel:
         Names, kinds, repetitions, ranges, and the least number of repetitions that any model of the response has.
     uncertain : tuple of Uncertain
         Which names of the model each real block stands for.
+    members : Members or None
+        What `linearize` needs to make members of the system; a loaded or changed model knows them no more.
 
     Notes
     -----
-    Arguments of the methods: `values` physical values of uncertain parameters by name; those left out are nominal.
+    Arguments of the methods: `values` physical values of uncertain parameters by name, also as keywords `named` with
+    underscores for dots; those left out are nominal. `deltas` normalised values, one of each block (no unit). `n` how many
+    random values, `seed` of which. `path` a file's.
     """
 
     M: StateSpace
     blocks: tuple[DeltaBlock, ...]
     uncertain: tuple[Uncertain, ...]
-    _members: Members | None = None
-
-    @classmethod
-    def of(
-        cls,
-        model: Fractional,
-        blocks: tuple[DeltaBlock, ...],
-        uncertain: tuple[Uncertain, ...],
-        states: Sequence[Signal],
-        inputs: Sequence[Signal],
-        outputs: Sequence[Signal],
-        name: str,
-    ) -> LFTModel:
-        """Return the model whose last delta is 1/s."""
-        w = [Signal(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
-        z = [Signal(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]
-        n = len(model.A) - model.sizes[-1]
-        A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
-        C = np.vstack([model.A[:n, n:], model.C[:, n:]])
-        D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
-        return cls(named_system((A, B, C, D), states, [*w, *inputs], [*z, *outputs], name), blocks, uncertain)
-
-    def with_members(self, members: Members) -> LFTModel:
-        """Return the model with what `linearize` needs to make its members."""
-        return replace(self, _members=members)
+    members: Members | None = None
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -95,7 +77,7 @@ class LFTModel:
         return self.closed_by(self.deltas({**(values or {}), **named}))
 
     def deltas(self, values: Mapping[str, float]) -> Array:
-        """Return the normalised value of each block (NaN of complex and full blocks that have none)."""
+        """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones."""
         paths = [member.path for uncertain in self.uncertain for member in uncertain.members]
         known = {path: path for path in paths} | {exported(path): path for path in paths}
         given: dict[str, float] = {}
@@ -126,7 +108,7 @@ class LFTModel:
             float(x) if block.kind == "real" else 0.0 for x, block in zip(deltas, self.blocks, strict=True)
         ]
         try:
-            small = closed(self.fractional, [*values, None])
+            small = closed(self._fractional, [*values, None])
         except np.linalg.LinAlgError:
             small = None
         if small is None or not all(np.isfinite(part).all() for part in small[:4]):
@@ -154,8 +136,8 @@ class LFTModel:
         return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
 
     @property
-    def fractional(self) -> Fractional:
-        """The model with 1/s as its last delta; of square blocks."""
+    def _fractional(self) -> Fractional:
+        """The model with 1/s as its last delta; its blocks square."""
         w, z = self.channels
         M = self.M
         A = np.block([[M.D[:z, :w], M.C[:z]], [M.B[:, :w], M.A]])
@@ -206,12 +188,12 @@ class LFTModel:
         ModelError
             For a model that was loaded, or changed: it knows its members no more.
         """
-        if self._members is None:
+        if self.members is None:
             advice = "check what tt.lft returns"
             raise ModelError(Finding("no-model", "check", "a loaded or changed model", "a model with its system", advice))
         worst = 0.0
         for values in (*self.samples(n, seed), *(self.corners() if corners else ())):
-            right, found = self._members.linearized(self.values(values)), self.at(values)
+            right, found = self.members.linearized(self.values(values)), self.at(values)
             omega = frequencies_around(right)
             worst = max(worst, largest_difference(response(found, omega), response(right, omega)))
         return worst
@@ -236,9 +218,7 @@ class LFTModel:
         ModelError
             For unknown names, sampled controllers, and loops without a solution at once.
         """
-        from titop.solvers.robust.closing import closed_loop
-
-        return replace(self, M=closed_loop(self, controller), _members=None)
+        return replace(self, M=closed_loop(self, controller), members=None)
 
     def append(self, name: str, signal: str, weight: Any = 1.0) -> LFTModel:
         """Return the model with neglected dynamics: an input or output times ``1 + weight δ(s)``, ``|δ| <= 1``.
@@ -257,10 +237,8 @@ class LFTModel:
         ModelError
             For unknown signals, names that are taken, and unusable weights.
         """
-        from titop.solvers.robust.closing import with_neglected
-
         M = with_neglected(self, name, signal, weight)
-        return replace(self, M=M, blocks=(*self.blocks, DeltaBlock.complex(name)), _members=None)
+        return replace(self, M=M, blocks=(*self.blocks, DeltaBlock.complex(name)), members=None)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.
@@ -273,8 +251,6 @@ class LFTModel:
         ModelError
             If the path has another suffix.
         """
-        from titop.solvers.robust.lft_files import save_lft
-
         save_lft(self, path)
 
     @classmethod
@@ -286,8 +262,6 @@ class LFTModel:
         ModelError
             If the file is none of these.
         """
-        from titop.solvers.robust.lft_files import load_lft
-
         return cls(*load_lft(path))
 
     def __repr__(self) -> str:

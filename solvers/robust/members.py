@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import ModelWarning
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.linearize import linearize
+from titop.solvers.model.model import Model
 from titop.solvers.robust.system_loop import moved_state
 from titop.solvers.robust.uncertain import Uncertainty, gain_names
 
@@ -35,8 +36,13 @@ class Members(NamedTuple):
         """Return the operating point with values by path, its efforts those that hold it."""
         model = self.point.model.changed(self.uncertainty.of_model(values))[0]
         q, v = moved_state(self.point, values)
-        tau = model.inverse_dynamics(q, v, self.a, self.point.wrenches, u=self.point.u)
+        tau = self.point.tau + self._needed(model, q, v) - self._needed(self.point.model, self.point.q, self.point.v)
         return OperatingPoint(model, q, v, tau, self.point.u, self.point.wrenches)
+
+    def _needed(self, model: Model, q: Array, v: Array) -> Array:
+        """Return the efforts (nv) that the tree needs, as if no loop were closed: closures carry what they do."""
+        pushes = model.external_pushes(self.point.wrenches, self.point.u)
+        return model.engine.dynamics.tree_inverse(q, v, self.a, pushes)
 
     def linearized(self, values: Mapping[str, float]) -> StateSpace:
         """Return the member at values by path, gains included."""

@@ -15,6 +15,7 @@ from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node
 from titop.solvers.model.model import Model
 from titop.solvers.robust.block_laws import law_of
+from titop.solvers.robust.interpolation import Polynomial
 from titop.solvers.robust.laws import At, BlockLaw, Change, Rest
 from titop.solvers.robust.legs import Leg, legs_of, mount_steps
 from titop.solvers.robust.loops import Loop, Signal, stacked, zeros
@@ -32,11 +33,11 @@ class State(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A wrench (6) on a port in its frame, or in inertial axes."""
+    """A wrench (6, 1), perhaps uncertain, on a port in its frame, or in inertial axes."""
 
     port: str
     inertial: bool
-    wrench: Array
+    wrench: Polynomial
 
 
 class Tree:
@@ -162,7 +163,7 @@ class Tree:
 
     def applied_at_rest(self, push: Applied) -> Signal:
         """Return an applied wrench at the operating point in the axes of its port."""
-        wrench = Signal(push.wrench[:, None])
+        wrench = push.wrench.applied(self.constants, self.one)
         if not push.inertial:
             return wrench
         way = self.way(*self.place(push.port))

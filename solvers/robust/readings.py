@@ -83,13 +83,16 @@ def _twist(tree: Tree, moving: Moving, of: Quantity) -> Signal:
 
 def _acceleration(tree: Tree, moving: Moving, of: Quantity) -> Signal:
     """Return the change of the spatial acceleration: what is less gravity's, and gravity's as it turns."""
-    k, port = _place(tree, of)
-    change = moving.changes.at_port(k, port)
+    return port_acceleration(tree, moving.changes, *_place(tree, of))
+
+
+def port_acceleration(tree: Tree, changes: Changes, k: int, port: str | None) -> Signal:
+    """Return the change of a port's spatial acceleration (6)."""
+    change = changes.at_port(k, port)
     if tree.gravity.is_zero:
         return change.acceleration
-    way = tree.way(k, port)
-    gravity = turned_outwards(tree.constants, way, tree.gravity)
-    turned = moving.changes.loop.bilinear(tree.constants, CROSS, gravity, change.displacement[3:])
+    gravity = turned_outwards(tree.constants, tree.way(k, port), tree.gravity)
+    turned = changes.loop.bilinear(tree.constants, CROSS, gravity, change.displacement[3:])
     return stacked(change.acceleration[:3] + turned, change.acceleration[3:])
 
 

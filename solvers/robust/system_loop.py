@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.engines.reference.passes import Node
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import own_pushes
+from titop.solvers.model.reduction import reduction
+from titop.solvers.robust.interpolation import Polynomial
+from titop.solvers.robust.joining import Constraints, interactions, refuse_uncertain_pose
 from titop.solvers.robust.loops import Affine, Loop, Signal, stacked, zeros
 from titop.solvers.robust.passes import Applied, Changes, State, Tree
 from titop.solvers.robust.readings import Moving, read, scaled
@@ -54,11 +56,16 @@ class SystemLoop:
         self.system_inputs = SystemInputs(model, inputs, hold)
         self.a = self._accelerations(point)
         q, v = moved_state(point, middle)
-        self.tree = Tree(State(model, q, v, self.a), applied_at(point), self._driven, uncertainty)
+        self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
+        self.acting, applied = interactions(model, q, v, uncertainty)
+        applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
+        self.tree = Tree(State(model, q, v, self.a), applied, self._driven, uncertainty)
+        for joined in model.assembly.loops:
+            refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = Loop(), model
-        free = np.flatnonzero(~self.system_inputs.held)
-        self.states = np.concatenate([free, model.nv + free])
-        self._build(free, read_names("outputs", outputs))
+        reduced = reduction(model, q, v, self.system_inputs.held, independent)
+        self.states = reduced.states
+        self._build(self.states[: len(self.states) // 2], read_names("outputs", outputs))
 
     def fractional(self, deltas: Sequence[str]) -> Fractional:
         """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states."""
@@ -71,10 +78,13 @@ class SystemLoop:
         M = solved.M
         return Fractional(M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:], sizes)
 
-    def _build(self, free: Array, outputs: Sequence[Any]) -> None:
+    def _build(self, independent: Array, outputs: Sequence[Any]) -> None:
         model, loop, inputs, nv = self.model, self.loop, self.system_inputs, self.model.nv
-        spread = np.eye(nv)[:, free]
-        q, v = (spread @ loop.columns("x", len(free)) for _ in range(2))
+        free = np.flatnonzero(~inputs.held)
+        others = np.eye(nv)[:, np.setdiff1d(free, independent)]
+        states = loop.columns("x", 2 * len(independent))
+        spread = np.eye(nv)[:, independent]
+        q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in _halves(states))
         given = loop.columns("u", len(inputs.channels))
         driven = scaled(loop, given, [self._gain(channel.signal.path) for channel in inputs.channels])
         solved_for = np.flatnonzero(~inputs.prescribed)
@@ -83,20 +93,36 @@ class SystemLoop:
         for push in self.tree.applied:
             changes.hold(push)
         self._push(changes, driven)
+        joined = self._join(changes, solved_for)
         changes.inwards()
         applied = inputs.applied(nv) @ driven
-        needed = changes.efforts - self._own_efforts(driven)
+        needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
         moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, changes)
         rates_q = v - model.bracket(self.tree.state.v) @ q
-        self._rates = stacked(rates_q[free], a[free])
+        self._rates = stacked(rates_q[independent], a[independent])
         found = [read(self.tree, moving, output, inputs) for output in outputs]
         self.is_exact = all(exact for _, _, exact in found)
         self.inputs = inputs.signals
         self.outputs = tuple(signal for group, _, _ in found for signal in group.signals)
         read_out = stacked(*(signal for _, signal, _ in found)) if found else zeros(0)
         self._outputs = scaled(loop, read_out, [self._gain(signal.path) for signal in self.outputs])
+
+    def _join(self, changes: Changes, solved_for: Array) -> Signal:
+        """Apply interactions and closures; return their efforts (nv) on coordinates. Closures' rows join the loop."""
+        total = zeros(self.model.nv)
+        for acting in self.acting:
+            total += acting.push(self.tree, changes)
+        if self.constraints is None:
+            return total
+        free = np.flatnonzero(~self.system_inputs.held)
+        for kind, acted_on in (("displacement", free), ("twist", free), ("acceleration", solved_for)):
+            rows = self.constraints.chosen(acted_on)
+            self.loop.require(self.constraints.rows_of(self.tree, changes, kind)[rows])
+        count = len(self.model.constraint_names)
+        multipliers = np.eye(count)[:, rows] @ self.loop.columns("?", len(rows))
+        return total + self.constraints.push(self.tree, changes, multipliers)
 
     def _gain(self, path: str) -> Affine | None:
         """Return the uncertain gain of an input or output, None where it is certain."""
@@ -153,6 +179,11 @@ class SystemLoop:
         return np.where(np.max(parts, axis=0) > 1.0, a, 0.0)
 
 
+def _halves(signal: Signal) -> tuple[Signal, Signal]:
+    n = len(signal) // 2
+    return signal[:n], signal[n:]
+
+
 def moved_state(point: OperatingPoint, values: Any) -> tuple[Array, Array]:
     """Return configuration and rates of the point with the coordinates among values by path (``hinge.q``, ``wheel.v``)."""
     q, v, model = point.q.copy(), point.v.copy(), point.model
@@ -167,22 +198,22 @@ def moved_state(point: OperatingPoint, values: Any) -> tuple[Array, Array]:
     return q, v
 
 
-def applied_at(point: OperatingPoint) -> list[Applied]:
+def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
     """Return the wrenches that act on ports at the point: loads, external ones and those of actuators."""
     model = point.model
     found = []
     for load in model.assembly.loads:
-        found.append(Applied(str(load.target), load.frame == "world", np.concatenate([load.force, load.torque])))
-    found += [Applied(port, False, np.asarray(wrench)) for port, wrench in (point.wrenches or {}).items()]
+        names = [f"{load.name}.{part}.{axis}" for part in ("force", "torque") for axis in "xyz"]
+        wrench = uncertainty.vector(names, np.concatenate([load.force, load.torque]))
+        found.append(Applied(str(load.target), load.frame == "world", Polynomial.of(wrench)))
+    found += [_constant(port, False, np.asarray(wrench)) for port, wrench in (point.wrenches or {}).items()]
     if point.u is not None:
         places = model.inputs
         for place, wrench in zip(places.places, places.wrenches(point.u), strict=True):
             if wrench.any():
-                found.append(Applied(place.port, place.inertial, wrench))
+                found.append(_constant(place.port, place.inertial, wrench))
     return found
 
 
-def refuse_unknown(found: bool, where: str, value: Any, expected: str, advice: str) -> None:
-    """Refuse what was not found."""
-    if not found:
-        raise ModelError(Finding("unsupported", where, value, expected, advice))
+def _constant(port: str, inertial: bool, wrench: Array) -> Applied:
+    return Applied(port, inertial, Polynomial.constant_of(wrench[:, None]))
