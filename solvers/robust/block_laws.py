@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
@@ -72,13 +73,14 @@ def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, s
         rigid, modes, known = _modal_parts(block, names, number, _is_still(block, at))
     sampled = [name for name in names if name not in known]
     _refuse_moved_ports(assembly, block, at, sampled, uncertainty)
+    _refuse_deformed_modes(block, at, sampled)
     deltas = [*dict.fromkeys(found[0].name for name in sampled if (found := uncertainty.at(name)))]
 
     def matrices(values: Mapping[str, float]) -> Array:
         own = _changed(assembly, block, sampled, uncertainty, values) if values else block
         slopes, efforts = law_matrices(own, at)
         _subtract_known(own, at, rigid is not None, modes, slopes, efforts)
-        return np.hstack([slopes, efforts])
+        return in_scaled_modes(np.hstack([slopes, efforts]), mode_scales(own, block))
 
     whole = interpolated(matrices, deltas)
     if isinstance(whole, str):
@@ -87,6 +89,41 @@ def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, s
     turns = by_acceleration(block, at) if turned else np.zeros((block.nv, 6 + block.nv, 6))
     law = SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)
     return law if rigid is None and not modes else ModalLaw(rigid, modes, law)
+
+
+def mode_scales(block: Block, middle: Block) -> Array | None:
+    """Return by what a beam's own coordinates (n) are divided so that its section and density enter as polynomials.
+
+    Its modes with the tip held have unit mass, so that their amplitude goes with the root of the mass a length: against the
+    beam in the middle of all ranges, this is taken out. None of other blocks.
+    """
+    if not isinstance(block, Beam) or not isinstance(middle, Beam) or overrides(block):
+        return None
+
+    def masses(beam: Beam) -> tuple[float, float]:
+        return beam.density * beam.area, beam.density * (beam.iy + beam.iz)
+
+    line, polar = (float(np.sqrt(own / before)) for own, before in zip(masses(block), masses(middle), strict=True))
+    tip = block.nv - 2 * block.modes - block.torsion_modes - block.axial_modes
+    counts = (tip, 2 * block.modes, block.torsion_modes, block.axial_modes)
+    return np.repeat([1.0, line, polar, line], counts)
+
+
+def in_scaled_modes(matrices: Array, scales: Array | None) -> Array:
+    """Return slopes and efforts of a law, side by side, in own coordinates that are divided by scales."""
+    if scales is None:
+        return matrices
+    unit = np.ones(6)
+    columns = np.concatenate([unit, scales, scales, scales, unit, unit, [1.0]])
+    scaled: Array = np.concatenate([unit, scales])[:, None] * matrices * columns
+    return scaled
+
+
+def _refuse_deformed_modes(block: Block, at: At, sampled: list[str]) -> None:
+    """Refuse beams that are bent beyond their tip's motion at the point: their modes' amplitudes mean another shape each."""
+    if isinstance(block, Beam) and sampled and (at.q.any() or at.v.any()):
+        expected, advice = "a beam that is straight and at rest at the point", "keep its section and density fixed"
+        raise ModelError(Finding("not-rational", "parameters", sampled[0], expected, advice))
 
 
 def _is_still(block: FlexibleBody, at: At) -> bool:

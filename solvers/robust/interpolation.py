@@ -16,10 +16,10 @@ from titop.solvers.robust.loops import Affine, Loop, Signal, zeros
 
 #: Highest degree that is tried in one parameter.
 MOST = 4
-#: How well a polynomial has to meet the values, in parts of the largest change of an entry's row and column.
+#: How well a polynomial has to meet the values, in parts of the largest entry of the row or column, whichever is smaller.
 _EXACT = 1e-10
-#: What rounding leaves of entries that are zero, in parts of the largest.
-_ROUNDING = 1e-14
+#: What rounding leaves of entries that are zero, in parts of the largest of their column.
+_ROUNDING = 1e-13
 
 
 class Polynomial(NamedTuple):
@@ -121,13 +121,12 @@ def _nodes(degree: int) -> Array:
 
 
 def _meets(found: Array, right: Array, reference: Array) -> bool:
-    """Tell whether two matrices agree, entries judged beside the largest of their row and column."""
+    """Tell whether two matrices agree, entries judged beside the largest of their row and of their column."""
     if not right.size:
         return True
     sizes = np.maximum(np.abs(right), np.abs(reference))
-    scale = np.sqrt(sizes.max(axis=1, keepdims=True) * sizes.max(axis=0, keepdims=True))
-    rounding = _ROUNDING * sizes.max()
-    return bool((np.abs(found - right) <= _EXACT * np.maximum(scale, sizes) + rounding).all())
+    rows, columns = sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True)
+    return bool((np.abs(found - right) <= _EXACT * np.minimum(rows, columns) + _ROUNDING * columns).all())
 
 
 def _cleaned(matrix: Array) -> Array:
