@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 #: Kinds of blocks: ``δ I`` with a real or a complex δ, or a full complex matrix.
@@ -15,7 +16,8 @@ class DeltaBlock(NamedTuple):
 
         value = nominal + a δ / (1 + b δ),
 
-    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition.
+    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition. Of an
+    angle the same holds for the tangent of its part, counted from the middle of the range: ``tan((value - middle) / part)``.
 
     Attributes
     ----------
@@ -30,6 +32,8 @@ class DeltaBlock(NamedTuple):
     unit : str
     degree : int or None
         Least number of repetitions that any model of the same response needs, where it is known.
+    part : {0, 2, 4}
+        Of angles that enter by the tangent of their half or quarter; 0 of others.
 
     Examples
     --------
@@ -47,6 +51,7 @@ class DeltaBlock(NamedTuple):
     nominal: float = 0.0
     unit: str = ""
     degree: int | None = None
+    part: int = 0
 
     @classmethod
     def real(
@@ -79,16 +84,23 @@ class DeltaBlock(NamedTuple):
 
     @property
     def fraction(self) -> tuple[float, float]:
-        """The numbers ``a`` (in `unit`) and ``b`` of the value."""
-        above, below = self.upper - self.nominal, self.nominal - self.lower
+        """The numbers ``a`` (in `unit`, or that of a tangent) and ``b`` of the value."""
+        lower, nominal, upper = map(self._entering, (self.lower, self.nominal, self.upper))
+        above, below = upper - nominal, nominal - lower
         return 2 * above * below / (above + below), (below - above) / (below + above)
 
     def value(self, delta: float) -> float:
         """Return the parameter's value, in its unit, at a normalised one, `delta`."""
         a, b = self.fraction
-        return self.nominal + a * delta / (1 + b * delta)
+        entering = self._entering(self.nominal) + a * delta / (1 + b * delta)
+        return (self.lower + self.upper) / 2 + self.part * math.atan(entering) if self.part else entering
 
     def normalised(self, value: float) -> float:
         """Return δ, beyond ±1 outside the range, of a parameter's `value` in its unit."""
         a, b = self.fraction
-        return (value - self.nominal) / (a - b * (value - self.nominal))
+        beyond = self._entering(value) - self._entering(self.nominal)
+        return beyond / (a - b * beyond)
+
+    def _entering(self, value: float) -> float:
+        """Return the number by which a value enters a model: itself, or a tangent."""
+        return math.tan((value - (self.lower + self.upper) / 2) / self.part) if self.part else value

@@ -1,0 +1,66 @@
+"""Linear fractional models as matrices: their deltas closed, moved to a nominal value, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from titop.solvers.robust.structured_reduction import Fractional, reduced
+
+
+def closed(model: Fractional, values: Sequence[float | None]) -> Fractional:
+    """Return the model with some deltas at fixed values; None leaves one open.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        Where the model has no response.
+    """
+    fixed = np.concatenate([np.full(size, value is not None) for size, value in zip(model.sizes, values, strict=True)])
+    deltas = np.concatenate([np.full(size, value or 0.0) for size, value in zip(model.sizes, values, strict=True)])[fixed]
+    of, to = np.flatnonzero(fixed), np.flatnonzero(~fixed)
+    loop = np.eye(len(of)) - model.A[np.ix_(of, of)] * deltas
+    driven = deltas[:, None] * np.linalg.solve(loop, np.hstack([model.A[np.ix_(of, to)], model.B[of]]))
+    by_w, by_u = driven[:, : len(to)], driven[:, len(to) :]
+    into, out = model.A[np.ix_(to, of)], model.C[:, of]
+    sizes = tuple(size for size, value in zip(model.sizes, values, strict=True) if value is None)
+    return Fractional(
+        model.A[np.ix_(to, to)] + into @ by_w,
+        model.B[to] + into @ by_u,
+        model.C[:, to] + out @ by_w,
+        model.D + out @ by_u,
+        sizes,
+    )
+
+
+def recentred(model: Fractional, middles: Sequence[float]) -> Fractional:
+    """Return the model in deltas that are zero where those given have values `middles`, and the same at -1 and 1.
+
+    With k one of these values, ``d = k + (1 - k^2) δ / (1 + k δ)``: ``w = k z + (1 - k^2) w'``, ``w' = δ (z - k w')``.
+    """
+    k = np.concatenate([np.full(size, value) for size, value in zip(model.sizes, middles, strict=True)])
+    n = len(k)
+    whole = np.hstack([model.A * (1 - k**2), model.B])
+    z = np.linalg.solve(np.eye(n) - model.A * k, whole)
+    y = np.hstack([model.C * (1 - k**2), model.D]) + (model.C * k) @ z
+    z[:, :n] -= np.diag(k)
+    return Fractional(z[:, :n], z[:, n:], y[:, :n], y[:, n:], model.sizes)
+
+
+def degrees(model: Fractional, count: int, rng: np.random.Generator) -> list[int]:
+    """Return the McMillan degree in each of the first `count` deltas, the others (1/s, the last, too) at random values.
+
+    Any model of the same response has as many repetitions or more.
+    """
+    found = []
+    poles = np.abs(np.linalg.eigvals(model.A[model.parts[-1], model.parts[-1]]))
+    slow = 1.0 / (float(np.median(poles)) or 1.0) if len(poles) else 1.0
+    for k in range(count):
+        values: list[float | None] = [
+            *rng.uniform(-0.8, 0.8, count),
+            *(slow * rng.uniform(0.3, 0.7, len(model.sizes) - count)).tolist(),
+        ]
+        values[k] = None
+        found.append(reduced(closed(model, values), checked=False).sizes[0])
+    return found

@@ -1,0 +1,239 @@
+"""Linear loops with uncertain factors: signals that are linear in states, inputs and in what uncertain factors return.
+
+Every occurrence of an uncertain factor is a channel ``w = δ z``: w are new columns, z the signal that drives them. What is not
+known beforehand, such as accelerations, are columns too, as many as there are equations; they are solved for once, at δ = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+
+#: Singular values below this part of the largest one count as zero where a matrix is split into factors.
+_RANK = 1e-12
+
+
+class Signal:
+    """Signals (n) as rows over the columns of a loop; later columns count as zero.
+
+    Matrices act from the left, numbers and slices as on arrays.
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def padded(self, width: int) -> Array:
+        """Return the rows over so many columns."""
+        own = self.rows.shape[1]
+        if own >= width:
+            return self.rows
+        padded = np.zeros((len(self.rows), width))
+        padded[:, :own] = self.rows
+        return padded
+
+    def __add__(self, other: Signal) -> Signal:
+        width = max(self.rows.shape[1], other.rows.shape[1])
+        return Signal(self.padded(width) + other.padded(width))
+
+    def __sub__(self, other: Signal) -> Signal:
+        return self + -other
+
+    def __neg__(self) -> Signal:
+        return Signal(-self.rows)
+
+    def __mul__(self, factor: float) -> Signal:
+        return Signal(self.rows * factor)
+
+    def __rmatmul__(self, matrix: Array) -> Signal:
+        return Signal(matrix @ self.rows)
+
+    def __getitem__(self, index: Any) -> Signal:
+        return Signal(self.rows[index if not isinstance(index, int) else slice(index, index + 1)])
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing drives it."""
+        return not self.rows.any()
+
+
+def zeros(n: int) -> Signal:
+    """Return n signals that are zero."""
+    return Signal(np.zeros((n, 0)))
+
+
+def stacked(*signals: Signal) -> Signal:
+    """Return signals one after the other."""
+    width = max((signal.rows.shape[1] for signal in signals), default=0)
+    return Signal(np.vstack([signal.padded(width) for signal in signals]) if signals else np.zeros((0, 0)))
+
+
+class Affine(NamedTuple):
+    """``value + sum of slope δ``: what an uncertain number, vector or matrix is of normalised deltas, known by name."""
+
+    value: Array
+    slopes: tuple[tuple[str, Array], ...] = ()
+
+    def column(self) -> Affine:
+        """Return a vector as a matrix of one column."""
+        return Affine(self.value[:, None], tuple((delta, slope[:, None]) for delta, slope in self.slopes))
+
+
+class Solved(NamedTuple):
+    """A loop without unknowns: ``[z; dx/dt; y] = M [w; x; u]``, with the delta (a name) of each channel."""
+
+    M: Array
+    deltas: tuple[str, ...]
+
+
+class Loop:
+    """A linear loop that is being built."""
+
+    def __init__(self) -> None:
+        self.kinds: list[str] = []
+        self.drives: dict[int, Array] = {}
+        self._equations: list[Signal] = []
+
+    def columns(self, kind: str, n: int) -> Signal:
+        """Return n new signals: states ``"x"``, inputs ``"u"``, unknowns ``"?"`` or channels ``"δ name"``."""
+        start = len(self.kinds)
+        self.kinds += [kind] * n
+        return Signal(np.eye(n, start + n, start))
+
+    def opened(self, delta: str, n: int) -> Signal:
+        """Return what n channels of a delta return, to be driven by `drive`."""
+        return self.columns(f"δ {delta}", n)
+
+    def drive(self, returned: Signal, by: Signal) -> None:
+        """Let channels be driven."""
+        for row, driving in zip(returned.rows, by.rows, strict=True):
+            self.drives[int(np.flatnonzero(row)[0])] = driving
+
+    def times(self, delta: str, z: Signal) -> Signal:
+        """Return ``δ z``, a channel for each signal that is not zero."""
+        acting = np.flatnonzero(z.rows.any(axis=1))
+        returned = self.opened(delta, len(acting))
+        self.drive(returned, z[acting])
+        return np.eye(len(z))[:, acting] @ returned
+
+    def term(self, delta: str, matrix: Array, signal: Signal) -> Signal:
+        """Return ``δ matrix signal`` with as many channels as the matrix has rank."""
+        if signal.is_zero:
+            return zeros(len(matrix))
+        left, right = factors(matrix)
+        return left @ self.times(delta, right @ signal)
+
+    def applied(self, matrix: Affine, signal: Signal) -> Signal:
+        """Return an uncertain matrix times a signal."""
+        result = matrix.value @ signal
+        for delta, slope in matrix.slopes:
+            result += self.term(delta, slope, signal)
+        return result
+
+    def product(self, constants: Loop, value: Signal, factor: Signal) -> Signal:
+        """Return n constants, themselves uncertain, times one signal: their channels are repeated for it.
+
+        Parameters
+        ----------
+        constants : Loop
+            Whose first column is one.
+        value : Signal (n)
+            Of that loop.
+        factor : Signal (1)
+        """
+        if factor.is_zero:
+            return zeros(len(value))
+        needed = constants.needed(value)
+        returned = {column: self.columns(constants.kinds[column], 1) for column in needed}
+        for column, own in returned.items():
+            self.drive(own, self._repeated(constants.drives[column], returned, factor))
+        return stacked(*(self._repeated(row, returned, factor) for row in value.rows))
+
+    @staticmethod
+    def _repeated(row: Array, returned: dict[int, Signal], factor: Signal) -> Signal:
+        result = factor * row[0] if len(row) else zeros(1)
+        for column, own in returned.items():
+            if column < len(row) and row[column]:
+                result += own * row[column]
+        return result
+
+    def needed(self, value: Signal) -> list[int]:
+        """Return the channels on which signals depend, ascending."""
+        found: set[int] = set()
+        new = set(np.flatnonzero(value.rows.any(axis=0)).tolist())
+        while new:
+            column = new.pop()
+            if column in self.drives and column not in found:
+                found.add(column)
+                new |= set(np.flatnonzero(self.drives[column]).tolist())
+        return sorted(found)
+
+    def bilinear(self, constants: Loop, matrices: Sequence[Array] | Array, value: Signal, signal: Signal) -> Signal:
+        """Return ``sum_i matrices[i] value signal[i]`` with uncertain constants `value`."""
+        height = len(matrices[0]) if len(matrices) else 0
+        if signal.is_zero or value.is_zero:
+            return zeros(height)
+        if not constants.needed(value):
+            return np.column_stack([matrix @ value.rows[:, 0] for matrix in matrices]) @ signal
+        result = zeros(height)
+        for k, matrix in enumerate(matrices):
+            result += self.product(constants, matrix @ value, signal[k])
+        return result
+
+    def require(self, equation: Signal) -> None:
+        """Let signals be zero."""
+        self._equations.append(equation)
+
+    def solved(self, rates: Signal, outputs: Signal) -> Solved:
+        """Return the loop with its unknowns solved for, channels in order of their deltas' first appearance.
+
+        Raises
+        ------
+        ModelError
+            Where the equations leave unknowns undetermined.
+        """
+        width, kinds = len(self.kinds), np.array(self.kinds, dtype=object)
+        deltas = dict.fromkeys(kind for kind in self.kinds if kind.startswith("δ "))
+        channels = [k for delta in deltas for k in np.flatnonzero(kinds == delta).tolist()]
+        order = np.array([*channels, *np.flatnonzero(kinds == "x"), *np.flatnonzero(kinds == "u")], dtype=int)
+        driving = [Signal(self.drives[k][None]) for k in channels]
+        rows = stacked(*driving, rates, outputs).padded(width)
+        unknown = np.flatnonzero(kinds == "?")
+        if len(unknown):
+            equations = stacked(*self._equations).padded(width)
+            rows = rows[:, order] - rows[:, unknown] @ _solution(equations[:, unknown], equations[:, order])
+        else:
+            rows = rows[:, order]
+        return Solved(rows, tuple(self.kinds[k].removeprefix("δ ") for k in channels))
+
+
+def factors(matrix: Array) -> tuple[Array, Array]:
+    """Return factors ``matrix = left right`` of as many columns and rows as it has rank; unit rows where there are some."""
+    rows = np.flatnonzero(matrix.any(axis=1))
+    if np.linalg.matrix_rank(matrix, rtol=_RANK) == len(rows):
+        return np.eye(len(matrix))[:, rows], matrix[rows]
+    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
+    return left[:, :rank] * sizes[:rank], right[:rank]
+
+
+def _solution(matrix: Array, right: Array) -> Array:
+    scale = np.abs(matrix).max(axis=1, initial=0.0)[:, None]
+    try:
+        solution: Array = np.linalg.solve(matrix / scale, right / scale)
+    except np.linalg.LinAlgError:
+        solution = np.full_like(right, np.nan)
+    if not np.isfinite(solution).all():
+        advice = "see tt.linearize at the middle of the ranges"
+        raise ModelError(Finding("singular-loop", "point", "accelerations undetermined", "a system that moves", advice))
+    return solution

@@ -1,0 +1,189 @@
+"""Reduction of linear fractional models: states and repetitions that nothing reaches, or that nothing shows, are left out.
+
+With ``Δ = diag(δ_1 1, ..., δ_k 1, 1/s)`` a model is ``y = (D + C Δ (1 - A Δ)^-1 B) u``. One subspace a delta, closed under all
+blocks of A, holds what the inputs reach; the smallest such subspaces are found, then what the outputs see of them. Minimal
+where the deltas are taken not to commute.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+
+#: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
+#: second times the vector that had it. The first pair is taken that changes the response by less than `_EXACT` of its largest
+#: entry, or the next if that has as few states and repetitions, and `_ROUNDED` is not met yet.
+_NEW = (
+    (1e3, 1e-7),
+    (10.0, 1e-8),
+    (1.0, 1e-9),
+    (0.1, 1e-9),
+    (1e-2, 1e-9),
+    (1e-4, 1e-9),
+    (0.0, 1e-8),
+    (0.0, 1e-10),
+    (0.0, 1e-12),
+)
+_EXACT, _ROUNDED = 3e-11, 1e-12
+#: Of sums of products, in parts of their terms.
+_ROUNDING = float(np.finfo(float).eps)
+
+
+class Fractional(NamedTuple):
+    """``[z; y] = [[A, B], [C, D]] [w; u]`` with ``w = Δ z``, `sizes` rows for each delta."""
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    sizes: tuple[int, ...]
+
+    @property
+    def parts(self) -> list[slice]:
+        """Where each delta stands."""
+        edges = np.cumsum([0, *self.sizes]).tolist()
+        return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+    def dual(self) -> Fractional:
+        """Return the transposed model."""
+        return Fractional(self.A.T, self.C.T, self.B.T, self.D.T, self.sizes)
+
+    def projected(self, bases: Sequence[Array]) -> Fractional:
+        """Return the model in subspaces with orthonormal bases, one for each delta."""
+        from scipy.linalg import block_diag
+
+        T = block_diag(*bases)
+        return Fractional(T.T @ self.A @ T, T.T @ self.B, self.C @ T, self.D, tuple(basis.shape[1] for basis in bases))
+
+
+def reduced(model: Fractional, checked: bool = True) -> Fractional:
+    """Return a model of the same response with as few states and repetitions as deltas that do not commute allow.
+
+    Of what may be rounding, as much is left out as does not change the response at random deltas and 1/s; that is looked at
+    where `checked`. Costs a singular value decomposition of each delta's block for each step in which its subspace grows.
+    """
+    scaled, scale = balanced(model)
+    points = _points(model) if checked else []
+    right = [at(model, point) for point in points]
+    best: tuple[Fractional, float] | None = None
+    for new in _NEW:
+        result = _narrowed(scaled, new)
+        error = max((_difference(at(result, x), y) for x, y in zip(points, right, strict=True)), default=0.0)
+        if best is None and error < _EXACT:
+            best = result, error
+        elif best is not None:
+            if result.sizes == best[0].sizes and error < best[1]:
+                best = result, error
+            break
+        if best is not None and error < _ROUNDED:
+            break
+    if best is None:
+        return model
+    result = best[0]
+    back = np.concatenate(
+        [
+            scale[part] if size == own else np.ones(own)
+            for part, size, own in zip(model.parts, model.sizes, result.sizes, strict=True)
+        ]
+    )
+    return result._replace(A=result.A * back[:, None] / back, B=result.B * back[:, None], C=result.C / back)
+
+
+def _narrowed(model: Fractional, new: tuple[float, float]) -> Fractional:
+    """Return a model with what is reached, then what is seen of it."""
+    dual = model.projected(_kept(model, new)).dual()
+    return dual.projected(_kept(dual, new)).dual()
+
+
+def _difference(found: Array, right: Array) -> float:
+    """Return the largest difference in parts of the largest entry."""
+    return float(np.abs(found - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), 1e-300)
+
+
+def at(model: Fractional, deltas: Sequence[complex]) -> Array:
+    """Return the response at values of all deltas."""
+    values = np.concatenate([np.full(size, value) for size, value in zip(model.sizes, deltas, strict=True)])
+    response: Array = model.D + (model.C * values) @ np.linalg.solve(np.eye(len(values)) - model.A * values, model.B)
+    return response
+
+
+def _points(model: Fractional) -> list[list[complex]]:
+    """Return values of all deltas, the last 1/s about the poles."""
+    rng, last = np.random.default_rng(0), model.parts[-1]
+    poles = np.abs(np.linalg.eigvals(model.A[last, last]))
+    poles = poles[poles > 1e-3 * poles.max(initial=0.0)]
+    speeds = np.quantile(poles, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(poles) else np.ones(1)
+    return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds if w > 0]
+
+
+def reachable(model: Fractional, least: tuple[float, float]) -> list[Array]:
+    """Return orthonormal bases of what the inputs reach, one for each delta.
+
+    With every direction goes how far rounding may have turned it; `least` is an entry of `_NEW`.
+    """
+    parts = model.parts
+    sizes = [[np.linalg.norm(model.A[to, part]) for part in parts] for to in parts]
+    bases = [np.zeros((size, 0)) for size in model.sizes]
+    new = []
+    for basis, part in zip(bases, parts, strict=True):
+        columns = model.B[part]
+        new.append(_beyond(basis, columns, _ROUNDING * np.linalg.norm(columns, axis=0), least))
+    while any(len(noise) for _, noise in new):
+        bases = [np.hstack([basis, own]) for basis, (own, _) in zip(bases, new, strict=True)]
+        grown = []
+        for basis, to, norms in zip(bases, parts, sizes, strict=True):
+            images = [model.A[to, part] @ own for part, (own, _) in zip(parts, new, strict=True)]
+            noises = [
+                norm * noise + _ROUNDING * np.linalg.norm(np.abs(model.A[to, part]) @ np.abs(own), axis=0)
+                for norm, part, (own, noise) in zip(norms, parts, new, strict=True)
+            ]
+            grown.append(_beyond(basis, np.hstack(images), np.concatenate(noises), least))
+        new = grown
+    return bases
+
+
+def balanced(model: Fractional) -> tuple[Fractional, Array]:
+    """Return the model with each state and channel divided by a scale so that what drives it is as large as its effect.
+
+    The scales, powers of two, are returned too.
+    """
+    scale = np.ones(len(model.A))
+    for _ in range(10):
+        A = np.abs(model.A) * scale / scale[:, None]
+        np.fill_diagonal(A, 0.0)
+        rows = A.sum(axis=1) + np.abs(model.B).sum(axis=1) / scale
+        columns = A.sum(axis=0) + np.abs(model.C).sum(axis=0) * scale
+        usable = (rows > 0) & (columns > 0)
+        factor = np.where(usable, np.sqrt(rows / np.where(usable, columns, 1.0)), 1.0)
+        factor = 2.0 ** np.round(np.log2(np.where(factor > 0, factor, 1.0)))
+        if (factor == 1.0).all():
+            break
+        scale *= factor
+    return model._replace(A=model.A * scale / scale[:, None], B=model.B / scale[:, None], C=model.C * scale), scale
+
+
+def _kept(model: Fractional, least: tuple[float, float]) -> list[Array]:
+    """Return bases of what is reached; unit vectors where that is everything, so that nothing is turned in vain."""
+    return [np.eye(len(basis)) if basis.shape[1] == len(basis) else basis for basis in reachable(model, least)]
+
+
+def _beyond(basis: Array, vectors: Array, noise: Array, least: tuple[float, float]) -> tuple[Array, Array]:
+    """Return an orthonormal basis of what vectors have beyond a basis, and how far rounding may have turned each of it."""
+    lengths = np.linalg.norm(vectors, axis=0)
+    kept = (noise > 0) & (lengths > 0)
+    if not kept.any():
+        return np.zeros((len(basis), 0)), np.zeros(0)
+    floor = np.maximum(least[0] * noise[kept], least[1] * lengths[kept])
+    rest = vectors[:, kept] / floor
+    for _ in range(2):
+        rest = rest - basis @ (basis.T @ rest)
+    left, sizes, right = np.linalg.svd(rest, full_matrices=False)
+    new = sizes > 1.0
+    found: Array = left[:, new]
+    noises = np.linalg.norm(right[new] * (noise[kept] / floor), axis=1) / sizes[new]
+    return found - basis @ (basis.T @ found), noises

@@ -1,0 +1,107 @@
+"""What is done with linear fractional models: members, controllers, neglected dynamics, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import control
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.robust.satellites import satellite, still, tied
+
+#: Responses computed in two ways, beside their size.
+ROUNDING = 1e-9
+
+PARAMETERS = {"hub.mass": (150.0, 230.0), tied("panel_*.mode1.frequency"): tt.percent(20), "sada_right.q": (-0.5, 1.0)}
+VALUES = {"hub.mass": 170.0, "panel_left.mode1.frequency": 1.9, "sada_right.q": 0.4}
+
+
+@pytest.fixture(scope="module")
+def model() -> tt.LFTModel:
+    m = satellite()
+    return tt.lft(m, still(m), PARAMETERS, ["wheels"], ["gyro"])
+
+
+def test_values_by_any_name(model: tt.LFTModel) -> None:
+    """Tied names are one value; keywords have underscores for dots."""
+    s = 0.8j
+    one = model.at(VALUES)(s)
+    other = model.at({"hub.mass": 170.0, "panel_right.mode1.frequency": 1.9}, sada_right_q=0.4)(s)
+    assert one == pytest.approx(other, rel=1e-12)
+    assert model.values(VALUES)["panel_right.mode1.frequency"] == pytest.approx(1.9)
+
+
+def test_a_controller_by_names(model: tt.LFTModel) -> None:
+    """The loop's members are the members' loops."""
+    K = control.ss(
+        -2.0 * np.eye(3), np.eye(3), -30.0 * np.eye(3), -5.0 * np.eye(3), inputs=["gyro_x", "gyro_y", "gyro_z"],
+        outputs=["wheels_x", "wheels_y", "wheels_z"],
+    )  # fmt: skip
+    s = 0.8j
+    plant = model.at(VALUES)(s)
+    closed = model.close(K)
+    assert closed.at(VALUES)(s) == pytest.approx(plant @ np.linalg.inv(np.eye(3) - K(s) @ plant), rel=ROUNDING)
+    assert closed.blocks == model.blocks
+
+
+def test_neglected_dynamics(model: tt.LFTModel) -> None:
+    """A complex block on an input: with δ closed by hand, the input times 1 + weight δ."""
+    s, delta = 0.8j, 0.3 - 0.4j
+    weight = control.ss([[-1.0]], [[1.0]], [[0.5]], [[0.1]])
+    M = model.append("wheel", "wheels.y", weight)
+    assert M.blocks[-1].kind == "complex"
+    assert M.at(VALUES)(s) == pytest.approx(model.at(VALUES)(s), rel=ROUNDING)
+    response, w, z = M.M(s), *M.channels
+    values = np.concatenate([np.full(b.repetitions, d) for b, d in zip(M.blocks, [*M.deltas(VALUES)[:-1], delta], strict=True)])
+    closed = response[z:, w:] + response[z:, :w] * values @ np.linalg.solve(
+        np.eye(z) - response[:z, :w] * values, response[:z, w:]
+    )
+    gains = np.array([1.0, 1.0 + complex(weight(s)) * delta, 1.0])
+    assert closed == pytest.approx(model.at(VALUES)(s) * gains, rel=ROUNDING)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "mat"])
+def test_files(model: tt.LFTModel, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"satellite.{suffix}"
+    appended = model.append("wheel", "wheels.y", 0.2)
+    appended.save(path)
+    loaded = tt.LFTModel.load(path)
+    assert loaded.blocks == appended.blocks
+    assert loaded.uncertain == appended.uncertain
+    assert loaded.at(VALUES)(0.8j) == pytest.approx(appended.at(VALUES)(0.8j), rel=1e-14)
+    assert tt.signal_table(loaded.M) == tt.signal_table(appended.M)
+    with pytest.raises(tt.ModelError, match="no-model"):
+        loaded.check()
+
+
+def test_the_convention_of_mussv(model: tt.LFTModel, tmp_path: Path) -> None:
+    from scipy.io import loadmat
+
+    model.append("wheel", "wheels.y", 0.2).save(tmp_path / "m.mat")
+    expected = [[-block.repetitions, 0] for block in model.blocks] + [[1, 0]]
+    assert loadmat(tmp_path / "m.mat")["blk"].tolist() == expected
+
+
+def test_samples_and_corners(model: tt.LFTModel) -> None:
+    assert len(model.corners()) == 8
+    for sample in model.samples(20):
+        assert (np.abs(model.deltas(sample)) <= 1.0).all()
+    assert (np.abs(np.abs([model.deltas(corner) for corner in model.corners()]) - 1.0) < 1e-12).all()
+
+
+def test_bad_input(model: tt.LFTModel, tmp_path: Path) -> None:
+    with pytest.raises(tt.ModelError, match="unknown-parameter"):
+        model.at({"hub.mas": 3.0})
+    with pytest.raises(tt.ModelError, match="wrong-type"):
+        model.at({"hub.mass": "much"})
+    with pytest.raises(tt.ModelError, match="sampled-controller"):
+        model.close(control.ss([], [], [], [[1.0]], 0.1, inputs=["gyro_x"], outputs=["wheels_x"]))
+    with pytest.raises(tt.ModelError, match="unknown-signal"):
+        model.close(control.ss([], [], [], [[1.0]], inputs=["gyro_q"], outputs=["wheels_x"]))
+    with pytest.raises(tt.ModelError, match="bad-weight"):
+        model.append("wheel", "wheels.x", control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]]))
+    (tmp_path / "broken.mat").write_bytes(b"nothing")
+    with pytest.raises(tt.ModelError, match="bad-file"):
+        tt.LFTModel.load(tmp_path / "broken.mat")

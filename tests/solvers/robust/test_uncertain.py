@@ -1,0 +1,47 @@
+"""What is refused of uncertain parameters, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import titop as tt
+from tests.solvers.robust.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hub.mas": (1, 2)}, r"hub\.mas.*did you mean 'hub\.mass'.*unknown-parameter"),
+        ({"hub.mass": (210.0, 230.0)}, r"hub\.mass.*nominal-outside"),
+        ({"hub.mass": (230.0, 150.0)}, "no-range"),
+        ({"hub.mass": "wide"}, "no-range"),
+        ({"hub.com.z": (0.0, 0.1)}, "nominal-outside"),
+        ({}, "no-parameter"),
+        ({"hub.mass": tt.percent(10), ("hub.mass", "panel_left.mass"): tt.percent(5)}, "given-twice"),
+        ({("sada_right.q", "hub.mass"): tt.percent(5)}, "no-range"),
+        ({"sada_right.q": (-2.2, 2.2)}, r"252 degrees.*quarters=\['sada_right\.q'\].*wide-angle"),
+        ({"base.rx.q": (-0.1, 0.1)}, "not-rational"),
+        ({"hub.mass": (-5.0, 230.0)}, r"hub\.mass = -5.*negative-mass.*bad-range"),
+        ({"panel_right.mass": (2.0, 30.0)}, r"panel_right\.mass = 2.*bad-range"),
+        ({"panel_right.tip.position.x": tt.percent(5)}, r"panel_right\.tip\.position\.x.*idle-parameter"),
+    ],
+)
+def test_refused(parameters: Any, message: str) -> None:
+    m = satellite()
+    with pytest.raises(tt.ModelError, match=message):
+        tt.lft(m, still(m), parameters, INPUTS, OUTPUTS)
+
+
+@pytest.mark.parametrize("name", ["j1.axis.x", "b1.C.rotation.x", "j2.placement.rotation.y", "f.direction.x"])
+def test_directions_are_not_rational(name: str) -> None:
+    m = arm()
+    value = m.parameters()[name][0]
+    with pytest.raises(tt.ModelError, match="not-rational"):
+        tt.lft(m, bent(m), {name: (value - 0.1, value + 0.1)}, ["mot"], ["j1.q"])
+
+
+def test_percentages() -> None:
+    assert tt.percent(15) == (-15, 15)
+    assert tt.percent(-10, 20) == (-10, 20)
