@@ -86,9 +86,16 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.model.model import Model as Model
+from .solvers.robust.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.robust.lft import lft as lft
 from .solvers.robust.lft_model import LFTModel as LFTModel
+from .solvers.robust.mu import MuBounds as MuBounds
+from .solvers.robust.mu import mu as mu
+from .solvers.robust.robust_stability import RobustStability as RobustStability
+from .solvers.robust.robust_stability import robust_stability as robust_stability
 from .solvers.robust.uncertain import percent as percent
+from .solvers.robust.worst_case_gain import WorstCaseGain as WorstCaseGain
+from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
 from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
 from .solvers.sampling.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal

@@ -1,6 +1,14 @@
 """Robustness of linear models whose parameters are uncertain.
 
-- `delta_blocks`: what is uncertain, and how its values are normalised.
+A loop of a linear model `M` and an uncertainty, ``z = M w``, ``w = Δ z``, is singular for no Δ of size one if the structured
+singular value of M is below one. All is computed from the matrices of M and a tuple of blocks:
+
+- `delta_blocks`: what is uncertain, and how its values are normalised; `structure`: where blocks stand in Δ;
+- `state_space`: the matrices of M; `uncertain_loop`: reading them and their blocks;
+- `hermitian`, `scalings`, `upper_bound`: scalings that bound mu at a frequency; `validity`, `sweep`: at all frequencies;
+- `power_iteration`, `eigenvalue_search`, `gain_search`: members that destabilise, or whose gain is high;
+- `branch_and_bound`: parts of the box of the parameters, where scalings for the whole leave a gap;
+- `mu`, `robust_stability`, `worst_case_gain`: what users call.
 
 Linear fractional models, from names and ranges (`uncertain`) to `lft_model`:
 

@@ -64,18 +64,22 @@ class DeltaBlock(NamedTuple):
         unit: str = "",
         degree: int | None = None,
     ) -> DeltaBlock:
-        """Return a repeated real block; see the class for its arguments, `nominal` the middle of the range by default."""
+        """Return a repeated real block.
+
+        `name`, `repetitions`, `lower`, `upper`, `nominal` (the middle of the range by default), `unit`, `degree`: as in the
+        class.
+        """
         middle = (lower + upper) / 2 if nominal is None else nominal
         return cls(name, "real", repetitions, repetitions, lower, upper, middle, unit, degree)
 
     @classmethod
     def complex(cls, name: str, repetitions: int = 1) -> DeltaBlock:
-        """Return a repeated complex block; see the class for its arguments."""
+        """Return a repeated complex block of a `name` and a number of `repetitions`."""
         return cls(name, "complex", repetitions, repetitions)
 
     @classmethod
     def full(cls, name: str, rows: int = 1, columns: int | None = None) -> DeltaBlock:
-        """Return a full complex block of `rows` x `columns`, square by default."""
+        """Return a full complex block of a `name`, of `rows` x `columns`, square by default."""
         return cls(name, "full", rows, rows if columns is None else columns)
 
     @property
@@ -86,13 +90,13 @@ class DeltaBlock(NamedTuple):
         return 2 * above * below / (above + below), (below - above) / (below + above)
 
     def value(self, delta: float) -> float:
-        """Return the parameter's value, in `unit`, at a normalised one."""
+        """Return the parameter's value, in its unit, at a normalised one, `delta`."""
         a, b = self.fraction
         entering = self._entering(self.nominal) + a * delta / (1 + b * delta)
         return (self.lower + self.upper) / 2 + self.part * math.atan(entering) if self.part else entering
 
     def normalised(self, value: float) -> float:
-        """Return δ, beyond ±1 outside the range, of a parameter's value in `unit`."""
+        """Return δ, beyond ±1 outside the range, of a parameter's `value` in its unit."""
         a, b = self.fraction
         beyond = self._entering(value) - self._entering(self.nominal)
         return beyond / (a - b * beyond)

@@ -1,0 +1,135 @@
+"""Branch and bound over the box of real parameters: what scalings alone leave open.
+
+To prove a box, cells of it are proved: the loop is expanded about a cell's middle, whose scalings need to bound that cell
+only. A cell that resists is cut in two along the parameter that drives its bound. A cell whose middle is unstable is a member
+that tells the truth sooner: the box shrinks to it (Newlin, Young 1997, "Mixed mu problems and branch and bound techniques").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.sweep import Sweep, sweep
+
+#: Cells that are looked at, at most.
+_CELLS = 400
+
+#: A search that takes longer than this (s) shows a progress bar.
+_SHOW_PROGRESS_AFTER = 1.0
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """Part of a box: its middle, half its widths, and a frequency (rad/s) that was hard to prove about it."""
+
+    middle: Array
+    half: Array
+    hard: float
+
+
+def branch_and_bound(
+    system: Matrices, structure: Structure, lower: float, upper: float, gap: float, progress: bool = True
+) -> tuple[float, Member | None]:
+    """Return an upper bound of mu over all frequencies, and the nearest unstable member met on the way.
+
+    Parameters
+    ----------
+    system : Matrices
+        With the channels of the uncertainty alone; stable.
+    structure : Structure
+        With real blocks, other than these are kept whole.
+    lower, upper : float
+        Bounds known.
+    gap : float
+        Relative distance of the bounds that is sought; what cannot be proved within 400 cells returns `upper`.
+    """
+    nearest: Member | None = None
+    level = max(lower * (1 + gap), upper / 4)
+    for _ in range(30):
+        box = _Box(system, structure, 1 / level)
+        proved, member = box.prove(progress)
+        if member is not None:
+            nearest = member if nearest is None or member.radius < nearest.radius else nearest
+            lower = max(lower, 1 / nearest.radius)
+            level = min(lower * (1 + gap), upper)
+        elif proved:
+            upper = level
+            level = max(lower * (1 + gap), level / 2)
+        else:
+            break
+        if upper <= lower * (1 + gap) * (1 + 1e-9):
+            break
+    return upper, nearest
+
+
+class _Box:
+    """All members whose normalised parameters, and complex blocks, are no larger than a radius."""
+
+    def __init__(self, system: Matrices, structure: Structure, radius: float) -> None:
+        self.system, self.structure, self.radius = system, structure, radius
+        self.centres = Centres(structure)
+
+    def prove(self, progress: bool) -> tuple[bool, Member | None]:
+        """Tell whether all members are stable; return one that is not, if one was met."""
+        from tqdm import tqdm
+
+        n = len(self.structure.real)
+        cells, seen, left = [_Cell(np.zeros(n), np.full(n, self.radius), 0.0)], 0, 1.0
+        options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
+        layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
+        with tqdm(total=100, desc=f"box of radius {self.radius:.3g}", bar_format=layout, **options) as bar:
+            while cells:
+                seen += 1
+                if seen > _CELLS:
+                    return False, None
+                cell = cells.pop()
+                member = self._unstable(cell.middle)
+                if member is not None:
+                    return False, member
+                proof, shares = self._proof(cell)
+                if proof.proved:
+                    left -= float(np.prod(cell.half / self.radius))
+                    bar.update(100 * (1 - left) - bar.n)
+                else:
+                    cells += self._halves(cell, int(np.argmax(shares)), proof.omega)
+        return True, None
+
+    def _unstable(self, middle: Array) -> Member | None:
+        """Return the member on the way to a cell's middle at which stability is lost, if it is."""
+        if not middle.any():
+            return None
+        search = EigenvalueSearch(self.system, self.structure, float(np.abs(middle).max()))
+        search.march(middle)
+        search.shrink()
+        return search.best if np.isfinite(search.best.radius) else None
+
+    def _proof(self, cell: _Cell) -> tuple[Sweep, Array]:
+        """Return the proof of a cell, or a failed one, and the shares of the parameters in its bound."""
+        blocks = self.structure.blocks
+        middle = self.structure.only(dict(zip(self.structure.real, cell.middle.tolist(), strict=True)))
+        half = dict(zip(self.structure.real, cell.half.tolist(), strict=True))
+        scale = np.concatenate([np.full(b.columns, half.get(k, self.radius)) for k, b in enumerate(blocks)])
+        local = self.system.closed(middle).scaled(scale)
+        proof = sweep(self.centres, local, 1.0, tolerance=0.02, progress=False, first=[cell.hard])
+        shares = cell.half / self.radius
+        if not proof.proved and proof.worst is not None:
+            M = local.response(proof.omega)
+            shares = self.centres.shares(M, proof.worst.x, proof.worst.g)[list(self.structure.real)]
+        return proof, shares
+
+    def _halves(self, cell: _Cell, cut: int, hard: float) -> Sequence[_Cell]:
+        """Return both halves of a cell."""
+        half = cell.half.copy()
+        half[cut] /= 2
+        step = np.zeros(len(half))
+        step[cut] = half[cut]
+        return [_Cell(cell.middle + sign * step, half, hard) for sign in (-1.0, 1.0)]

@@ -1,0 +1,220 @@
+"""Whether all members of a family of linear models are stable: `robust_stability`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.robust.branch_and_bound import branch_and_bound
+from titop.solvers.robust.delta_blocks import DeltaBlock
+from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
+from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.sweep import Sweep, sweep
+from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
+
+#: How far beyond the ranges unstable members are looked for, and so many parameters can be branched over.
+_REACH, _BRANCHED = 100.0, 5
+
+#: The level at which the search for the lowest begins when no unstable member is known.
+_LOWEST = 1e-3
+
+
+@dataclass(frozen=True)
+class RobustStability:
+    """What is known of the stability of a family.
+
+    Attributes
+    ----------
+    robust : bool or None
+        Whether all members are stable and well-posed with all ranges ``1 / level`` times as large; None if neither was proved
+        nor a counterexample found.
+    level : float
+    upper : float
+        Proved bound of the structured singular value over all frequencies, infinite without a proof.
+    lower : float
+        One over the size of the smallest uncertainty found that destabilises, zero without one.
+    kind : {"unstable", "ill-posed", ""}
+        What goes wrong there.
+    member : dict
+        Values of the parameters there, in their units and maybe beyond their ranges, and of complex and full blocks, by name.
+    deltas : tuple
+        The same normalised, for each block.
+    omega : float
+        Frequency (rad/s) at which the member is on the boundary of stability; without one, of the highest bound.
+    intervals : array (n, 2), rad/s
+        Covered by one scaling each: the proof.
+    shares : dict
+        How the highest bound met grows with each block's own range alone, of sum one.
+    """
+
+    robust: bool | None
+    level: float
+    upper: float
+    lower: float
+    kind: str
+    member: dict[str, Any]
+    deltas: tuple[Any, ...]
+    omega: float
+    intervals: Array
+    shares: dict[str, float]
+
+    @property
+    def margin(self) -> tuple[float, float]:
+        """How far all ranges may grow together (factors without unit): proved, and at most."""
+        return 1 / self.upper, np.inf if not self.lower else 1 / self.lower
+
+    @property
+    def driver(self) -> str:
+        """The block that drives the bound, empty if no bound was needed."""
+        return max(self.shares, key=self.shares.__getitem__, default="")
+
+    def __str__(self) -> str:
+        verdict = {True: "robustly stable", False: "not robustly stable", None: "undecided"}[self.robust]
+        text = f"{verdict} at level {self.level:g}: structured singular value between {self.lower:.4g} and {self.upper:.4g}"
+        return f"{text}, {self.kind} at {self.omega:.4g} rad/s with {self.member}" if self.kind else text
+
+
+def robust_stability(
+    lft: Any,
+    level: float = 1.0,
+    blocks: Sequence[DeltaBlock] | None = None,
+    margin: bool = False,
+    gap: float | None = None,
+    tolerance: float = 0.01,
+    progress: bool = True,
+) -> RobustStability:
+    """Prove that all members of a family are stable and well-posed, or find one that is not.
+
+    First unstable members are looked for: corners, gradients of eigenvalues, a power iteration. Then the structured singular
+    value is bounded at all frequencies at once, zero, infinity and those between others included: each scaling holds between
+    two frequencies that follow from the eigenvalues of a Hamiltonian matrix. The proof is for constant parameters, up to
+    rounding.
+
+    Parameters
+    ----------
+    lft : LFTModel or control.StateSpace
+        The nominal loop, stable; of a state space the first channels are those of the blocks. Sampled ones too.
+    level : float
+        Ranges are ``1 / level`` times as large.
+    blocks : sequence of DeltaBlock, optional
+        For a state space.
+    margin : bool
+        Find the lowest level that can be proved, whatever `level` is.
+    gap : float, optional
+        Branch over the box of the real parameters, five at most, until the bounds are this close, relative. May take minutes.
+    tolerance : float
+        Relative, of the lowest level.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
+
+    Returns
+    -------
+    RobustStability
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and a nominal loop that is not stable.
+    """
+    loop = read_loop(lft, blocks)
+    _check(level, gap, loop)
+    check_stable(loop)
+    found = _search(loop, _REACH if margin or gap is not None else 1 / level)
+    if gap is None and not margin and found.lower >= level:
+        return _result(loop, level, found, None, False)
+    centres = Centres(loop.structure)
+    begin = max(found.lower, _LOWEST) if margin or gap is not None else level
+    proof = sweep(centres, loop.uncertain, begin, margin or gap is not None, tolerance, progress)
+    found = max(found, _at_frequency(loop, proof), key=lambda one: one.lower)
+    if margin and found.lower < level < proof.level:
+        given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
+        proof = given if given.proved else proof
+    if gap is not None and proof.level > found.lower * (1 + gap):
+        proof, found = _branched(loop, proof, found, gap, progress)
+    return _result(loop, level, found, proof, True)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A destabilising uncertainty: one over its size, of size one its blocks, and where."""
+
+    lower: float
+    deltas: tuple[Any, ...] = ()
+    omega: float = 0.0
+
+
+def _check(level: Any, gap: Any, loop: UncertainLoop) -> None:
+    for name, value in (("level", level), ("gap", 1.0 if gap is None else gap)):
+        number = real_array(value)
+        if number is None or number.ndim or not 0 < number < np.inf:
+            raise ModelError(Finding("bad-value", name, value, "a positive number", "1.0 stands for the given ranges"))
+    real = len(loop.structure.real)
+    if gap is not None and not 0 < real <= _BRANCHED:
+        expected = f"one to {_BRANCHED} real parameters to branch over"
+        raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))
+
+
+def _search(loop: UncertainLoop, reach: float) -> _Found:
+    """Look for the nearest unstable or ill-posed member among the real parameters."""
+    structure = loop.structure
+    member = EigenvalueSearch(loop.uncertain, structure, reach).run()
+    if not np.isfinite(member.radius):
+        return _Found(0.0)
+    deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
+    for k, delta in zip(structure.real, member.deltas.tolist(), strict=True):
+        deltas[k] = delta / member.radius
+    return _Found(1 / float(member.radius), tuple(deltas), member.omega)
+
+
+def _at_frequency(loop: UncertainLoop, proof: Sweep) -> _Found:
+    """Look for a singular loop where the bound is highest, if some blocks are complex."""
+    if len(loop.structure.real) == len(loop.structure.blocks):
+        return _Found(0.0)
+    found = lower_bound(loop.uncertain.response(proof.omega), loop.structure)
+    return _Found(found.value, tuple(found.deltas), proof.omega)
+
+
+def _branched(loop: UncertainLoop, proof: Sweep, found: _Found, gap: float, progress: bool) -> tuple[Sweep, _Found]:
+    """Close the gap of the bounds by branch and bound."""
+    upper, nearer = branch_and_bound(loop.uncertain, loop.structure, found.lower, proof.level, gap, progress)
+    proof.level = upper
+    if nearer is not None and 1 / nearer.radius > found.lower:
+        deltas = iter((nearer.deltas / nearer.radius).tolist())
+        blocks = [next(deltas) if b.kind == "real" else np.zeros((b.repetitions, b.columns)) for b in loop.structure.blocks]
+        found = _Found(1 / nearer.radius, tuple(blocks), nearer.omega)
+    return proof, found
+
+
+def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | None, swept: bool) -> RobustStability:
+    """Return what is known."""
+    upper = proof.level if proof is not None and proof.proved else np.inf
+    robust = False if found.lower >= level else (True if upper <= level else None)
+    structure = loop.structure
+    deltas = tuple(d / found.lower for d in found.deltas) if found.lower else ()
+    shares: dict[str, float] = {}
+    if proof is not None and proof.worst is not None:
+        M = loop.uncertain.response(proof.omega)
+        values = Centres(structure).shares(M, proof.worst.x, proof.worst.g)
+        shares = {b.name: float(share) for b, share in zip(structure.blocks, values, strict=True)}
+    kind = "" if not found.lower else ("ill-posed" if np.isinf(found.omega) else "unstable")
+    omega = found.omega if kind else (proof.omega if proof is not None else 0.0)
+    intervals = np.array(sorted(proof.intervals) if proof is not None else []).reshape(-1, 2)
+    return RobustStability(
+        robust,
+        level,
+        float(upper),
+        found.lower,
+        kind,
+        structure.values(deltas) if deltas else {},
+        deltas,
+        loop.frequency(omega),
+        np.vectorize(loop.frequency, otypes=[float])(intervals) if intervals.size else intervals,
+        shares,
+    )

@@ -1,0 +1,126 @@
+"""What users give: a linear model with channels of an uncertainty, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.delta_blocks import DeltaBlock
+from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.structure import Structure
+
+
+@dataclass(frozen=True)
+class UncertainLoop:
+    """A loop of a linear model and an uncertainty.
+
+    Attributes
+    ----------
+    system : Matrices
+        In continuous time; a sampled one by the bilinear map, which keeps stability and gains.
+    structure : Structure
+    inputs, outputs : tuple of str
+        Names of all channels.
+    period : float
+        Sample time (s), zero in continuous time.
+    """
+
+    system: Matrices
+    structure: Structure
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    period: float
+
+    @property
+    def uncertain(self) -> Matrices:
+        """The channels of the uncertainty alone."""
+        w, z = self.structure.shape
+        return self.system.part(np.arange(z), np.arange(w))
+
+    def frequency(self, omega: float) -> float:
+        """Return the frequency (rad/s) for one of the continuous system."""
+        return float(2 / self.period * np.arctan(omega * self.period / 2)) if self.period else omega
+
+    def warped(self, omega: float) -> float:
+        """Return the frequency (rad/s) of the continuous system for one."""
+        return float(2 / self.period * np.tan(omega * self.period / 2)) if self.period else omega
+
+
+def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
+    """Return the loop of an LFT model, or of a state space with its blocks.
+
+    Raises
+    ------
+    ModelError
+        For other types, and channels that are not there.
+    """
+    model, blocks = getattr(lft, "M", lft), getattr(lft, "blocks", None) if blocks is None else blocks
+    if not all(hasattr(model, name) for name in "ABCD") or not hasattr(model, "input_labels"):
+        advice = "pass what tt.lft returns, or M with blocks=[...]"
+        raise ModelError(Finding("wrong-type", "lft", type(lft).__name__, "an LFTModel or a control.StateSpace", advice))
+    structure = read_blocks(blocks)
+    A, B, C, D = (np.array(getattr(model, name), dtype=float) for name in "ABCD")
+    check_sizes(structure, D)
+    period = 1.0 if model.dt is True else float(model.dt or 0.0)
+    system = _continuous(A, B, C, D, period) if period else Matrices(A, B, C, D)
+    return UncertainLoop(system, structure, tuple(model.input_labels), tuple(model.output_labels), period)
+
+
+def read_blocks(blocks: Any) -> Structure:
+    """Return the structure of blocks, of which there must be one or more."""
+    if not isinstance(blocks, Sequence) or not blocks:
+        advice = "such as blocks=[tt.DeltaBlock.real('hub.mass', 3)]"
+        raise ModelError(Finding("wrong-type", "blocks", blocks, "one DeltaBlock or more", advice))
+    return Structure.of(blocks)
+
+
+def check_sizes(structure: Structure, D: Array) -> None:
+    """Refuse a matrix without the channels of the blocks, or with numbers that are not finite."""
+    w, z = structure.shape
+    if D.ndim != 2 or D.shape[0] < z or D.shape[1] < w:
+        expected = f"at least {z} outputs and {w} inputs, those of the blocks"
+        raise ModelError(Finding("wrong-shape", "M", f"shape {D.shape}", expected, "put the channels of the blocks first"))
+
+
+def check_stable(loop: UncertainLoop) -> None:
+    """Refuse a nominal loop that is not stable."""
+    poles = loop.system.poles
+    worst = poles[np.argmax(poles.real)] if len(poles) else -1.0
+    if not np.real(worst) < 0:
+        advice = "close the loop first: lft.close(K); free rigid modes need a controller or omit="
+        raise ModelError(Finding("unstable-nominal", "lft", f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
+
+
+def channels(names: Any, known: tuple[str, ...], skipped: int, where: str) -> list[int]:
+    """Return the places of signals among the channels behind those of the uncertainty.
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+    """
+    wanted = [names] if isinstance(names, str) else list(names)
+    free = known[skipped:]
+    findings = [
+        Finding("unknown-signal", where, name, "a signal of the model", did_you_mean(name, free))
+        for name in wanted
+        if name not in free
+    ]
+    if findings or not wanted:
+        raise ModelError(findings or Finding("unknown-signal", where, names, "a signal or more", did_you_mean("", free)))
+    return [skipped + free.index(name) for name in wanted]
+
+
+def _continuous(A: Array, B: Array, C: Array, D: Array, period: float) -> Matrices:
+    """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
+    one = np.eye(len(A))
+    if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < 1e-12 * (1 + np.linalg.norm(A, 2)):
+        raise ModelError(Finding("bad-pole", "lft", "a pole at -1", "none there", "take another sample time"))
+    inner = np.linalg.inv(A + one)
+    root = 2 / np.sqrt(period)
+    return Matrices(2 / period * inner @ (A - one), root * inner @ B, root * C @ inner, D - C @ inner @ B)

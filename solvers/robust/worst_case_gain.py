@@ -1,0 +1,142 @@
+"""The highest gain of a family of linear models: `worst_case_gain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.delta_blocks import DeltaBlock
+from titop.solvers.robust.gain_search import GainSearch
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.sweep import sweep
+from titop.solvers.robust.uncertain_loop import UncertainLoop, channels, check_stable, read_loop
+from titop.solvers.robust.upper_bound import UpperBound, upper_bound
+
+#: A gain so many times the highest found is not bounded.
+_HIGHEST = 100.0
+
+#: Where scalings for this level are found, those for one are looked for.
+_ROOM = 0.999
+
+
+@dataclass(frozen=True)
+class WorstCaseGain:
+    """Bounds of the highest gain.
+
+    Attributes
+    ----------
+    upper : float
+        No member's gain is higher, at any frequency; infinite where no bound was proved. In output units over input units.
+    lower : float
+        The gain of the worst member found, infinite if that is unstable.
+    member : dict
+        Its parameters by name, in their units.
+    omega : float
+        Frequency (rad/s) of its peak.
+    intervals : array (n, 2), rad/s
+        Covered by one scaling each: the proof of the upper bound.
+    """
+
+    upper: float
+    lower: float
+    member: dict[str, Any]
+    omega: float
+    intervals: Array
+
+    def __str__(self) -> str:
+        where = f"{self.lower:.6g} at {self.omega:.4g} rad/s with {self.member}"
+        return f"worst-case gain between {where} and {self.upper:.6g}"
+
+
+def worst_case_gain(
+    lft: Any,
+    input: str | Sequence[str],
+    output: str | Sequence[str],
+    blocks: Sequence[DeltaBlock] | None = None,
+    tolerance: float = 0.01,
+    progress: bool = True,
+) -> WorstCaseGain:
+    """Bound the highest gain, over all members of a family and all frequencies, from some inputs to some outputs.
+
+    The upper bound is skew mu: the ranges stay as they are, and the gain of a full block around the performance channels is as
+    small as scalings can prove, at all frequencies at once as in `robust_stability`. The lower bound is a member: the worst of
+    corners and of climbs along the derivatives of the H-infinity norm (Zhou, Doyle, Glover 1996, chapters 10 and 11).
+
+    Parameters
+    ----------
+    lft : LFTModel or control.StateSpace
+        The nominal loop, stable; of a state space the first channels are those of the blocks.
+    input, output : str or sequence of str
+        Signals of the model, several as one vector.
+    blocks : sequence of DeltaBlock, optional
+        For a state space.
+    tolerance : float
+        Relative, of the upper bound.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
+
+    Returns
+    -------
+    WorstCaseGain
+
+    Raises
+    ------
+    ModelError
+        For unknown signals and unusable arguments, and a nominal loop that is not stable.
+    """
+    loop = read_loop(lft, blocks)
+    check_stable(loop)
+    w, z = loop.structure.shape
+    columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
+    system = loop.system.part([*range(z), *rows], [*range(w), *columns])
+    worst = GainSearch(system, loop.structure).run()
+    upper, intervals = np.inf, np.zeros((0, 2))
+    if 0 < worst.value < np.inf:
+        scaled = system.scaled(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)]))
+        blocks = [*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))]
+        search = _SkewStart(Structure.of(blocks))
+        proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
+        upper = worst.value * proof.level if proof.proved else np.inf
+        intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
+    return _result(loop, upper, worst, intervals)
+
+
+class _SkewStart:
+    """Finds scalings at which the ranges are proved and the gain is high, with which skew mu begins.
+
+    Parameters
+    ----------
+    structure : Structure
+        The performance block last.
+    """
+
+    def __init__(self, structure: Structure) -> None:
+        self.whole = Centres(structure)
+        self.skew = Centres(structure, len(structure.blocks) - 1)
+        self.outputs = structure.z[-1]
+
+    def __call__(self, M: Array, largest: float) -> UpperBound | None:
+        """Return a scaling that proves some gain at a response, G bounded relative to its gain, or None."""
+        lowered = M.copy()
+        lowered[self.outputs] /= _HIGHEST
+        found = upper_bound(self.whole, lowered, enough=_ROOM, largest=largest)
+        if found.level >= 1:
+            return None
+        x = found.x.copy()
+        x[-1] /= _HIGHEST**2
+        return UpperBound(_HIGHEST, x, found.g)
+
+
+def _result(loop: UncertainLoop, upper: float, worst: Any, intervals: Array) -> WorstCaseGain:
+    structure = loop.structure
+    deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
+    for k, delta in zip(structure.real, worst.deltas.tolist(), strict=True):
+        deltas[k] = delta
+    if intervals.size:
+        intervals = np.vectorize(loop.frequency, otypes=[float])(intervals)
+    return WorstCaseGain(float(upper), worst.value, structure.values(deltas), loop.frequency(worst.omega), intervals)

@@ -1,0 +1,149 @@
+"""Bounds of the structured singular value, against closed forms, another library, and each other."""
+
+from __future__ import annotations
+
+import control
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import titop as tt
+from tests.solvers.robust.families import matrix, oscillator
+from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.upper_bound import upper_bound
+
+REAL, COMPLEX, FULL = tt.DeltaBlock.real, tt.DeltaBlock.complex, tt.DeltaBlock.full
+
+#: What the method of centres leaves above the optimum at its default tolerance.
+ABOVE = 1e-3
+
+#: Bounds add errors of rounding, or meet to some of them.
+ROUNDING = 1e-9
+
+MIXES = {
+    "full": [FULL("a", 2), FULL("b", 2, 1), FULL("c")],
+    "complex": [COMPLEX("a", 3), COMPLEX("b", 2)],
+    "real": [REAL("a", 2), REAL("b"), REAL("c", 2)],
+    "mixed": [REAL("a", 2), COMPLEX("b", 2), FULL("c", 2, 3)],
+}
+
+
+def test_one_full_block_is_the_gain() -> None:
+    blocks = [FULL("a", 3, 2)]
+    M = matrix(blocks, 0)
+    bounds = tt.mu(M, blocks=blocks)
+    gain = np.linalg.norm(M, 2)
+    assert gain * (1 - 1e-6) <= bounds.lower[0] <= bounds.upper[0] * (1 + ROUNDING) <= gain * (1 + ABOVE)
+
+
+def test_one_complex_number_is_the_spectral_radius() -> None:
+    blocks = [COMPLEX("a", 4)]
+    M = matrix(blocks, 1)
+    bounds = tt.mu(M, blocks=blocks)
+    radius = np.abs(np.linalg.eigvals(M)).max()
+    np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], radius, rtol=ABOVE)
+
+
+def test_one_real_number_is_the_largest_real_eigenvalue() -> None:
+    blocks = [REAL("a", 4)]
+    rng = np.random.default_rng(2)
+    T = rng.normal(size=(4, 4))
+    M = T @ np.array([[-3.0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 5], [0, 0, -5, 0]]) @ np.linalg.inv(T)
+    bounds = tt.mu(M, blocks=blocks)
+    np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], 3.0, rtol=ABOVE)
+    free = tt.mu(M, blocks=[COMPLEX("a", 4)])
+    np.testing.assert_allclose(free.upper[0], 5.0, rtol=ABOVE, err_msg="complex, the pair of eigenvalues counts too")
+
+
+def test_a_rank_one_matrix_is_a_sum() -> None:
+    """Of full blocks of size 1: mu of ``x y^H`` is the sum of ``|x y|``."""
+    x, y = matrix([FULL("a", 1, 4)], 3).ravel(), matrix([FULL("a", 1, 4)], 4).ravel()
+    bounds = tt.mu(np.outer(x, y.conj()), blocks=[FULL(name) for name in "abcd"])
+    np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], np.abs(x * y).sum(), rtol=ABOVE)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("real", [0, 2, 4])
+def test_blocks_of_size_one_agree_with_slycot(seed: int, real: int) -> None:
+    slycot = pytest.importorskip("slycot")
+    blocks = [REAL(f"r{k}") for k in range(real)] + [FULL("b", 2), FULL("c")]
+    M = matrix(blocks, seed)
+    kinds = np.array([1] * real + [2, 2])
+    expected = slycot.ab13md(M, np.array([1] * real + [2, 1]), kinds)[0]
+    found = tt.mu(M, blocks=blocks).upper[0]
+    assert expected * (1 - 1e-5) <= found <= expected * (1 + ABOVE), "its own tolerance below, ours above"
+
+
+@settings(max_examples=16, deadline=None)
+@given(mix=st.sampled_from(sorted(MIXES)), seed=st.integers(0, 10_000))
+def test_the_lower_bound_is_never_higher(mix: str, seed: int) -> None:
+    blocks = MIXES[mix]
+    structure, M = Structure.of(blocks), matrix(blocks, seed)
+    upper, lower = upper_bound(Centres(structure), M).level, lower_bound(M, structure)
+    assert lower.value <= upper * (1 + ROUNDING) + ROUNDING
+    if lower.value:
+        singular = np.linalg.svd(np.eye(len(M)) - M @ structure.matrix(lower.deltas) / lower.value, compute_uv=False)[-1]
+        assert singular < 1e-6, "what was found does make the loop singular"
+
+
+def test_the_property_finds_what_is_wrong() -> None:
+    """The negative control: bounds of real numbers are too low for complex ones."""
+    found = 0
+    for seed in range(10):
+        M = matrix(MIXES["real"], seed)
+        free = Structure.of([COMPLEX(b.name, b.repetitions) for b in MIXES["real"]])
+        found += lower_bound(M, free).value > upper_bound(Centres(Structure.of(MIXES["real"])), M).level
+    assert found
+
+
+def test_two_real_parameters_agree_with_a_grid() -> None:
+    """Of an undamped oscillator at its frequency: singular where k is ``m w²``, c zero; along the grid nothing nearer is."""
+    matrices, blocks = oscillator((1.0, 3.0), (0.1, 0.5), (0.9, 1.1))
+    (A, B, C, D) = (m[..., :2] if m is not matrices[0] else m for m in matrices)
+    omega = 1.3
+    M = (C @ np.linalg.solve(1j * omega * np.eye(2) - A, B) + D)[:2]
+    bounds = tt.mu(M, blocks=blocks[:2])
+    steps = np.linspace(-4, 4, 161)
+    k, c = np.meshgrid(2 + steps, 0.3 + 0.2 * steps, indexing="ij")
+    gap = np.abs(k - omega**2 + 1j * omega * c)
+    at = np.unravel_index(np.argmin(gap), gap.shape)
+    expected = 1 / np.abs([steps[at[0]], steps[at[1]]]).max()
+    np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], 1 / 1.5, rtol=ABOVE)
+    np.testing.assert_allclose(expected, 1 / 1.5, rtol=0.05 / 1.5, err_msg="the grid's own step")
+
+
+def test_the_driver_is_the_block_with_the_range() -> None:
+    M = np.diag([1.0, 5.0, 0.5])
+    bounds = tt.mu(M, blocks=[REAL("small"), REAL("large"), COMPLEX("tiny")])
+    assert bounds.driver == "large"
+    assert bounds.shares[0].max() > 0.9
+
+
+def test_bounds_of_a_state_space_can_be_drawn() -> None:
+    matrices, blocks = oscillator((1.0, 3.0), (0.1, 0.5), (0.9, 1.1))
+    bounds = tt.mu(control.ss(*matrices), np.array([0.0, 0.5, 1.4, np.inf]), blocks=blocks)
+    assert (bounds.lower <= bounds.upper * (1 + ROUNDING)).all()
+    np.testing.assert_allclose(bounds.upper[0], 0.5, rtol=ABOVE, err_msg="at zero the stiffness alone counts: 2 -+ 1")
+    np.testing.assert_allclose(bounds.upper[-1], 0.1, rtol=ABOVE, err_msg="at infinity the mass alone: 1 -+ 0.1")
+    assert len(bounds.plot().axes) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"lft": [[1.0, np.nan]]}, "wrong-type"),
+        ({"lft": [[1.0]], "blocks": [REAL("a", 2)]}, "wrong-shape"),
+        ({"lft": [[1.0]], "blocks": None}, "wrong-type"),
+        ({"lft": [[1.0]], "blocks": [REAL("a", lower=1.0, upper=2.0, nominal=3.0)]}, "bad-range"),
+        ({"lft": [[1.0]], "blocks": ["a"]}, "wrong-type"),
+        ({"lft": control.ss([[-1.0]], [[1.0]], [[1.0]], [[0.0]]), "blocks": [REAL("a")]}, "wrong-type"),
+        ({"lft": control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]]), "blocks": [REAL("a")], "omega": [1.0]}, "unstable-nominal"),
+    ],
+)
+def test_wrong_arguments_are_told(arguments: dict[str, object], code: str) -> None:
+    with pytest.raises(tt.ModelError) as caught:
+        tt.mu(**arguments)
+    assert caught.value.code == code

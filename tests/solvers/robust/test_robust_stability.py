@@ -1,0 +1,172 @@
+"""Proofs of robust stability, and members that lose it, against root loci, grids and closed forms."""
+
+from __future__ import annotations
+
+import control
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.robust.families import oscillator, structure_of_modes, two_masses
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.validity import valid_interval
+
+REAL, FULL = tt.DeltaBlock.real, tt.DeltaBlock.full
+
+#: By how much the level is raised above the highest bound in most of these tests, to be quick, and the bound's own tolerance.
+COARSE = 0.05
+RAISED = 0.06
+
+
+def closed(matrices: tuple[np.ndarray, ...], blocks: list[tt.DeltaBlock], deltas: tuple[float, ...]) -> np.ndarray:
+    """Return the matrix of a member's states, by the feedback's definition."""
+    A, B, C, D = matrices
+    delta = np.diag(np.concatenate([np.full(b.repetitions, d) for b, d in zip(blocks, deltas, strict=True)]))
+    n = len(delta)
+    return A + B[:, :n] @ delta @ np.linalg.solve(np.eye(n) - D[:n, :n] @ delta, C[:n])
+
+
+def test_the_margin_of_two_masses_is_that_of_the_root_locus() -> None:
+    """det(s - A - δ B C) is p(s) + δ q(s): on the axis p(jw) q(-jw) is real, at the real roots of a polynomial in w."""
+    (A, B, C, D), blocks = two_masses()
+    p = np.poly(A)
+    q = np.poly(A + B @ C) - p
+    at_axis = [x * 1j ** np.arange(len(x) - 1, -1, -1) for x in (p, q)]
+    product = np.polymul(at_axis[0], at_axis[1].conj())
+    frequencies = np.roots(product.imag)
+    frequencies = frequencies.real[np.abs(frequencies.imag) < 1e-9]
+    deltas = [-(np.polyval(at_axis[0], w) / np.polyval(at_axis[1], w)).real for w in frequencies]
+    nearest = min(abs(d) for d in deltas if abs(d) > 1e-9)
+    found = tt.robust_stability(control.ss(A, B, C, D), blocks=blocks, margin=True, tolerance=1e-4)
+    np.testing.assert_allclose(found.margin[1], nearest, rtol=1e-6)
+    np.testing.assert_allclose(found.margin[0], nearest, rtol=2e-4, err_msg="its tolerance, twice")
+    assert found.kind == "unstable"
+    assert found.robust is False
+
+
+@pytest.mark.parametrize(("m", "kind"), [((0.5, 1.5), "unstable"), ((0.02, 1.98), "ill-posed")])
+def test_what_goes_wrong_first_is_told(m: tuple[float, float], kind: str) -> None:
+    """A member without stiffness or damping is unstable, one without mass ill-posed."""
+    matrices, blocks = oscillator((1.0, 5.0), (0.1, 0.2), m)
+    found = tt.robust_stability(control.ss(*matrices), level=1.2, blocks=blocks, margin=True, tolerance=COARSE)
+    assert found.kind == kind
+    nearest = {"unstable": 3 / 2, "ill-posed": 1 / 0.98}[kind]
+    np.testing.assert_allclose(found.margin[1], nearest, rtol=1e-6)
+    np.testing.assert_allclose(found.upper, 1 / nearest, rtol=RAISED)
+    assert found.robust
+
+
+def test_a_proof_covers_zero_to_infinity() -> None:
+    matrices, blocks = oscillator((1.0, 3.0), (0.1, 0.5), (0.9, 1.1))
+    found = tt.robust_stability(control.ss(*matrices), blocks=blocks)
+    assert found.robust
+    assert found.upper == 1.0
+    low, high = found.intervals.T
+    assert (low[0], high.max()) == (0.0, np.inf)
+    assert (low[1:] <= np.maximum.accumulate(high)[:-1]).all()
+    assert str(found).startswith("robustly stable at level 1")
+
+
+def test_members_beyond_the_level_are_returned() -> None:
+    """With ranges twice as large a member has no damping or no stiffness left."""
+    matrices, blocks = oscillator((1.0, 3.0), (0.1, 0.5), (0.9, 1.1))
+    found = tt.robust_stability(control.ss(*matrices), level=0.5, blocks=blocks)
+    assert found.robust is False
+    assert np.linalg.eigvals(closed(matrices, blocks, found.deltas)).real.max() >= -1e-9
+    assert found.member["c"] < 1e-6 or found.member["k"] < 1e-6
+
+
+def test_repeated_parameters_agree_with_a_grid() -> None:
+    """Upper bounds may lie above what a fine grid over two parameters finds, but never below it."""
+    sizes = [2, 3]
+    blocks = [REAL("a", 2), REAL("b", 3)]
+    A, B, C, D = structure_of_modes(sizes, 6, 0.02, 3)
+    found = tt.robust_stability(control.ss(A, B, 4 * C, D), blocks=blocks, margin=True, tolerance=COARSE)
+    steps = np.linspace(-1, 1, 41) * 1.05 * found.margin[1]
+    members = [(a, b) for a in steps for b in steps]
+    unstable = [
+        max(abs(a), abs(b)) for a, b in members if np.linalg.eigvals(closed((A, B, 4 * C, D), blocks, (a, b))).real.max() > 0
+    ]
+    nearest = min(unstable)
+    assert found.margin[0] <= nearest
+    np.testing.assert_allclose(found.margin[1], nearest, rtol=0.06, err_msg="a step of the grid")
+    assert found.margin[1] <= nearest * (1 + 1e-9)
+
+
+def test_a_peak_between_the_frequencies_of_a_grid_is_found() -> None:
+    """A mode with a damping ratio of 1e-5: its peak is 1e-4 wide, and a hundred frequencies miss it."""
+    zeta, omega = 1e-5, 3.3333
+    A = np.array([[0, 1, 0], [-(omega**2), -2 * zeta * omega, 0], [0, 0, -1]])
+    B = np.array([[0, 0], [2 * zeta * omega**2 * 0.8, 0], [0, 0.3]])
+    C = np.array([[1.0, 0, 0], [0, 0, 1]])
+    blocks, M = [FULL("a"), FULL("b")], control.ss(A, B, C, np.zeros((2, 2)))
+    grid = tt.mu(M, np.geomspace(0.1, 100, 100), blocks=blocks)
+    found = tt.robust_stability(M, blocks=blocks, margin=True, tolerance=COARSE)
+    assert grid.peak < 0.5
+    np.testing.assert_allclose([found.lower, found.upper], 0.8, rtol=RAISED)
+    assert found.driver == "a"
+
+
+def test_sampled_loops_are_bounded_on_the_unit_circle() -> None:
+    """``x+ = a x + δ x`` is stable while ``|a + δ| < 1``."""
+    M = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.1)
+    found = tt.robust_stability(M, blocks=[REAL("δ")], margin=True, tolerance=COARSE)
+    np.testing.assert_allclose(found.margin[1], 0.5, rtol=1e-6)
+    np.testing.assert_allclose(found.upper, 2.0, rtol=RAISED)
+
+
+def test_branching_closes_the_gap() -> None:
+    """Of two parameters: scalings leave 5 % or more between the bounds, cells of the box do not."""
+    blocks = [REAL("a", 2), REAL("b", 2)]
+    A, B, C, D = structure_of_modes([2, 2], 4, 0.05, 9)
+    M = control.ss(A, B, 10 * C, D)
+    whole = tt.robust_stability(M, blocks=blocks, margin=True, tolerance=COARSE)
+    cells = tt.robust_stability(M, blocks=blocks, gap=0.03)
+    assert cells.upper <= cells.lower * 1.03 * (1 + RAISED)
+    assert cells.lower <= cells.upper <= whole.upper
+    assert whole.lower <= cells.lower * (1 + 1e-9)
+
+
+def test_intervals_are_those_of_a_grid() -> None:
+    """Where a scaling stays valid, by the Hamiltonian's eigenvalues and by F itself."""
+    rng = np.random.default_rng(1)
+    blocks = [REAL("a", 2), REAL("b"), FULL("c", 1, 2)]
+    centres = Centres(Structure.of(blocks))
+    A = rng.normal(size=(6, 6))
+    A -= (np.linalg.eigvals(A).real.max() + 0.2) * np.eye(6)
+    system = Matrices(A, rng.normal(size=(6, 4)), rng.normal(size=(5, 6)), 0.1 * rng.normal(size=(5, 4)))
+    for omega, level in ((0.0, 4.0), (1.0, 6.5), (5.0, 1.0)):
+        M = system.response(omega)
+        gain = float(np.linalg.norm(M, 2))
+        x = centres.centre(M, 1.1 * gain, 10 * gain, centres.unknowns.identity)
+        assert x is not None
+        scaling, levels = centres.scaling(x, 10 * gain), centres.levels(max(level, 1.1 * gain))
+        low, high = valid_interval(system, scaling, levels, omega)
+
+        def least(w: float, scaling=scaling, levels=levels) -> float:
+            F = levels[:, None] * scaling.D_w * levels - scaling.form(system.response(w))
+            return float(np.linalg.eigvalsh(F)[0])
+
+        top = min(high, 1e4)
+        assert all(least(w) > 0 for w in np.linspace(low, top, 50))
+        assert np.isinf(high) or least(high * 1.001) < 0, "the negative control: it ends where F does"
+        assert low == 0 or least(low * 0.999) < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"level": 0.0}, "bad-value"),
+        ({"gap": -1.0}, "bad-value"),
+        ({"blocks": [REAL("a", 5)]}, "wrong-shape"),
+        ({"blocks": [FULL("a", 3)], "gap": 0.1}, "too-many-parameters"),
+        ({"lft": 3.0}, "wrong-type"),
+    ],
+)
+def test_wrong_arguments_are_told(arguments: dict[str, object], code: str) -> None:
+    matrices, blocks = oscillator((1.0, 3.0), (0.1, 0.5), (0.9, 1.1))
+    with pytest.raises(tt.ModelError) as caught:
+        tt.robust_stability(**({"lft": control.ss(*matrices), "blocks": blocks} | arguments))
+    assert caught.value.code == code

@@ -1,0 +1,66 @@
+"""Worst-case gains, against closed forms and grids."""
+
+from __future__ import annotations
+
+import control
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.robust.families import oscillator
+from titop.solvers.robust.gain_search import peak_gain
+from titop.solvers.robust.state_space import Matrices
+
+#: By how much the upper bound may lie above the true gain: its tolerance, five times the default to be quick, and what scalings
+#: leave open.
+ABOVE = 0.06
+
+
+def model(
+    k: tuple[float, float] = (1.0, 2.0), c: tuple[float, float] = (0.1, 0.3), m: tuple[float, float] = (0.9, 1.1)
+) -> tuple[control.StateSpace, list[tt.DeltaBlock]]:
+    """Return an oscillator's linear model with named channels, and its blocks."""
+    matrices, blocks = oscillator(k, c, m)
+    names = ["wk", "wc", "wm", "force"], ["zk", "zc", "zm", "x"]
+    return control.ss(*matrices, inputs=names[0], outputs=names[1]), blocks
+
+
+def test_the_worst_oscillator_is_soft_and_least_damped() -> None:
+    """The peak of ``1 / (m s² + c s + k)`` is ``1 / (c sqrt(k/m - c²/4m²))``: highest at the least c and k, and most m."""
+    M, blocks = model()
+    found = tt.worst_case_gain(M, "force", "x", blocks=blocks, tolerance=0.05)
+    k, c, m = 1.0, 0.1, 1.1
+    expected = 1 / (c * np.sqrt(k / m - (c / m) ** 2 / 4))
+    np.testing.assert_allclose(found.lower, expected, rtol=1e-6)
+    assert expected <= found.upper <= expected * (1 + ABOVE)
+    np.testing.assert_allclose([found.member[name] for name in "kcm"], [k, c, m], rtol=1e-6)
+    assert found.intervals[0, 0] == 0
+    assert np.isinf(found.intervals[:, 1].max())
+    assert "worst-case gain" in str(found)
+
+
+def test_an_unstable_member_has_an_infinite_gain() -> None:
+    M, blocks = model(c=(-0.1, 0.5))
+    found = tt.worst_case_gain(M, "force", "x", blocks=blocks)
+    assert found.lower == np.inf
+    assert found.upper == np.inf
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_peaks_are_those_of_a_fine_grid(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 6))
+    A -= (np.linalg.eigvals(A).real.max() + 0.05) * np.eye(6)
+    system = Matrices(A, rng.normal(size=(6, 2)), rng.normal(size=(2, 6)), rng.normal(size=(2, 2)))
+    gain, omega = peak_gain(system)
+    grid = max(np.linalg.norm(system.response(w), 2) for w in np.linspace(0, 20, 4001))
+    assert grid <= gain * (1 + 1e-6)
+    np.testing.assert_allclose(np.linalg.norm(system.response(omega), 2), gain)
+    assert gain <= grid * 1.02, "a step of the grid at the sharpest peak here"
+
+
+def test_unknown_signals_are_told() -> None:
+    M, blocks = model()
+    for names in (("forse", "x"), ("force", "zk")):
+        with pytest.raises(tt.ModelError, match="unknown-signal"):
+            tt.worst_case_gain(M, *names, blocks=blocks)
