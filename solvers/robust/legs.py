@@ -86,7 +86,7 @@ class Leg(NamedTuple):
         acceleration += S @ da + by_q @ dq + by_v @ dv + loop.bilinear(constants, carried, acceleration_0, dq)
         if bends.any():
             acceleration += (bends.transpose(1, 0, 2) @ a[entries]) @ dq
-        acceleration += loop.bilinear(constants, -MOTION_CROSS, relative, twist) * 1.0 if not relative.is_zero else zeros(6)
+        acceleration += loop.bilinear(constants, -MOTION_CROSS, relative, twist)
         acceleration += loop.bilinear(constants, TWIST_COLUMNS, twist_0 + relative, relative_change)
         return change._replace(displacement=displacement, twist=twist, acceleration=acceleration)
 

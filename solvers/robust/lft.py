@@ -101,10 +101,11 @@ def lft(
     _warn_of_motion(at, system.a)
     names = [uncertain.name for uncertain in uncertainty.all]
     whole = system.fractional(names)
-    whole = recentred(whole, [*(uncertain.middle for uncertain in uncertainty.all), 0.0])
     signals = state_signals(at.model)
     whole, kept = _omitted(whole, system.states, read_omitted(at.model, omit), signals)
     small = reduced(whole) if reduce else whole
+    # not before: products with what is off the middle turn zeros into rounding
+    small = recentred(small, [*(uncertain.middle for uncertain in uncertainty.all), 0.0])
     states = [signals[k] for k in kept]
     if small.sizes[-1] < len(kept):
         states = [Named(f"x{k + 1}", "1") for k in range(small.sizes[-1])]

@@ -60,7 +60,7 @@ def test_many_at_once() -> None:
         "panel_left.mass": tt.percent(10),
     }
     model = tt.lft(m, still(m), parameters, INPUTS, OUTPUTS)
-    assert [block.repetitions for block in model.blocks] == [3, 4, 2, 12, 3]  # of unequal panels, each is seen apart
+    assert [block.repetitions for block in model.blocks] == [3, 4, 2, 8, 3]
     assert model.check(40) < EXACT
 
 
