@@ -23,6 +23,8 @@ from titop.blocks.basics.spatial import Array
 #: Of the bodies: length and radius (m), density (kg/m^3), C (Pa), eta (s); how far chambers stay from the walls (m).
 LENGTH, RADIUS, DENSITY, STIFFNESS, TIME, WALL = 0.2, 0.02, 1062.0, 0.501e6, 0.1, 0.004
 POISSON = 0.4
+#: Points of bodies and chambers: bumps are so steep that six along a body would miss their middle.
+ALONG, AROUND = 12, 12
 #: Of the chambers of all bodies, one after the other (Pa).
 PRESSURES = 1e6 * np.array([2.0, 0.0, 0.0, 2.0, 1.0, 0.4])
 BODIES, DURATION, STROBES = ("upper", "middle", "lower"), 3.0, 12
@@ -36,7 +38,7 @@ def kinematics() -> tt.Kinematics:
 
 def chamber(side: float) -> tt.Domain:
     """Return half of a cylinder along the body, on the side of x or of -x, as far from the wall as it says."""
-    half = tt.Domain.sector(RADIUS - WALL, np.pi, LENGTH, along=12, around=12)
+    half = tt.Domain.sector(RADIUS - WALL, np.pi, LENGTH, along=ALONG, around=AROUND)
     return half.placed(tt.Pose(rotation=np.diag([side, side, 1.0])))
 
 
@@ -45,7 +47,7 @@ def build() -> tt.System:
     s = tt.System("pneumatic arm", gravity=[0, 0, -9.81])
     shear = 2 * STIFFNESS
     material = tt.Material.neo_hookean(2 * (1 + POISSON) * shear, POISSON, viscosity=TIME * STIFFNESS)
-    domain, moved = tt.Domain.cylinder(RADIUS, LENGTH, along=6, around=8, outwards=2), kinematics()
+    domain, moved = tt.Domain.cylinder(RADIUS, LENGTH, along=ALONG, around=AROUND), kinematics()
     end: tt.PortRef | str = "world"
     placement: tt.Pose | None = tt.Pose(rotation=np.diag([1.0, -1.0, -1.0]))
     for name in BODIES:

@@ -53,7 +53,7 @@ def test_soft_pneumatic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     model, radius, length = run.model, example["RADIUS"], example["LENGTH"]
     bodies = run.q[-1].reshape(3, 4)
     assert bodies[0, 2] < -0.5 < 0.5 < bodies[1, 2]  # away from the chamber under pressure
-    assert bodies[0, 0] > 0.005 > 0 > bodies[0, 1]  # which bulges, and the other one is squeezed
+    assert bodies[0, 0] > 0.003 > 0 > bodies[0, 1]  # which bulges, and the other one is squeezed
 
     # at rest the potential less pressures times volumes is stationary, with volumes by images of their surfaces' points
     moved, cavities = example["kinematics"](), [example["chamber"](side) for side in (1.0, -1.0)]

@@ -64,6 +64,8 @@ class ElasticTendon(Interaction):
         return self.displacement - self.path.measure(np.zeros(self.path.size))
 
     def _elastic_tension(self, motion: TargetMotion) -> Any:
+        if not self.stiffness:
+            return 0.0
         stretch, share = self.stretch(motion.q), 1.0 + self.dissipation * (self._slopes(motion.q) @ motion.v)
         return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,9 @@ from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
+
+#: What runs a program of that name: on what all points share, and on the points; it returns the totals.
+Run = Callable[[LinePrograms, str, Array, Array], Array]
 
 
 class SoftPath:
@@ -39,32 +42,41 @@ class SoftPath:
 
     def measure(self, q: Array) -> Any:
         """Return the length (m) or volume (m^3) at coordinates (..., n)."""
-        return np.sum(self._found(q, "measure", 0), axis=0)
+        return self.measured(q)[0]
 
     def gradient(self, q: Array) -> Array:
         """Return its derivatives (..., n)."""
-        return np.concatenate(self._found(q, "measure", slice(1, None)), axis=-1)
+        return self.measured(q)[1]
 
-    def hessian(self, q: Array) -> Array:
+    def measured(self, q: Array, run: Run | None = None) -> tuple[Any, Array]:
+        """Return the measure and its derivatives (..., n), with another way to run programs."""
+        totals = self._totals(q, "measure", run)
+        return np.sum([part[..., 0] for part in totals], axis=0), np.concatenate([part[..., 1:] for part in totals], axis=-1)
+
+    def hessian(self, q: Array, run: Run | None = None) -> Array:
         """Return its second derivatives (n, n)."""
         result, first = np.zeros((self.size, self.size), np.result_type(q, float)), 0
-        for body, part in zip(self.bodies, self._found(q, "curvature", slice(None)), strict=True):
+        for body, part in zip(self.bodies, self._totals(q, "curvature", run), strict=True):
             inside = slice(first, first + body.nv)
             result[inside, inside] = part.reshape(body.nv, body.nv)
             first += body.nv
         return result
 
-    def _found(self, q: Array, name: str, entry: Any) -> list[Any]:
-        """Return entries of the totals of a program, of each body."""
+    def _totals(self, q: Array, name: str, run: Run | None) -> list[Array]:
+        """Return the totals (..., count) of a program, of each body."""
         found, first = [], 0
         for body, programs, points in zip(self.bodies, self.programs, self.points, strict=True):
-            program: Program = getattr(programs, name)
             own = q[..., first : first + body.nv]
-            flat = own.reshape(-1, body.nv)
-            totals = np.array([program.evaluate(np.concatenate([row, body.number_values]), points)[0] for row in flat])
-            found.append(totals.reshape(*own.shape[:-1], -1)[..., entry])
+            told = [np.concatenate([row, body.number_values]) for row in own.reshape(-1, body.nv)]
+            totals = [(run or _interpreted)(programs, name, shared, points) for shared in told]
+            found.append(np.reshape(totals, (*own.shape[:-1], -1)))
             first += body.nv
         return found
+
+
+def _interpreted(programs: LinePrograms, name: str, shared: Array, points: Array) -> Array:
+    program: Program = getattr(programs, name)
+    return program.evaluate(shared, points)[0]
 
 
 class SoftLine(Interaction):

@@ -239,6 +239,12 @@ class ObservationsCore(Protocol):
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints under `applied` efforts, or the least ones."""
 
+    def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
+        """Return the measure of a line in rods or deformable bodies, and its derivatives (..., n), at their coordinates."""
+
+    def line_curvature(self, line: Any, q: Array) -> Array:
+        """Return its second derivatives (n, n)."""
+
 
 class Engine(Protocol):
     """How a model is resolved.

@@ -20,14 +20,16 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     """Return measure and rate (..., 2) of a line at a state."""
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[..., in_q], at.v[..., in_v]
-    return np.stack([line.measure(q), line.rate(q, v)], axis=-1)
+    measure, gradient = at.model.engine.observations.along_line(line, q)
+    return np.stack([measure, (gradient * v).sum(-1)], axis=-1)
 
 
 def line_derivatives(at: Snapshot, change: SnapshotSlopes, of: Quantity) -> Array:
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]
-    gradient, turning = line.path.gradient(q), line.path.hessian(q) @ v
+    observations = at.model.engine.observations
+    gradient, turning = observations.along_line(line, q)[1], observations.line_curvature(line, q) @ v
     return np.array([gradient @ change.q[in_v], turning @ change.q[in_v] + gradient @ change.v[in_v]])
 
 

@@ -37,6 +37,8 @@ class LinePrograms:
     ORDER = ("measure", "curvature")
 
     def __init__(self, kinematics: Callable[..., Any], n: int, numbers: Sequence[str], volume: bool) -> None:
+        #: How many totals each program has.
+        self.sizes = {"measure": 1 + n, "curvature": n * n}
         self._shared, self._volume = symbols("s", n + len(numbers)), volume
         self._point = symbols("x", SURFACE_SIZE if volume else POINT_SIZE)
         q, told = self._shared.entries[:n], nested(dict(zip(numbers, self._shared.entries[n:], strict=True)))

@@ -11,10 +11,12 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, weight_energy
 from titop.blocks.contract.surroundings import mass_and_moment
+from titop.blocks.interactions.soft_line import SoftPath
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.energies import observed
 from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.program_codes import run_line
 from titop.solvers.engines.compiled.reading_tables import IDENTITY
 from titop.solvers.engines.compiled.special_blocks import surrounded
 from titop.solvers.kernels.entries import observation_entries
@@ -92,6 +94,14 @@ class CompiledObservations:
     def regressors(self, q: Array, v: Array, a: Array) -> Array:
         size = len(q), len(NAMES) * len(self._model.inertial_bodies), self._nv
         return self._asked(self._calls.regressor, size, q, v, a).transpose(0, 2, 1)
+
+    def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
+        path = line.path
+        return path.measured(q, run_line) if isinstance(path, SoftPath) else (path.measure(q), path.gradient(q))
+
+    def line_curvature(self, line: Any, q: Array) -> Array:
+        path = line.path
+        return path.hessian(q, run_line) if isinstance(path, SoftPath) else np.asarray(path.hessian(q))
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         return self._calls.readings.multipliers(q, v, a, pushes, applied)

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
 from titop.solvers.native.cache import source_hash
@@ -42,6 +45,28 @@ def line_codes(interaction: Block) -> list[ProgramCode]:
     """Return the programs of a line in deformable bodies, two for each body; none of other interactions."""
     lines = getattr(getattr(interaction, "path", None), "programs", ())
     return [code for programs in lines for code in _codes_of(programs)]
+
+
+def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
+    """Return the totals of a program of a line's, by machine code if the numbers are real.
+
+    Parameters
+    ----------
+    programs : LinePrograms
+    name : str
+        One of its `ORDER`.
+    shared : (k,) array
+    points : (points, m) array
+    """
+    if np.iscomplexobj(shared) or np.iscomplexobj(points):
+        totals: Array = getattr(programs, name).evaluate(shared, points)[0]
+        return totals
+    numbers, own = np.ascontiguousarray(shared, float), np.ascontiguousarray(points, float)
+    totals = np.empty(programs.sizes[name])
+    _codes_of(programs)[programs.ORDER.index(name)](
+        len(own), numbers.ctypes.data, own.ctypes.data, own.ctypes.data, totals.ctypes.data
+    )
+    return totals
 
 
 def _codes_of(programs: Programs) -> list[ProgramCode]:

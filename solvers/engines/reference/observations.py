@@ -68,6 +68,12 @@ class ReferenceObservations:
         interaction_loads.write_input_columns(self._model, self._model.inputs, q, matrix)
         return matrix
 
+    def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
+        return line.path.measure(q), line.path.gradient(q)
+
+    def line_curvature(self, line: Any, q: Array) -> Array:
+        return np.asarray(line.path.hessian(q))
+
     def energy(self, q: Array, v: Array) -> tuple[Any, Any, Any]:
         passes, gravity_field = self._passes, self._passes.assembly.gravity
         kinetic: Any = 0.0

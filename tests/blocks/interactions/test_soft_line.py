@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
+from titop.blocks.bodies.soft.program import Program
 
 Array = NDArray[Any]
 
@@ -101,6 +102,27 @@ def test_engines_agree(name: str) -> None:
     found, expected = (FUNCTIONS[name](m, q, v, u) for m in (pulled().resolve(), pulled().resolve(engine="reference")))
     scale = np.abs(expected).max()
     np.testing.assert_allclose(found / scale, expected / scale, **ROUNDING_OF_MANY)
+
+
+def test_readings_run_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sensors and of linear models; both engines agree, and only the reference's interprets programs."""
+    s = pulled()
+    s.add_sensor(tt.TendonSensor("sensor", "tendon"))
+    models = [s.resolve(), s.resolve(engine="reference")]
+    q, v = np.array([[0.7, 0.01, -0.4, 0.02], [0.1, 0.0, 0.3, -0.01]]), np.array([[1.0, 0.1, -2.0, 0.2], [0.0, 1.0, 0.0, 0.0]])
+    expected = models[1].outputs(q, v, 0 * v)
+    tendon: Any = models[0].assembly.loops[0].closure
+    hessian = tendon.path.hessian(q[0])
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Program, "evaluate", refuse)
+    np.testing.assert_allclose(models[0].outputs(q, v, 0 * v), expected, **ROUNDING)
+    found = models[0].engine.observations.line_curvature(tendon, q[0])
+    np.testing.assert_allclose(found, hessian, **ROUNDING)
+    with pytest.raises(AssertionError):
+        models[1].outputs(q, v, 0 * v)
 
 
 def test_power() -> None:
