@@ -40,7 +40,8 @@ def lines_across_joints(system: Network) -> Iterator[Finding]:
                 connection = below.get(connection.parent.block.name)
             where = f"{loop.closure.name}.{loop.closure.own_field}"
             if connection is None:
-                found, advice = f"{lower.name}, {upper.name}", "name them from the base, each on the one before"
+                found = f"{lower.name}, {upper.name}"
+                advice = "name them from the base, each on the one before; side by side, ignore this if nothing between moves"
                 yield Finding("not-in-series", where, found, f"{upper.name!r} to hang on {lower.name!r}", advice)
             elif moving or connection.joint.nv:
                 advice = "its length does not know of this motion: use a tendon for each of them, and a tt.Cable between"

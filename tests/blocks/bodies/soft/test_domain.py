@@ -71,6 +71,20 @@ def test_volume_centroid_and_inertia(name: str) -> None:
     np.testing.assert_array_equal(domain.tip, [0.0, 0.0, L])
 
 
+def test_sectors_and_domains_beside_the_axis() -> None:
+    """Six Gauss points on an arc leave a part of 1e-11."""
+    angle, pose = 2.0, tt.Pose([0.1, 0.2, 0.3], rotation=[[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    domain = tt.Domain.sector(R, angle, L)
+    assert domain.volumes.sum() == pytest.approx(0.5 * angle * R**2 * L, rel=EXACT)
+    center = domain.volumes @ domain.points / domain.volumes.sum()
+    np.testing.assert_allclose(center, [4 * R * np.sin(angle / 2) / (3 * angle), 0.0, L / 2], rtol=0, atol=1e-11 * L)
+    moved = domain.placed(pose)
+    np.testing.assert_allclose(moved.volumes @ moved.points / moved.volumes.sum(), pose.rotation @ center + pose.position)
+    assert moved.outline is not None
+    assert domain.outline is not None
+    np.testing.assert_allclose(moved.outline.points, domain.outline.points @ pose.rotation.T + pose.position)
+
+
 def test_fewer_points_are_not_exact() -> None:
     """Negative control: a ring of three points at one radius knows second moments, not fourth ones, as elasticity needs."""
     fine, coarse = tt.Domain.cylinder(R, L), tt.Domain.cylinder(R, L, around=3, outwards=1)
@@ -116,6 +130,7 @@ def test_outlines_are_closed_around_the_volume(name: str) -> None:
         (lambda: tt.Domain.tube(S, R, L), "bad-inner-radius", "inner_radius"),
         (lambda: tt.Domain.box(R, "wide", L), "wrong-type", "height"),  # type: ignore[arg-type]
         (lambda: tt.Domain([[0, 0, 0]], [1.0, 2.0]), "wrong-shape", "points"),
+        (lambda: tt.Domain.sector(R, 90.0, L), "bad-angle", "angle"),
         (lambda: tt.Domain([[0, 0, 0]], [-1.0]), "bad-volume", "volumes"),
         (lambda: tt.Domain([[0, 0, np.nan]], [1.0]), "not-finite", "points"),
     ],
