@@ -54,7 +54,7 @@ def test_arguments_are_not_written_to() -> None:
     assert not np.shares_memory(push.wrench, wrench)
 
 
-@pytest.mark.parametrize("value", ["x", [[1, 2], [1]], np.array([1j]), lambda: 0, {"a": 1}], ids=str)
+@pytest.mark.parametrize("value", ["x", [[1, 2], [1]], np.array([1j]), lambda: 0, {"a": 1}], ids=lambda x: type(x).__name__)
 def test_what_is_no_numbers_is_refused(value: Any) -> None:
     with refusal("wrong-type", "tau_series"):
         read_numbers("tau_series", value)
