@@ -95,7 +95,7 @@ class DynamicsSeries(Resolved):
             if wrenches is None and u is None and actuated is None and twists == "body":
                 rows = v_series.shape[0] - 1 if order is None else order + 1
                 result = np.empty((rows, self.nv)) if out is None else out
-                if self._calls.inverse_dynamics_series(q, v_series[: rows + 1], result) == DONE:
+                if len(result) == rows and self._calls.inverse_dynamics_series(q, v_series[: rows + 1], result) == DONE:
                     return result
         except UNREADY:
             pass
@@ -144,7 +144,7 @@ class DynamicsSeries(Resolved):
         try:
             if wrenches is None and u is None and twists == "body":
                 result = np.empty(tau_series.shape) if out is None else out
-                if self._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
+                if len(result) == len(tau_series) and self._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
                     return result
         except UNREADY:
             pass
@@ -200,7 +200,7 @@ class DynamicsSeries(Resolved):
             if wrenches is None and u is None and twists == "body":
                 accelerations, found = np.empty(tau_series.shape), np.empty(tau_series.shape)
                 kernel = self._calls.hybrid_dynamics_series[names_key(prescribed)]
-                if kernel(q, v, tau_series, a_series, accelerations, found) == DONE:
+                if len(a_series) == len(tau_series) and kernel(q, v, tau_series, a_series, accelerations, found) == DONE:
                     return accelerations, found
         except UNREADY:
             pass

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
@@ -153,7 +154,7 @@ def _own_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> li
     owners |= {
         actuator.name
         for actuator in assembly.actuators
-        if isinstance(actuator, Motor) and actuator.joint.split(".")[0] == block.name
+        if isinstance(actuator, Motor) and owner_of(actuator.joint) == block.name
     }
     own = [f"{owner}.{name}" for owner in owners for name in assembly.blocks[owner].parameters()]
     return [name for name in own if uncertainty.at(name) and ".position." not in name]

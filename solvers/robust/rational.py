@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.paths import owner_of, parts_of
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.loads import Load
@@ -35,7 +35,7 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
 
 def _may_be_rational(model: Model, path: str) -> bool:
     """Tell whether a parameter is one of a kind that may enter so."""
-    owner, parts = owner_of(path), path.split(".")
+    owner, parts = owner_of(path), parts_of(path)
     if path.startswith("gravity."):
         return True
     if "rotation" in parts:

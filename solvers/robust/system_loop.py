@@ -191,9 +191,9 @@ def moved_state(point: OperatingPoint, values: Any) -> tuple[Array, Array]:
         if path in model.parameter_names or path[:-2] not in model.coordinate_names:
             continue
         in_q, in_v = model.assembly.place(path[:-2])
-        if path.endswith(".q"):
+        if path[-2:] == ".q":
             q[in_q] = value
-        elif path.endswith(".v"):
+        elif path[-2:] == ".v":
             v[in_v] = value
     return q, v
 

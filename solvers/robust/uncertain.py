@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
@@ -232,7 +233,7 @@ def _split(name: str, part: int) -> str:
 
 def gain_names(path: str) -> list[str]:
     """Return the names by which a signal's gain may be known: its own, its vector's, its owner's."""
-    own = path.split("[")[0].split(".")
+    own = parts_of(path.split("[")[0])
     return [f"{path}{_GAIN}", *(".".join(own[:k]) + _GAIN for k in range(len(own), 0, -1))]
 
 

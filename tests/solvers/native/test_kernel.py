@@ -61,7 +61,12 @@ def system_of_features():
     s.close_loop(s["near"].port("C0"), s["tip"], tt.SpringDamper("strut", stiffness=3.0, damping=0.1, length=0.2))
     oscillator = tt.System("oscillator")
     oscillator.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", stiffness=4.0, damping=0.1))
-    rigid, m, rng = oscillator.resolve(), s.resolve(), np.random.default_rng(1)
+    loaded = tt.System("loaded")
+    loaded.connect(
+        "world", tt.RigidBody("shoved", mass=1.0, com=[0.1, 0, 0]), tt.Revolute("hinge", axis=[0, 1, 0], armature=0.1)
+    )
+    loaded.add_load(tt.Load("shove", loaded["shoved"], force=[1.0, 2.0, 3.0], torque=[0.1, 0.2, 0.3], frame="world"))
+    rigid, turned, m, rng = oscillator.resolve(), loaded.resolve(), s.resolve(), np.random.default_rng(1)
     q, (v, a, tau) = m.random_configuration(rng), rng.normal(size=(3, m.nv))
     return {
         "forward": lambda: m.forward_dynamics(q, v, tau),
@@ -73,6 +78,7 @@ def system_of_features():
         "along": lambda: rigid.forward_dynamics_tangent([0.3], [0.2], [0.1], [1.0], [2.0], [3.0]),
         "along all": lambda: m.forward_dynamics_tangent(q, v, tau, v, a, tau),
         "transposed of all": lambda: np.concatenate(m.forward_dynamics_adjoint(q, v, tau, a)),
+        "by time": lambda: turned.inverse_dynamics_series(np.array([0.3]), np.ones((4, 1))),
         "transposed": lambda: np.concatenate(rigid.forward_dynamics_adjoint([0.3], [0.2], [0.1], [1.0])),
     }
 
