@@ -202,8 +202,8 @@ class SeriesCore(Protocol):
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         """Return the terms of the tree's equations of motion."""
 
-    def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
-        """Return how a port moves."""
+    def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
+        """Return how each of the `ports` moves."""
 
 
 class ObservationsCore(Protocol):

@@ -305,7 +305,7 @@ class DynamicsSeries(Resolved):
             return stacked
         motion, q = _read_rows(self, "v_series", v_series, None, 1), self._read_q(q)
         motion = BaseTwists(self, twists).to_body(q, motion)
-        series = self.engine.series.port_series(self.read_port(port), q, motion)
+        (series,) = self.engine.series.port_series([self.read_port(port)], q, motion)
         velocity = derivatives_of(taylor_array(series.rotation) @ taylor_array(series.twist)[:3], len(motion) - 1)
         return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
 

@@ -14,6 +14,7 @@ from scipy.linalg import block_diag, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.delta_blocks import DeltaBlock
 from titop.solvers.robust.structure import Structure
 
 _ITERATIONS, _STARTS, _TURNS, _PROGRAMMES = 60, 5, 12, 12
@@ -50,6 +51,13 @@ def lower_bound(M: Array, structure: Structure, seed: int = 0) -> Singular:
     return best
 
 
+def _through(block: DeltaBlock, q: float, x: Array, along: Array) -> Array:
+    """Return what a block of size one makes of x, as much along another vector as it can; q if it is real."""
+    if block.kind == "full":
+        return np.asarray(np.linalg.norm(x) * _unit(along))
+    return np.asarray((q if block.kind == "real" else _phase(np.vdot(x, along))) * x)
+
+
 def _iterate(M: Array, structure: Structure, rng: np.random.Generator) -> list[Any]:
     """Return the blocks at which the power iteration ends."""
     rows, columns = structure.shape
@@ -59,23 +67,15 @@ def _iterate(M: Array, structure: Structure, rng: np.random.Generator) -> list[A
         a = _unit(M @ b)
         z = np.zeros(columns, dtype=complex)
         for k, (block, i, o) in enumerate(zip(structure.blocks, structure.w, structure.z, strict=True)):
-            if block.kind == "full":
-                z[o] = np.linalg.norm(w[i]) * _unit(a[o])
-            elif block.kind == "complex":
-                z[o] = _phase(np.vdot(w[i], a[o])) * w[i]
-            else:
+            if block.kind == "real":
                 q[k] = _real_step(q[k], a[o], b[i], w[i])
-                z[o] = q[k] * w[i]
+            z[o] = _through(block, q[k], w[i], a[o])
         w = _unit(M.conj().T @ z)
         b = np.zeros(rows, dtype=complex)
         for k, (block, i, o) in enumerate(zip(structure.blocks, structure.w, structure.z, strict=True)):
-            if block.kind == "full":
-                b[i] = np.linalg.norm(a[o]) * _unit(w[i])
-            elif block.kind == "complex":
-                b[i] = _phase(np.vdot(a[o], w[i])) * a[o]
-            else:
+            if block.kind == "real":
                 q[k] = _real_step(q[k], a[o], b[i], w[i])
-                b[i] = q[k] * a[o]
+            b[i] = _through(block, q[k], a[o], w[i])
         if not (np.isfinite(b).all() and b.any() and w.any()):
             b, w = (rng.normal(size=rows) + 1j * rng.normal(size=rows) for _ in range(2))
     deltas: list[Any] = []

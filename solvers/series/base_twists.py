@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
@@ -71,19 +73,18 @@ class BaseTwists:
 
     def wrenches_to_body(self, q: Array, v_series: Array, efforts: Array) -> Array:
         """Return efforts (r + 1, nv) with the wrenches on bases, which move by body twists, in their frames."""
-        stack = efforts.copy()
-        for base in self._bases:
-            poses = self._poses(base, q, v_series[: len(efforts)])
-            turned = _outwards(*poses).T @ taylor_array(efforts[:, self._own(base)])
-            stack[:, self._own(base)] = derivatives_of(turned, len(stack) - 1)
-        return stack
+        return self._wrenches(q, v_series, efforts, _outwards)
 
     def wrenches_to_spatial(self, q: Array, v_series: Array, efforts: Array) -> Array:
         """Return efforts (r + 1, nv) with the wrenches on bases, which move by body twists, in the inertial frame."""
+        return self._wrenches(q, v_series, efforts, twist_transport)
+
+    def _wrenches(self, q: Array, v_series: Array, efforts: Array, turning: Callable[[Array, Array], Array]) -> Array:
+        """Return efforts with the wrenches on bases turned by the transpose of what `turning` makes of their poses."""
         stack = efforts.copy()
         for base in self._bases:
             poses = self._poses(base, q, v_series[: len(efforts)])
-            turned = twist_transport(*poses).T @ taylor_array(efforts[:, self._own(base)])
+            turned = turning(*poses).T @ taylor_array(efforts[:, self._own(base)])
             stack[:, self._own(base)] = derivatives_of(turned, len(stack) - 1)
         return stack
 

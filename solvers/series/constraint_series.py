@@ -10,7 +10,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism, PortSeries
 from titop.solvers.mechanism.inputs import PortPush
 
 
@@ -20,6 +20,12 @@ class _Closing(NamedTuple):
     loop: Loop
     V: tuple[Array, Array]
     E: tuple[Array, Array]
+
+
+def _closing(loop: Loop, first: PortSeries, second: PortSeries) -> _Closing:
+    poses = ((taylor_array(port.rotation), taylor_array(port.position)) for port in (first, second))
+    twists = taylor_array(first.twist), taylor_array(second.twist)
+    return _Closing(loop, twists, loop.closure.jacobians(*relative_pose(*poses)))
 
 
 class ConstraintSeries:
@@ -35,14 +41,9 @@ class ConstraintSeries:
 
     def __init__(self, model: ClosedMechanism, q: Array, v_series: Array) -> None:
         self._model, self._v_series, self._last = model, v_series, len(v_series) - 1
-        self._closings = [self._closing(loop, q) for loop in model.rigid_loops]
-
-    def _closing(self, loop: Loop, q: Array) -> _Closing:
-        series = self._model.engine.series
-        first, second = (series.port_series(str(ref), q, self._v_series) for ref in (loop.first, loop.second))
-        poses = ((taylor_array(port.rotation), taylor_array(port.position)) for port in (first, second))
-        twists = taylor_array(first.twist), taylor_array(second.twist)
-        return _Closing(loop, twists, loop.closure.jacobians(*relative_pose(*poses)))
+        refs = [str(ref) for loop in model.rigid_loops for ref in (loop.first, loop.second)]
+        ports = model.engine.series.port_series(refs, q, v_series) if refs else []
+        self._closings = [_closing(*each) for each in zip(model.rigid_loops, ports[::2], ports[1::2], strict=True)]
 
     def rates(self) -> Array:
         """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; where they stay closed, zeros."""

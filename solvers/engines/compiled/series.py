@@ -88,8 +88,8 @@ class CompiledSeries:
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         return self.reference.equation_series(q, v_series, pushes)
 
-    def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
-        return self.reference.port_series(port, q, v_series)
+    def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
+        return self.reference.port_series(ports, q, v_series)
 
     def _acting(self, pushes: Sequence[Push], rows: int) -> tuple[Array, tuple[Array, ...]]:
         """Return the derivatives of wrenches on ports, as kernels take them, and the tables on which these wrenches act."""

@@ -92,13 +92,15 @@ class ReferenceSeries:
             external = external - moved.T @ pressed
         return EquationSeries(*(derivatives_of(part, order) for part in (mass, coriolis, gravity, external)))
 
-    def port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
+    def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
         at_q, at_v, order = self._configurations(q, v_series), taylor_array(v_series), len(v_series) - 1
-        blocks, (block, name) = self._outward(at_q, at_v), self._passes.mechanism.ports[port]
-        rotation, position, transport = self._at_port(blocks, at_q, block, name)
-        moving, node = blocks[self._passes.index[block]], self._passes.nodes[self._passes.index[block]]
-        twist = transport @ np.concatenate([moving.V, at_v[node.v]])
-        return PortSeries(*(derivatives_of(part, order) for part in (rotation, position, twist)))
+        blocks, found = self._outward(at_q, at_v), []
+        for block, name in (self._passes.mechanism.ports[port] for port in ports):
+            k = self._passes.index[block]
+            rotation, position, transport = self._at_port(blocks, at_q, block, name)
+            twist = transport @ np.concatenate([blocks[k].V, at_v[self._passes.nodes[k].v]])
+            found.append(PortSeries(*(derivatives_of(part, order) for part in (rotation, position, twist))))
+        return found
 
     def _finite(self, efforts: Array) -> Array:
         """Return efforts (r + 1, nv).

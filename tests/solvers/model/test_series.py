@@ -169,7 +169,7 @@ CASES: list[tuple[str, str, Callable[[tt.Model], Any]]] = [
     ("unknown-port", "port", lambda m: m.motion_series("bob.tp", Q, STACK)),
     ("wrong-shape", "v_series: got shape (0, 2)", lambda m: m.motion_series("bob", Q, np.ones((0, 2)))),
     ("wrong-shape", "v_series: got shape (1, 2)", lambda m: m.equation_series(Q, STACK[:1])),
-    ("not-finite", "", lambda m: m.inverse_dynamics_series(Q, 1e300 * STACK)),
+    ("not-finite", "[not-finite]", lambda m: m.inverse_dynamics_series(Q, 1e300 * STACK)),
 ]  # fmt: skip
 
 
