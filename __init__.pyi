@@ -79,6 +79,10 @@ from .solvers.equilibrium.fit_shape import FittedShape as FittedShape
 from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint
 from .solvers.equilibrium.trim import trim as trim
+from .solvers.lft.delta_blocks import DeltaBlock as DeltaBlock
+from .solvers.lft.lft import lft as lft
+from .solvers.lft.lft_model import LFTModel as LFTModel
+from .solvers.lft.uncertain import percent as percent
 from .solvers.linear.block_system import block_system as block_system
 from .solvers.linear.channels import invert_channels as invert_channels
 from .solvers.linear.linearize import linear_matrices as linear_matrices
@@ -86,14 +90,10 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.model.model import Model as Model
-from .solvers.robust.delta_blocks import DeltaBlock as DeltaBlock
-from .solvers.robust.lft import lft as lft
-from .solvers.robust.lft_model import LFTModel as LFTModel
 from .solvers.robust.mu import MuBounds as MuBounds
 from .solvers.robust.mu import mu as mu
 from .solvers.robust.robust_stability import RobustStability as RobustStability
 from .solvers.robust.robust_stability import robust_stability as robust_stability
-from .solvers.robust.uncertain import percent as percent
 from .solvers.robust.worst_case_gain import WorstCaseGain as WorstCaseGain
 from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
 from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo

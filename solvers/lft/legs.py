@@ -15,10 +15,10 @@ from titop.blocks.basics.spatial import Array, rotation_exp, twist_cross
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
-from titop.solvers.robust.laws import Change, Rest
-from titop.solvers.robust.loops import Affine, Loop, Signal, zeros
-from titop.solvers.robust.steps import Rotate, Shift, Step, Turn, carried_back, moved_outwards
-from titop.solvers.robust.uncertain import Uncertainty
+from titop.solvers.lft.laws import Change, Rest
+from titop.solvers.lft.loops import Affine, Loop, Signal, zeros
+from titop.solvers.lft.steps import Rotate, Shift, Step, Turn, carried_back, moved_outwards
+from titop.solvers.lft.uncertain import Uncertainty
 
 #: ``-ad(e_i)`` of each unit twist (6, 6, 6).
 MOTION_CROSS = np.array([-twist_cross(unit) for unit in np.eye(6)])

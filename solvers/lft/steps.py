@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
-from titop.solvers.robust.loops import Affine, Loop, Signal, stacked
+from titop.solvers.lft.loops import Affine, Loop, Signal, stacked
 
 
 class Step(Protocol):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.loops import Affine, Loop, Signal, zeros
+from titop.solvers.lft.loops import Affine, Loop, Signal, zeros
 
 #: Highest degree that is tried in one parameter.
 MOST = 4

@@ -17,9 +17,8 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import overrides
 from titop.blocks.devices.actuators import Motor
 from titop.graph.network.assembly import Assembly
-from titop.solvers.mechanism.parameters import changed_assembly
-from titop.solvers.robust.interpolation import interpolated
-from titop.solvers.robust.laws import (
+from titop.solvers.lft.interpolation import interpolated
+from titop.solvers.lft.laws import (
     At,
     BlockLaw,
     ModalLaw,
@@ -30,8 +29,9 @@ from titop.solvers.robust.laws import (
     law_matrices,
     rigid_law,
 )
-from titop.solvers.robust.loops import Affine
-from titop.solvers.robust.uncertain import Uncertainty
+from titop.solvers.lft.loops import Affine
+from titop.solvers.lft.uncertain import Uncertainty
+from titop.solvers.mechanism.parameters import changed_assembly
 
 #: By how much poses of ports may differ, in metres or radians, that do not depend on a parameter.
 _SAME = 1e-12

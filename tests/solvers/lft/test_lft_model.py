@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.robust.satellites import satellite, still, tied
+from tests.solvers.lft.satellites import satellite, still, tied
 
 #: Responses computed in two ways, beside their size.
 ROUNDING = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.solvers.robust.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock
 
 #: Two additions and a division of numbers of order a hundred.
 ROUNDING = 1e-12

@@ -14,8 +14,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.robust.delta_blocks import DeltaBlock
-from titop.solvers.robust.loops import Affine
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.loops import Affine
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)

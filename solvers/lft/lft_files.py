@@ -10,9 +10,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.uncertain import Member, Uncertain
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.robust.delta_blocks import DeltaBlock
-from titop.solvers.robust.uncertain import Member, Uncertain
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import Archive, write_archive
 

@@ -11,10 +11,10 @@ import numpy as np
 from titop.blocks.basics.errors import ModelWarning
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.system_loop import moved_state
+from titop.solvers.lft.uncertain import Uncertainty, gain_names
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.model.model import Model
-from titop.solvers.robust.system_loop import moved_state
-from titop.solvers.robust.uncertain import Uncertainty, gain_names
 
 if TYPE_CHECKING:
     from control import StateSpace

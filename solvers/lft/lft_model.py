@@ -12,15 +12,15 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.closing import closed_loop, with_neglected
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractional import closed
+from titop.solvers.lft.lft_files import load_lft, save_lft
+from titop.solvers.lft.members import Members
+from titop.solvers.lft.responses import frequencies_around, largest_difference, response
+from titop.solvers.lft.structured_reduction import Fractional
+from titop.solvers.lft.uncertain import Uncertain, read_value
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.robust.closing import closed_loop, with_neglected
-from titop.solvers.robust.delta_blocks import DeltaBlock
-from titop.solvers.robust.fractional import closed
-from titop.solvers.robust.lft_files import load_lft, save_lft
-from titop.solvers.robust.members import Members
-from titop.solvers.robust.responses import frequencies_around, largest_difference, response
-from titop.solvers.robust.structured_reduction import Fractional
-from titop.solvers.robust.uncertain import Uncertain, read_value
 from titop.solvers.signals.exported import Signal, exported
 
 if TYPE_CHECKING:

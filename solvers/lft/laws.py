@@ -16,9 +16,9 @@ from titop.blocks.basics.spatial import Array, twist_cross
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
-from titop.solvers.robust.interpolation import Polynomial
-from titop.solvers.robust.loops import Affine, Loop, Signal, stacked, zeros
-from titop.solvers.robust.steps import lever
+from titop.solvers.lft.interpolation import Polynomial
+from titop.solvers.lft.loops import Affine, Loop, Signal, stacked, zeros
+from titop.solvers.lft.steps import lever
 
 #: ``-ad(e_i)^T`` of each unit twist (6, 6, 6).
 FORCE_CROSS = np.array([-twist_cross(unit).T for unit in np.eye(6)])

@@ -11,15 +11,15 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.engines.reference.passes import Node
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.interpolation import Polynomial
+from titop.solvers.lft.joining import Constraints, interactions, refuse_uncertain_pose
+from titop.solvers.lft.loops import Affine, Loop, Signal, stacked, zeros
+from titop.solvers.lft.passes import Applied, Changes, State, Tree
+from titop.solvers.lft.readings import Moving, read, scaled
+from titop.solvers.lft.structured_reduction import Fractional
+from titop.solvers.lft.uncertain import Uncertainty, gain_names
 from titop.solvers.mechanism.inputs import own_pushes
 from titop.solvers.model.reduction import reduction
-from titop.solvers.robust.interpolation import Polynomial
-from titop.solvers.robust.joining import Constraints, interactions, refuse_uncertain_pose
-from titop.solvers.robust.loops import Affine, Loop, Signal, stacked, zeros
-from titop.solvers.robust.passes import Applied, Changes, State, Tree
-from titop.solvers.robust.readings import Moving, read, scaled
-from titop.solvers.robust.structured_reduction import Fractional
-from titop.solvers.robust.uncertain import Uncertainty, gain_names
 from titop.solvers.signals.grammar import read_names
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.system_inputs import SystemInputs

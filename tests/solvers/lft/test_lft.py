@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.robust.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still, tied
+from tests.solvers.lft.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still, tied
 
 #: Beside the response's norm, at each of 40 frequencies: what the reduction may change is 1e-11 of it, near a weakly damped
 #: resonance times up to a hundred.

@@ -8,8 +8,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.robust.delta_blocks import DeltaBlock
 from titop.solvers.signals.exported import Signal, exported
 
 if TYPE_CHECKING:

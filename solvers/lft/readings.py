@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
+from titop.solvers.lft.loops import Loop, Signal, stacked, zeros
+from titop.solvers.lft.passes import Changes, Tree
+from titop.solvers.lft.steps import turned_outwards
 from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
-from titop.solvers.robust.loops import Loop, Signal, stacked, zeros
-from titop.solvers.robust.passes import Changes, Tree
-from titop.solvers.robust.steps import turned_outwards
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.system_inputs import SystemInputs

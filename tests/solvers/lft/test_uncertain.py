@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import titop as tt
-from tests.solvers.robust.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still
+from tests.solvers.lft.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still
 
 
 @pytest.mark.parametrize(

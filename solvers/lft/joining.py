@@ -20,13 +20,13 @@ from titop.graph.network.connections import Loop as Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.interpolation import Polynomial, interpolated
+from titop.solvers.lft.loops import Signal, stacked, zeros
+from titop.solvers.lft.passes import Applied, Changes, Tree
+from titop.solvers.lft.readings import port_acceleration
+from titop.solvers.lft.steps import Shift, Step, Turn
+from titop.solvers.lft.uncertain import Uncertainty
 from titop.solvers.model.model import Model
-from titop.solvers.robust.interpolation import Polynomial, interpolated
-from titop.solvers.robust.loops import Signal, stacked, zeros
-from titop.solvers.robust.passes import Applied, Changes, Tree
-from titop.solvers.robust.readings import port_acceleration
-from titop.solvers.robust.steps import Shift, Step, Turn
-from titop.solvers.robust.uncertain import Uncertainty
 
 
 class Acting(NamedTuple):

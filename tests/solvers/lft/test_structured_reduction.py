@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from titop.solvers.robust.structured_reduction import Fractional, at, reduced
+from titop.solvers.lft.structured_reduction import Fractional, at, reduced
 
 
 def minimal(rng: np.random.Generator, sizes: tuple[int, ...]) -> Fractional:

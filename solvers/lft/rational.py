@@ -8,8 +8,8 @@ from titop.blocks.constraints.gear import Gear
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
+from titop.solvers.lft.uncertain import Uncertainty
 from titop.solvers.model.model import Model
-from titop.solvers.robust.uncertain import Uncertainty
 
 #: Of blocks that are neither joints nor bodies nor interactions, which of their parameters are rational.
 _RATIONAL: dict[type, tuple[str, ...]] = {Motor: ("gear", "rotor_inertia"), Load: ("force", "torque"), Gear: ("ratio",)}

@@ -13,14 +13,14 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node
+from titop.solvers.lft.block_laws import law_of
+from titop.solvers.lft.interpolation import Polynomial
+from titop.solvers.lft.laws import At, BlockLaw, Change, Rest
+from titop.solvers.lft.legs import Leg, legs_of, mount_steps
+from titop.solvers.lft.loops import Loop, Signal, stacked, zeros
+from titop.solvers.lft.steps import Step, turned_outwards
+from titop.solvers.lft.uncertain import Uncertainty
 from titop.solvers.model.model import Model
-from titop.solvers.robust.block_laws import law_of
-from titop.solvers.robust.interpolation import Polynomial
-from titop.solvers.robust.laws import At, BlockLaw, Change, Rest
-from titop.solvers.robust.legs import Leg, legs_of, mount_steps
-from titop.solvers.robust.loops import Loop, Signal, stacked, zeros
-from titop.solvers.robust.steps import Step, turned_outwards
-from titop.solvers.robust.uncertain import Uncertainty
 
 
 class State(NamedTuple):

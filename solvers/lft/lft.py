@@ -12,16 +12,16 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractional import degrees, recentred
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.lft.members import Members
+from titop.solvers.lft.rational import refuse_irrational
+from titop.solvers.lft.structured_reduction import Fractional, reduced
+from titop.solvers.lft.system_loop import SystemLoop
+from titop.solvers.lft.uncertain import Uncertainty
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.omission import read_omitted
-from titop.solvers.robust.delta_blocks import DeltaBlock
-from titop.solvers.robust.fractional import degrees, recentred
-from titop.solvers.robust.lft_model import LFTModel
-from titop.solvers.robust.members import Members
-from titop.solvers.robust.rational import refuse_irrational
-from titop.solvers.robust.structured_reduction import Fractional, reduced
-from titop.solvers.robust.system_loop import SystemLoop
-from titop.solvers.robust.uncertain import Uncertainty
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
 

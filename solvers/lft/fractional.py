@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from titop.solvers.robust.structured_reduction import Fractional, reduced
+from titop.solvers.lft.structured_reduction import Fractional, reduced
 
 
 def closed(model: Fractional, values: Sequence[float | None]) -> Fractional:

@@ -1,0 +1,14 @@
+"""Linear fractional models of systems with uncertain parameters: exact, with few repetitions.
+
+Each block's law is taken as factors in which its uncertain numbers stand as few times as possible; all of them form one loop,
+which is solved once. From names and ranges (`uncertain`) to `lft_model`:
+
+- `lft`: the function of users; `rational`: what may be uncertain; `members`: the same system at other values, by `linearize`;
+- `delta_blocks`: what is uncertain, and how its values are normalised;
+- `loops`: signals that are linear in states, inputs and what uncertain factors return; `steps`: uncertain transports of motions
+  and wrenches; `interpolation`: matrices as polynomials;
+- `laws`, and which of them a block has (`block_laws`); `legs`: from port to port of a block; `passes`: over the tree;
+  `readings`: outputs; `joining`: interactions, closures and gears; `system_loop`: all of it as one loop;
+- `structured_reduction`: states and repetitions that are not needed, left out; `fractional`: deltas closed and counted;
+- `closing`: controllers and neglected dynamics; `responses`; `lft_files`.
+"""
