@@ -48,13 +48,13 @@ class PortPair(NamedTuple):
 def port_pairs(model: ClosedMechanism, loops: Sequence[Loop], q: Array, v: Array, a: Array) -> list[PortPair]:
     """Return the ports of some loops at a state."""
     names = [str(ref) for loop in loops for ref in (loop.first, loop.second)]
-    slopes = model.engine.derivatives.motion(names, q, v, a)
+    derivatives = model.engine.derivatives.motion(names, q, v, a)
     pairs = []
     for k, loop in enumerate(loops):
         one, two = (model.engine.observations.port_motion(name, q, v, a) for name in names[2 * k : 2 * k + 2])
         relative = relative_pose((one.rotation, one.position), (two.rotation, two.position))
         motions = np.concatenate([one.twist, two.twist]), np.concatenate([one.acceleration, two.acceleration])
-        pairs.append(PortPair(loop, *relative, *motions, *np.hstack([slopes[2 * k], slopes[2 * k + 1]])))
+        pairs.append(PortPair(loop, *relative, *motions, *np.hstack([derivatives[2 * k], derivatives[2 * k + 1]])))
     return pairs
 
 
@@ -105,10 +105,10 @@ def inverse_derivatives(
     return result
 
 
-def slopes_with_closures(
+def with_closures(
     model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
 ) -> tuple[Array, Array]:
-    """Return what `Differentiable.slopes_with_closures` does, from the motion of the ports."""
+    """Return what `Differentiable.with_closures` does, from the motion of the ports."""
     acting = list(pushes)
     change_q, row = np.zeros((model.nv, model.nv)), 0
     for pair in port_pairs(model, model.rigid_loops, q, v, a):
@@ -228,7 +228,7 @@ def _independent(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Arr
     return rows, np.flatnonzero(~imposed)[dependent_columns(weighted, rows, model.gear_count)]
 
 
-def closed_slopes(
+def hybrid_with_closures(
     model: ClosedMechanism, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
 ) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
@@ -245,16 +245,16 @@ def closed_slopes(
     changes, (_, by_q, by_v, _) = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
     pivots = jacobian[np.ix_(rows, dependent)]
     solved = [np.linalg.solve(pivots, part[rows]) for part in (jacobian, by_q, by_v)]
-    slopes = hybrid_derivatives(changes, imposed, (solved[0], solved[1], solved[2]))
+    derivatives = hybrid_derivatives(changes, imposed, (solved[0], solved[1], solved[2]))
     if not overdriven:
-        return slopes
+        return derivatives
     turning = (model.engine.derivatives.closure_rate(q, w), None, None, None)
     on = imposed[:, None]
     efforts = (
         np.where(on, shares.least(np.where(on, change, 0.0), turned), change)
-        for change, turned in zip(slopes[4:], turning, strict=True)
+        for change, turned in zip(derivatives[4:], turning, strict=True)
     )
-    return HybridDerivatives(*slopes[:4], *efforts)
+    return HybridDerivatives(*derivatives[:4], *efforts)
 
 
 def actuated_derivatives(

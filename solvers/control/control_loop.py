@@ -207,7 +207,7 @@ class ContinuousLoop(ControlLoop):
         inputs = model.inputs
         return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
 
-    def slopes(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
+    def derivatives(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
         """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopDerivatives.at`."""
         q, v = plant.split(t, y)
         a, tau = plant.dynamics(t, q, v)

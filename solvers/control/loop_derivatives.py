@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model.model import Model
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
@@ -47,8 +47,8 @@ class LoopDerivatives:
         by_command = by_tau @ self._inputs.efforts(self._model, state.q) * acting
         whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])
         efforts = np.zeros((nv, 2 * nv)), self._inputs.applied(nv)
-        change = SnapshotSlopes(lambda matrix: matrix, *whole, *efforts)
-        outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.slopes(state, change) for group in self._outputs)])
+        change = SnapshotDerivatives(lambda matrix: matrix, *whole, *efforts)
+        outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
         y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
         command_by_state = K.D @ self._from_y @ y_by_state  # outputs that a command changes at once have no part in D
         e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state)

@@ -96,7 +96,7 @@ def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     point = unknowns.at(x)
     model, nv = point.model, point.model.nv
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
-    by_x = difference_slopes(unknowns, x, moving) * ones
+    by_x = central_differences(unknowns, x, moving) * ones
     by_q, by_v, by_tau = point.forward_derivatives
     for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
         unknowns.put(kind, matrix, x, by_x[:nv])
@@ -110,7 +110,7 @@ def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     return by_x / ones
 
 
-def difference_slopes(unknowns: Unknowns, x: Array, moving: bool) -> Array:
+def central_differences(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     """Return the derivatives of the residuals by x from central differences of exact functions.
 
     They stand for those by parameters and those along the motion (second derivatives of the dynamics); an error here slows the

@@ -15,7 +15,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import read_entries
 
-#: How exactly the minimum is found, in parts of coordinates, sum of squares and slope.
+#: How exactly the minimum is found, in parts of coordinates, sum of squares and derivative.
 _EXACT = 1e-12
 #: Singular values below this part of the largest one count as zero.
 _RANK = 1e-8
@@ -107,8 +107,8 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
 
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
-        by_tangent = _slopes(model, poses, model.integrate(start, dq), arm)
-        return np.linalg.solve(model.difference_slopes(dq).T, by_tangent.T).T[:, sought]
+        by_tangent = _derivatives(model, poses, model.integrate(start, dq), arm)
+        return np.linalg.solve(model.difference_jacobian(dq).T, by_tangent.T).T[:, sought]
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
@@ -135,7 +135,7 @@ def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> I
         yield port, np.concatenate([position - pose.position, turn])
 
 
-def _slopes(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array, arm: float) -> Array:
+def _derivatives(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array, arm: float) -> Array:
     """Return the derivatives of all weighted errors by tangent displacements."""
     rows = []
     for port, (pose, turned) in poses.items():

@@ -116,11 +116,11 @@ class OperatingPoint:
     @cached_property
     def eigenvalues(self) -> Array:
         """Eigenvalues (states, rad/s) of the linearisation, inputs held constant; the least damped first."""
-        values = np.linalg.eigvals(self._slopes)
+        values = np.linalg.eigvals(self._derivatives)
         return values[np.lexsort((values.imag, -values.real))]
 
     @cached_property
-    def _slopes(self) -> Array:
+    def _derivatives(self) -> Array:
         """The matrix of the linearisation in independent coordinates."""
         _, A, _ = self.model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
         reduced = reduction(self.model, self.q, self.v, np.zeros(self.model.nv, dtype=bool))
@@ -145,10 +145,10 @@ class OperatingPoint:
         """Eigenvalues, and how far off each may be."""
         from scipy import linalg
 
-        if not len(self._slopes):
+        if not len(self._derivatives):
             return np.zeros(0, dtype=complex), np.zeros(0)
         with np.errstate(invalid="ignore"):  # scales beyond integers, which scipy takes for places too
-            balanced = linalg.matrix_balance(self._slopes)[0]
+            balanced = linalg.matrix_balance(self._derivatives)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
         with np.errstate(divide="ignore"):  # defective ones may be anywhere
             return values, _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))

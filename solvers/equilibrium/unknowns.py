@@ -202,7 +202,7 @@ class Unknowns:
         if kind == Kind.POSITION and not model.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
-            derivatives = derivatives @ np.linalg.inv(model.difference_slopes(dq))
+            derivatives = derivatives @ np.linalg.inv(model.difference_jacobian(dq))
         by_x[:, positions] = derivatives[:, indices] * scales
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:

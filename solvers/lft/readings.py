@@ -66,7 +66,7 @@ def _sampled(tree: Tree, moving: Moving, group: SystemOutputs) -> Signal:
     nv, m = model.nv, len(moving.inputs)
     blocks = np.split(np.eye(4 * nv + m), [nv, 2 * nv, 3 * nv, 4 * nv])
     at = snapshot(Points([model], q[None], v[None], tau[None]), a, tau, 0)
-    slopes = np.asarray(group.slopes(at, _Slopes(*blocks)))
+    slopes = np.asarray(group.derivatives(at, _Slopes(*blocks)))
     return slopes @ stacked(moving.q, moving.v, moving.a, moving.tau, moving.inputs)
 
 

@@ -165,7 +165,7 @@ class SystemLoop:
         """Return the slopes of the efforts of a block's own inputs at the point."""
         pushes = own_pushes(self.point.model.external_pushes(None, self.point.u))
         n = node.block.nv
-        return sum((push.slopes(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
+        return sum((push.derivatives(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
 
     def _accelerations(self, point: OperatingPoint) -> Array:
         """Return the accelerations at the point; none where it is an equilibrium."""

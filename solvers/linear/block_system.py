@@ -119,8 +119,8 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     exchanged = _child_ports(reference, node)
     others = [None, *(port for port in node.block.ports if port not in exchanged)]
     ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
-    driven = sum(push.slopes(at.q) for push in own_pushes(pushes) if push.v == node.v)
-    law = _law_slopes(node.block, *own, state, driven, reference.assembly.gravity)
+    driven = sum(push.derivatives(at.q) for push in own_pushes(pushes) if push.v == node.v)
+    law = _law_derivatives(node.block, *own, state, driven, reference.assembly.gravity)
     matrices = _matrices(node, state, ports, loaded, own, law, state.rotation.T @ reference.assembly.gravity)
     return named_system(matrices, *_signals(at.model, node, exchanged), name)
 
@@ -135,18 +135,18 @@ def _port(reference: Passes, states: list[State], k: int, port: str | None, own:
     node, (q, v, _), n = reference.nodes[k], own, reference.nodes[k].block.nv
     block = node.block
     pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
-    subspace, slopes = np.zeros((6, n)), (np.zeros((n, 6, n)), np.zeros((6, n)), np.zeros((6, n)))
+    subspace, derivatives = np.zeros((6, n)), (np.zeros((n, 6, n)), np.zeros((6, n)), np.zeros((6, n)))
     if port in block.ports:
         pose = block.pose(port, q)
         if n:
-            subspace, slopes = block.motion_subspace(port, q), block.subspace_slopes(port, q, v)
+            subspace, derivatives = block.motion_subspace(port, q), block.subspace_slopes(port, q, v)
     wrench = np.zeros(6)
     for child, state in zip(reference.nodes, states, strict=True):
         if child.parent == k and child.port == port:
             wrench += twist_transport(*child.mount).T @ (state.MA @ state.A + state.pA)
     path = block.name if port is None else f"{block.name}.{port}"
     external, turning = _external(reference, path, states[k].rotation @ pose[0], pushes)
-    return Port(twist_transport(*pose), subspace, *slopes, wrench - external, turning)
+    return Port(twist_transport(*pose), subspace, *derivatives, wrench - external, turning)
 
 
 def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
@@ -205,7 +205,7 @@ def _matrices(
     return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
 
 
-def _law_slopes(block: Block, q: Array, v: Array, a: Array, state: State, driven: Any, gravity: Array) -> list[Array]:
+def _law_derivatives(block: Block, q: Array, v: Array, a: Array, state: State, driven: Any, gravity: Array) -> list[Array]:
     """Return the derivatives of the block's law by q, v, and the parent port's twist and displacement.
 
     `driven` are those of its inputs' efforts. Gravity on the inertia is left out of the last.
@@ -215,11 +215,11 @@ def _law_slopes(block: Block, q: Array, v: Array, a: Array, state: State, driven
         by_q = np.vstack([by_q[:6], by_q[6:] - driven])
     else:
         by_q, by_v, by_twist = *np.zeros((2, 6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
-    slopes = [by_q, by_v, by_twist, np.zeros((6 + block.nv, 6))]
+    derivatives = [by_q, by_v, by_twist, np.zeros((6 + block.nv, 6))]
     if is_acted_on(block):
         acting = derivatives_at(block, Place(q, v, state.V, state.rotation, state.position), gravity)
-        slopes = [slope - part for slope, part in zip(slopes, acting, strict=True)]
-    return slopes
+        derivatives = [derivative - part for derivative, part in zip(derivatives, acting, strict=True)]
+    return derivatives
 
 
 def _transport_derivatives(port: Port, wrench: Array) -> Array:

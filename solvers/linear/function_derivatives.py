@@ -13,13 +13,13 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import reaches
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
 _COMPLEX_STEP = 1e-30
 #: Where the search for the step of differences begins, over what the state is.
 _FIRST_STEP = 1e-3
-#: How well complex steps and differences have to agree for the former to be believed: of the slope, and over the rounding
+#: How well complex steps and differences have to agree for the former to be believed: of the derivative, and over the rounding
 #: of the function's values.
 _AGREEMENT, _NOISE = 1e-6, 1e3
 
@@ -45,7 +45,7 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
 
 
 def function_derivatives(
-    at: Snapshot, change: SnapshotSlopes, name: str, function: Callable[..., Any], inputs: SystemInputs
+    at: Snapshot, change: SnapshotDerivatives, name: str, function: Callable[..., Any], inputs: SystemInputs
 ) -> Array:
     """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
     actuators = np.zeros((at.model.nu, len(inputs.channels)))
@@ -85,6 +85,6 @@ def function_derivatives(
 def _difference(value: Callable[[float], Array], start: float) -> tuple[Array, Array]:
     """Return the derivative of a function of a number at zero, and how far complex steps may be from it."""
     step = settled_step(lambda s: list(value(s)), start) or start
-    slope = derivative(value, step)
+    found = derivative(value, step)
     rounding = np.finfo(float).eps * np.abs(value(0.0)) / step
-    return slope, _AGREEMENT * np.abs(slope) + _NOISE * rounding
+    return found, _AGREEMENT * np.abs(found) + _NOISE * rounding

@@ -20,8 +20,8 @@ from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import Reduction, closure_slopes, reduction
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.model.reduction import Reduction, closure_derivatives, reduction
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
 #: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
@@ -139,7 +139,7 @@ def linear_equations(
         If held coordinates move, and where the chosen coordinates are not independent.
     """
     model, q, v = points.models[0], points.q[0], points.v[0]
-    if len(points.q) > 1 and closure_slopes(model, q, v) is not None:
+    if len(points.q) > 1 and closure_derivatives(model, q, v) is not None:
         first = linear_equations(points.one(0), system_inputs, system_outputs, independent)
         chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
         parts = [
@@ -151,7 +151,8 @@ def linear_equations(
     reduced = reduction(model, q, v, system_inputs.held, independent)
     if system_inputs.held.any():
         _refuse_moving(points, motion.by_state, system_inputs, reduced)
-    change = SnapshotSlopes(reduced.columns, motion.by_state, motion.by_input, motion.effort_by_state, motion.effort_by_input)
+    efforts = motion.effort_by_state, motion.effort_by_input
+    change = SnapshotDerivatives(reduced.columns, motion.by_state, motion.by_input, *efforts)
     outputs = [_outputs(points, motion, group, change) for group in system_outputs]
     A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
     y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
@@ -192,21 +193,21 @@ def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motio
     if model.is_constrained:
         refuse_overdriven(model, q, system_inputs.prescribed, system_inputs.held)
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
-    slopes = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
+    derivatives = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
     efforts, motions, applied = system_inputs.efforts(model, q), system_inputs.motions(nv), system_inputs.applied(nv)
-    A = np.block([[-model.bracket(v), np.eye(nv)], [slopes.da_dq, slopes.da_dv]])
-    B = np.vstack([np.zeros_like(efforts), slopes.da_dtau @ efforts + slopes.da_da @ motions])
-    by_input = slopes.dtau_dtau @ efforts + slopes.dtau_da @ motions - (efforts - applied)
-    return Motion(a, tau, A, B, np.hstack([slopes.dtau_dq, slopes.dtau_dv]), by_input)
+    A = np.block([[-model.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
+    B = np.vstack([np.zeros_like(efforts), derivatives.da_dtau @ efforts + derivatives.da_da @ motions])
+    by_input = derivatives.dtau_dtau @ efforts + derivatives.dtau_da @ motions - (efforts - applied)
+    return Motion(a, tau, A, B, np.hstack([derivatives.dtau_dq, derivatives.dtau_dv]), by_input)
 
 
-def _outputs(points: Points, motion: Motion, group: SystemOutputs, change: SnapshotSlopes) -> Array:
+def _outputs(points: Points, motion: Motion, group: SystemOutputs, change: SnapshotDerivatives) -> Array:
     """Return ``[C D]`` (n, outputs, states + inputs) of some outputs."""
     n = len(points.q)
     if group.selects:
-        rows = group.slopes(None, change)
+        rows = group.derivatives(None, change)
         return np.broadcast_to(rows, (n, *rows.shape[-2:]))
-    return np.array([group.slopes(snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n)])
+    return np.array([group.derivatives(snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n)])
 
 
 def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:

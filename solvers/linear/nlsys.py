@@ -25,7 +25,7 @@ from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported, state_signals, table_of
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
@@ -219,23 +219,23 @@ class Plant:
     def _snapshot(self, at: Acting, a: Array, tau: Array) -> Snapshot:
         return Snapshot(at.model, at.q, at.v, a, tau, at.u, at.wrenches, self.origin)
 
-    def slopes(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> tuple[Array, Array, Array, Array]:
+    def derivatives(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> tuple[Array, Array, Array, Array]:
         """Return A, B, C and D: the derivatives of rates and outputs, exact to rounding."""
         at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
         wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
         u = None if at.u is None else at.u[None]
         motion = motions(Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None]), self.system_inputs)
         reduced = self._reduction(at)
-        change = SnapshotSlopes(reduced.columns, *motion[2:]).at(0)
+        change = SnapshotDerivatives(reduced.columns, *motion[2:]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
         x = read_state("x", x, self._names[0])
-        chart = self.model.difference_slopes(self._displacements(x))[np.ix_(chosen, chosen)]
+        chart = self.model.difference_jacobian(self._displacements(x))[np.ix_(chosen, chosen)]
         to_x = np.eye(2 * n)
         to_x[:n, :n] = np.linalg.inv(chart)
         A, B = reduced.rows(reduced.columns(motion.by_state[0])) @ to_x, reduced.rows(motion.by_input[0])
-        A[:n, :n] = complex_step(lambda dx: (self.model.difference_slopes(self._displacements(dx)) @ at.v)[chosen], x[:n])
+        A[:n, :n] = complex_step(lambda dx: (self.model.difference_jacobian(self._displacements(dx)) @ at.v)[chosen], x[:n])
         A[:n, n:] = chart
-        rows = [group.slopes(snapshot, change) for group in self.system_outputs]
+        rows = [group.derivatives(snapshot, change) for group in self.system_outputs]
         y = np.vstack(rows) if rows else np.zeros((0, 2 * n + B.shape[1]))
         return A, B, y[:, : 2 * n] @ to_x, y[:, 2 * n :]
 
@@ -284,7 +284,7 @@ def _system_class() -> Any:
                 x0, u0 = x0.states, x0.inputs if u0 is None else u0
             x, w = (_vector(value, size) for value, size in ((x0, self.nstates), (u0, self.ninputs)))
             signals = [signal for group in self.plant.system_outputs for signal in group.signals]
-            matrices = self.plant.slopes(x, w, params)
+            matrices = self.plant.derivatives(x, w, params)
             system = named_system(
                 matrices, self.plant.states, self.plant.system_inputs.signals, signals, f"{self.name}$linearized"
             )

@@ -29,16 +29,16 @@ class SystemOutputs(NamedTuple):
     signals : tuple of Signal
     value : callable
         From a snapshot to the outputs.
-    slopes : callable
-        From a snapshot and its slopes to the outputs'.
+    derivatives : callable
+        From a snapshot and its derivatives to the outputs'.
     selects : bool
-        Whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself, slopes need no
-        snapshot and take stacked ones.
+        Whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself, derivatives need
+        no snapshot and take stacked ones.
     """
 
     signals: tuple[Signal, ...]
     value: Callable[[Any], Array]
-    slopes: Callable[[Any, Any], Array]
+    derivatives: Callable[[Any, Any], Array]
     selects: bool = False
 
 

@@ -241,8 +241,8 @@ class Configurations:
         by_q0, by_q1 = self._identities(q1, -1.0), self._identities(q1, 1.0)
         for block, in_q, in_v in self.plain_coordinates.others:
             for row in np.ndindex(q0.shape[:-1]):
-                slopes = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
-                by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = slopes
+                derivatives = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
+                by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = derivatives
         return by_q0, by_q1
 
     def _identities(self, like: Array, scale: float) -> Array:
@@ -283,20 +283,20 @@ class Configurations:
     def configuration_derivatives(self, q: Any) -> Array:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
         q = self._read_q(q)
-        slopes = np.zeros((self.nq, self.nv))
+        derivatives = np.zeros((self.nq, self.nv))
         for block in self._assembly.blocks_with_coordinates:
             own = q[self._q(block)]
-            slopes[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
-        return slopes
+            derivatives[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
+        return derivatives
 
-    def difference_slopes(self, dq: Any) -> Array:
+    def difference_jacobian(self, dq: Any) -> Array:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
         dq = self._read_v("dq", dq)
-        slopes = np.eye(self.nv, dtype=dq.dtype)
+        derivatives = np.eye(self.nv, dtype=dq.dtype)
         for block, _, in_v in self.plain_coordinates.others:
             if isinstance(block, Joint):
-                slopes[in_v, in_v] = block.difference_jacobian(dq[in_v])
-        return slopes
+                derivatives[in_v, in_v] = block.difference_jacobian(dq[in_v])
+        return derivatives
 
     def displacement_rate(self, dq: Array, v: Array) -> Array:
         """Return the rate (nv) at which displacements from a configuration change, `dq` away from it."""

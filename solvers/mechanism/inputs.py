@@ -52,7 +52,7 @@ class OwnPush(NamedTuple):
         """Return the efforts (n) on the block's coordinates at a configuration of the model."""
         return self.block.input_matrix(q[self.q]) @ self.u
 
-    def slopes(self, q: Array) -> Array:
+    def derivatives(self, q: Array) -> Array:
         """Return the derivatives (n x n) of the efforts by the tangent of the block's coordinates."""
         block, own = self.block, q[self.q]
         step = complex_step if block.complex_safe else trusted_step
@@ -104,10 +104,10 @@ def own_effort_derivatives(pushes: Iterable[Push], q: Array, nv: int) -> Any:
     own = own_pushes(pushes)
     if not own:
         return 0.0
-    slopes = np.zeros((nv, nv))
+    derivatives = np.zeros((nv, nv))
     for push in own:
-        slopes[push.v, push.v] = push.slopes(q)
-    return slopes
+        derivatives[push.v, push.v] = push.derivatives(q)
+    return derivatives
 
 
 class Inputs:

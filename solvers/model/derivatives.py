@@ -76,14 +76,14 @@ class Derivatives(Dynamics):
         try:
             calls = self._calls
             found = calls.inverse_derivatives if actuated is None else calls.inverse_derivatives_on[names_key(actuated)]
-            slopes, tree, shared = found
+            kernel, tree, shared = found
             if wrenches is None and u is None:
-                status = slopes(*tree, q, v, a, result)
+                status = kernel(*tree, q, v, a, result)
             else:
                 acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
                 beside = shared and driven is not None
-                slopes = self._calls.beside(slopes, driven) if beside else slopes
-                status = acting.run(slopes, wrenches, given, *tree, q, v, a, result, often=not beside)
+                kernel = self._calls.beside(kernel, driven) if beside else kernel
+                status = acting.run(kernel, wrenches, given, *tree, q, v, a, result, often=not beside)
             if status == DONE:
                 return result[0], result[1], result[2]
         except UNREADY:
@@ -117,12 +117,12 @@ class Derivatives(Dynamics):
         """
         result = np.empty((3, self.nv, self.nv)) if out is None else out
         try:
-            slopes, tree = self._calls.forward_derivatives
+            kernel, tree = self._calls.forward_derivatives
             if wrenches is None and u is None:
-                status = slopes(*tree, q, v, tau, result)
+                status = kernel(*tree, q, v, tau, result)
             else:
                 acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
-                status = acting.run(slopes, wrenches, given, *tree, q, v, driven_by(tau, driven), result)
+                status = acting.run(kernel, wrenches, given, *tree, q, v, driven_by(tau, driven), result)
             if status == DONE:
                 return result[0], result[1], result[2]
         except UNREADY:
@@ -245,8 +245,8 @@ class Derivatives(Dynamics):
     ) -> tuple[Array, Array, Array]:
         if (directions := self._calls.directions) is not None:
             return self._along(directions.adjoint, (q, v, tau, weights), wrenches, u)
-        weights, slopes = self._read_v("weights", weights), self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
-        by_q, by_v, by_tau = (weights @ by for by in slopes)
+        weights, derivatives = self._read_v("weights", weights), self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
+        by_q, by_v, by_tau = (weights @ by for by in derivatives)
         return by_q, by_v, by_tau
 
     def hybrid_dynamics_derivatives(
@@ -298,8 +298,8 @@ class Derivatives(Dynamics):
         if np.ndim(q) == 2:
             rows = each_row(self, states, wrenches, u)
             one = partial(self.hybrid_dynamics_derivatives, prescribed=prescribed)
-            slopes = [one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
-            return HybridDerivatives(*np.array(slopes).reshape(-1, 8, self.nv, self.nv).transpose(1, 0, 2, 3).copy())
+            derivatives = [one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
+            return HybridDerivatives(*np.array(derivatives).reshape(-1, 8, self.nv, self.nv).transpose(1, 0, 2, 3).copy())
         (q, v, tau, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
         return self.engine.derivatives.hybrid(q, v, tau + self.motor_efforts(u), a, mask, pushes)
 
@@ -359,8 +359,8 @@ class Derivatives(Dynamics):
     ) -> tuple[Array, Array, Array]:
         """Return a function of single states that gives three matrices (nv, nv), stacked."""
         rows = each_row(self, states, wrenches, u)
-        slopes = [function(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
-        return _three(store(np.moveaxis(np.array(slopes).reshape(-1, 3, self.nv, self.nv), 1, 0), out))
+        derivatives = [function(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
+        return _three(store(np.moveaxis(np.array(derivatives).reshape(-1, 3, self.nv, self.nv), 1, 0), out))
 
 
 def _rows(q: Array, v: Array, tau: Array, count: int) -> tuple[Array, Array, Array]:

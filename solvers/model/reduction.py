@@ -64,22 +64,22 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
     """
     free = np.flatnonzero(~held)
     chosen = None if independent is None else read_independent(model, independent)
-    closures = closure_slopes(model, q, v)
+    closures = closure_derivatives(model, q, v)
     if closures is None:
         if chosen is not None and not np.array_equal(chosen, free):
             raise _not_independent(model, independent, free)
         return Reduction(np.concatenate([free, model.nv + free]))
-    jacobian, slopes = closures
+    jacobian, derivatives = closures
     if chosen is None:
         chosen = independent_columns(jacobian, free)
-    T, R = null_space(jacobian, slopes, free, chosen)
+    T, R = null_space(jacobian, derivatives, free, chosen)
     if T is None:
         raise _not_independent(model, independent, independent_columns(jacobian, free))
     basis = np.block([[T, np.zeros_like(T)], [R, T]])
     return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
 
 
-def closure_slopes(model: Model, q: Array, v: Array) -> tuple[Array, Array] | None:
+def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array] | None:
     """Return the constraints' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv); None for a tree."""
     if not model.is_constrained:
         return None
@@ -105,7 +105,7 @@ def free_motions(jacobian: Array) -> Array:
     return motions
 
 
-def null_space(jacobian: Array, slopes: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
+def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
     """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
     others = np.setdiff1d(free, chosen)
     rank = np.linalg.matrix_rank(jacobian[:, free], rtol=_RANK)
@@ -115,7 +115,7 @@ def null_space(jacobian: Array, slopes: Array, free: Array, chosen: Array) -> tu
     T[chosen, range(len(chosen))] = 1.0
     inverse = np.linalg.pinv(jacobian[:, others], rtol=_RANK)
     T[others] = -inverse @ jacobian[:, chosen]
-    R[others] = -inverse @ slopes @ T
+    R[others] = -inverse @ derivatives @ T
     return T, R
 
 

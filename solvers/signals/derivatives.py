@@ -20,18 +20,18 @@ from titop.solvers.signals.port_derivatives import (
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.reaction_derivatives import reaction_derivative
 from titop.solvers.signals.section_derivatives import section_wrench_derivative, strain_derivative
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-def derivative_of(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+def derivative_of(at: Snapshot | None, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (..., n, z) of a quantity with ``z = [states; inputs]``.
 
     Parameters
     ----------
     at : Snapshot or None
         None for quantities of coordinates, displacements measured from the point itself; then also at stacked points.
-    change : SnapshotSlopes
+    change : SnapshotDerivatives
         Of the state.
     of : Quantity
     inputs : SystemInputs
@@ -40,11 +40,11 @@ def derivative_of(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inp
     return whole[..., list(of.entries), :]
 
 
-def _displacements(at: Snapshot | None, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+def _displacements(at: Snapshot | None, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
     return change.q if at is None else at.displacement_derivatives @ change.q
 
 
-def _pose(at: Snapshot, change: SnapshotSlopes, of: Quantity, inputs: SystemInputs) -> Array:
+def _pose(at: Snapshot, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
     if max(of.entries) < 3:  # no angles, which have no derivative in a gimbal lock
         return position_derivative(at, change, of.owner)
     return pose_derivative(at, change, of.owner, of.sequence)

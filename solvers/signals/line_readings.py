@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Quantity
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 
 if TYPE_CHECKING:
     from titop.blocks.interactions.rod_line import RodLine
@@ -24,7 +24,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     return np.stack([measure, (gradient * v).sum(-1)], axis=-1)
 
 
-def line_derivatives(at: Snapshot, change: SnapshotSlopes, of: Quantity) -> Array:
+def line_derivatives(at: Snapshot, change: SnapshotDerivatives, of: Quantity) -> Array:
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]

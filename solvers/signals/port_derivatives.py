@@ -7,48 +7,48 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 
 #: Below this sine or cosine of the middle angle, Euler angles are said to have no derivative.
 _LOCK = 1e-6
 
 
-def acceleration_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+def acceleration_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
     """Return the change (6, z) of a port's spatial acceleration, in its frame."""
     derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
     return derivatives.dA_dq @ change.q + derivatives.dA_dv @ change.v + derivatives.jacobian @ change.a
 
 
-def twist_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+def twist_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
     """Return the change (6, z) of a port's twist, in its frame."""
     derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
     return derivatives.dV_dq @ change.q + derivatives.jacobian @ change.v
 
 
-def place_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+def place_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
     """Return the change (3, z) of a port's position from the inertial origin, in its frame."""
     displacement = at.model.jacobian(port, at.q) @ change.q
     rotation, position = at.model.pose(port, at.q)
     return displacement[:3] + skew(rotation.T @ position) @ displacement[3:]
 
 
-def angles_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence: str) -> Array:
+def angles_derivative(at: Snapshot, change: SnapshotDerivatives, port: str, sequence: str) -> Array:
     """Return the change (3, z) of a port's Euler angles."""
     turned = at.model.jacobian(port, at.q)[3:] @ change.q
     return angles_by_rotation(port, at.model.pose(port, at.q)[0], sequence) @ turned
 
 
-def position_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+def position_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
     """Return the change (3, z) of a port's position in inertial axes."""
     return at.model.pose(port, at.q)[0] @ at.model.jacobian(port, at.q)[:3] @ change.q
 
 
-def pose_derivative(at: Snapshot, change: SnapshotSlopes, port: str, sequence: str) -> Array:
+def pose_derivative(at: Snapshot, change: SnapshotDerivatives, port: str, sequence: str) -> Array:
     """Return the change (6, z) of a port's position in inertial axes, and of its Euler angles."""
     return np.vstack([position_derivative(at, change, port), angles_derivative(at, change, port, sequence)])
 
 
-def specific_force_derivative(at: Snapshot, change: SnapshotSlopes, port: str) -> Array:
+def specific_force_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
     """Return the change (3, z) of ``dv - R^T g + w x v``."""
     motion, rotation = at.model.turning_motion(port, at.q, at.v, at.a)
     twist = motion[6:12]

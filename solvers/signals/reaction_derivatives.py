@@ -9,11 +9,11 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-def reaction_derivative(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
+def reaction_derivative(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure; wrenches and actuators among the inputs enter it."""
 
     def reaction(state: Snapshot) -> Array:
@@ -23,13 +23,13 @@ def reaction_derivative(at: Snapshot, change: SnapshotSlopes, name: str, inputs:
 
 
 def transmitted_derivative(
-    at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs, read: Callable[[Snapshot], Array]
+    at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs, read: Callable[[Snapshot], Array]
 ) -> Array:
     """Return the change (6, z) of a wrench that `read` finds at a state, transmitted by a joint, or by a rod at a port."""
     return _of_tree(at, change, name, inputs) if at.model.is_tree else _of_loops(at, change, inputs, read)
 
 
-def _of_tree(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInputs) -> Array:
+def _of_tree(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:
     """Return the change as that of the efforts that hold what was opened."""
     opened, own_inputs = inputs.opened(at.model, name)
     own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
@@ -44,7 +44,7 @@ def _of_tree(at: Snapshot, change: SnapshotSlopes, name: str, inputs: SystemInpu
     return by_q[rows] @ change.q + by_v[rows] @ change.v + by_a[rows] @ change.a + by_input @ change.inputs
 
 
-def _of_loops(at: Snapshot, change: SnapshotSlopes, inputs: SystemInputs, read: Callable[[Snapshot], Array]) -> Array:
+def _of_loops(at: Snapshot, change: SnapshotDerivatives, inputs: SystemInputs, read: Callable[[Snapshot], Array]) -> Array:
     """Return the change by complex steps through the reference resolver, exact to rounding."""
     reference = at.model.engine.specification(at.model.assembly, float)
 

@@ -30,7 +30,7 @@ class Snapshot(NamedTuple):
     @property
     def displacement_derivatives(self) -> Array:
         """How displacements from the origin change (nv, nv) with those from q."""
-        return self.model.difference_slopes(self.model.difference(self.origin, self.q))
+        return self.model.difference_jacobian(self.model.difference(self.origin, self.q))
 
     @property
     def inputs(self) -> Array:
@@ -38,7 +38,7 @@ class Snapshot(NamedTuple):
         return np.zeros(self.model.nu) if self.u is None else np.asarray(self.u)
 
 
-class SnapshotSlopes:
+class SnapshotDerivatives:
     """The derivatives of a snapshot's coordinates, rates, accelerations and efforts by ``z = [states; inputs]``.
 
     Parameters
@@ -71,10 +71,10 @@ class SnapshotSlopes:
         self._effort_by_state, self._effort_by_input = effort_by_state, effort_by_input
         self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
 
-    def at(self, k: int) -> SnapshotSlopes:
+    def at(self, k: int) -> SnapshotDerivatives:
         """Return the k-th of stacked ones."""
         parts = (self._by_state, self._by_input, self._effort_by_state, self._effort_by_input)
-        return SnapshotSlopes(self._columns, *(part[k] if part.ndim == 3 else part for part in parts))
+        return SnapshotDerivatives(self._columns, *(part[k] if part.ndim == 3 else part for part in parts))
 
     @cached_property
     def q(self) -> Array:

@@ -17,7 +17,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.simulation.alpha_step import Node, Step, tangent
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
+from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics
 from titop.solvers.simulation.plant import Plant
 
 #: Rounding of lengths and angles.
@@ -70,7 +70,7 @@ class AlphaSolver:
         self.end, self.rtol, self.atol, self.span = end, rtol, atol, end - start
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
-        self._slopes: Slopes | None = None
+        self._derivatives: Derivatives | None = None
         q, v = plant.split(start, y0)
         control = self._first_answer(start, y0)
         a, _ = plant.dynamics(start, q, v)
@@ -167,16 +167,16 @@ class AlphaSolver:
 
     # -- for the steps -------------------------------------------------------------------------------------------------
 
-    def slopes(self, step: Step, renew: bool) -> Slopes:
-        """Return the slopes to use: those of former steps, or if there are none, or to `renew` them, of a step's present state.
+    def derivatives(self, step: Step, renew: bool) -> Derivatives:
+        """Return the derivatives to use: of former steps, or if there are none, or to `renew` them, of a step's present state.
 
         Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
         """
-        if self._slopes is None or renew:
+        if self._derivatives is None or renew:
             forces = compliant_forces(self.model, self.node.q, self.node.v_closed)
-            self._slopes = self.equations.slopes(step.t, step.q, step.v, step.a, step.multipliers, forces)
+            self._derivatives = self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces)
             self.counts["jacobians"] += 1
-        return self._slopes
+        return self._derivatives
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""

@@ -15,15 +15,15 @@ from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.generalized_alpha import Coefficients
-from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Residual, Slopes
+from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics, Residual
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.trial_states import went_too_far
 
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
 _ITERATIONS = 15
-#: Slopes are found anew where they save more iterations than this.
-_WORTH_SLOPES = 8
+#: Derivatives are found anew where they save more iterations than this.
+_WORTH_DERIVATIVES = 8
 
 
 class Node(NamedTuple):
@@ -57,7 +57,7 @@ class Solver(Protocol):
     rtol: float
     atol: float
 
-    def slopes(self, step: Step, renew: bool) -> Slopes: ...
+    def derivatives(self, step: Step, renew: bool) -> Derivatives: ...
     def scales(self, h: float) -> tuple[Array, Array]: ...
 
 
@@ -107,7 +107,7 @@ class Step:
         return self.solver.equations.residual(self.t, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
-        """Find the step's end by Newton's method, at first with the slopes of former steps; tell whether it converged."""
+        """Find the step's end by Newton's method, at first with the derivatives of former steps; tell whether it converged."""
         if self._newton(renew=False) and self._stays_near():
             return True
         self.guess()
@@ -119,7 +119,7 @@ class Step:
         return bool((self.reach * bend).max(initial=0.0) < 1.0)
 
     def _newton(self, renew: bool) -> bool:
-        """Tell whether Newton's method converges, with new slopes whenever it is slow if it may `renew` them."""
+        """Tell whether Newton's method converges, with new derivatives whenever it is slow if it may `renew` them."""
         try:
             return self._converges(renew)
         except ModelError as error:
@@ -134,7 +134,7 @@ class Step:
         for iteration in range(_ITERATIONS):
             self.solver.counts["iterations"] += 1
             residual = self.residual()
-            if iteration == 0 or (renew and left > _WORTH_SLOPES):
+            if iteration == 0 or (renew and left > _WORTH_DERIVATIVES):
                 residual = self.linearise(residual, renew)
             change = self.correction(residual)
             if not np.isfinite(change).all():
@@ -145,7 +145,7 @@ class Step:
             if size <= _NEWTON or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
                 return True
             left = np.log(size / _NEWTON) / -np.log(min(rate, 0.99)) if iteration else 0.0
-            if left > (_ITERATIONS if renew else _WORTH_SLOPES) and iteration > renew:
+            if left > (_ITERATIONS if renew else _WORTH_DERIVATIVES) and iteration > renew:
                 return False
             before = size
         return False
@@ -153,16 +153,16 @@ class Step:
     def linearise(self, residual: Residual, renew: bool) -> Residual:
         """Factor Newton's matrix at the present state, and return what the best multipliers leave of the equations.
 
-        Masses and closures are those of the state; the other slopes may be of former steps, unless they are to `renew`.
+        Masses and closures are those of the state; the other derivatives may be of former steps, unless they are to `renew`.
         """
         solver, n, h = self.solver, self.numbers, self.h
         self.rows = solver.equations.independent(residual.jacobian)
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
         residual = self._with_multipliers(residual)
         self.mass = solver.model.mass_matrix(self.q)
-        slopes = solver.slopes(self, renew)
+        derivatives = solver.derivatives(self, renew)
         turn = tangent(solver.model, self.increment)
-        matrix = n.share * self.mass + h * n.gamma * slopes.damping + h * h * n.beta * slopes.stiffness @ turn
+        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * derivatives.stiffness @ turn
         jacobian, free = residual.jacobian[self.rows], solver.free
         corner = np.zeros((len(jacobian), len(jacobian)))
         whole = np.block([[matrix[np.ix_(free, free)], -jacobian[:, free].T], [(jacobian @ turn)[:, free], corner]])

@@ -1,7 +1,7 @@
 """The generalised-alpha scheme on the configuration manifold, for stiff systems and closed loops.
 
 The equations of motion and the closures are solved at the end of every step, configurations included (index 3), by Newton's
-method with analytic slopes. The step is taken in the tangent space, so that quaternions need no chart::
+method with analytic derivatives. The step is taken in the tangent space, so that quaternions need no chart::
 
     q1 = integrate(q0, h v0 + h^2 ((1/2 - beta) w0 + beta w1))      v1 = v0 + h ((1 - gamma) w0 + gamma w1)
     (1 - alpha_m) w1 + alpha_m w0 = (1 - alpha_f) a1 + alpha_f a0

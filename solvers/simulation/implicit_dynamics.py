@@ -1,4 +1,4 @@
-"""The equations of motion in implicit form, and their slopes, for integrators that solve them at the end of a step.
+"""The equations of motion in implicit form, and their derivatives, for integrators that solve them at the end of a step.
 
 ``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3).
 """
@@ -16,7 +16,7 @@ from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
 from titop.solvers.simulation.plant import Plant
 
 
-class Slopes(NamedTuple):
+class Derivatives(NamedTuple):
     """Derivatives (nv, nv) of ``ID - tau - J^T lambda`` by small tangent changes of q (`stiffness`), and by v (`damping`)."""
 
     stiffness: Array
@@ -53,8 +53,10 @@ class ImplicitDynamics:
         jacobian = weights[:, None] * rows.jacobian
         return Residual(missing - jacobian.T @ multipliers, weights * rows.error, jacobian)
 
-    def slopes(self, t: float, q: Array, v: Array, a: Array, multipliers: Array, forces: list[Array] | None = None) -> Slopes:
-        """Return the slopes at a state, all closures acting; analytic but for efforts that are functions of the state.
+    def derivatives(
+        self, t: float, q: Array, v: Array, a: Array, multipliers: Array, forces: list[Array] | None = None
+    ) -> Derivatives:
+        """Return the derivatives at a state, all closures acting; analytic but for efforts that are functions of the state.
 
         Forces of stiff compliant closures are way off at a guess of the state; give `forces` (6 each) that are not.
         """
@@ -64,7 +66,7 @@ class ImplicitDynamics:
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
-        return Slopes(stiffness, damping)
+        return Derivatives(stiffness, damping)
 
     def independent(self, jacobian: Array) -> Array:
         """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.

@@ -71,7 +71,7 @@ class RateJacobian:
                 if in_q.start <= start < in_q.stop:
                     own.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
             jacobian[in_q, in_q] = own.rates @ own.by_numbers
-            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = own.slopes * free[in_v]
+            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = own.derivatives * free[in_v]
             jacobian[nq:, in_q] = acceleration[:, in_v] @ own.by_numbers
         jacobian[nq:, nq : nq + nv] = acceleration[:, nv : 2 * nv] * free
         jacobian[nq:, nq + nv :] = acceleration[:, 2 * nv :]
@@ -82,15 +82,15 @@ class RateJacobian:
         plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
         efforts, pushes = plant.loads(t, q, v)
         if mask.any():
-            slopes = model.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
-            by_q, by_v, by_tau = slopes.da_dq, slopes.da_dv, slopes.da_dtau
+            derivatives = model.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
+            by_q, by_v, by_tau = derivatives.da_dq, derivatives.da_dv, derivatives.da_dtau
         else:
             by_q, by_v, by_tau = model.engine.derivatives.forward(q, v, efforts, pushes)
         by_state = np.hstack([by_q, by_v])
         if plant.feedback:
             by_state = by_state + by_tau @ np.hstack(feedback_derivatives(plant, t, q, v))
         if isinstance(plant.loop, ContinuousLoop):
-            return plant.loop.slopes(plant, t, y, by_state, by_tau)
+            return plant.loop.derivatives(plant, t, y, by_state, by_tau)
         return by_state
 
 
@@ -99,13 +99,13 @@ class Kinematics(NamedTuple):
 
     Attributes
     ----------
-    slopes, rates : (nq, nv) arrays
+    derivatives, rates : (nq, nv) arrays
         Derivatives of q and dq/dt by tangents.
     by_numbers : (nv, nq) array
         Of tangents by q.
     """
 
-    slopes: Array
+    derivatives: Array
     by_numbers: Array
     rates: Array
 
@@ -116,20 +116,20 @@ def _kinematics(block: Block, q: Array, v: Array) -> Kinematics:
         return Kinematics(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if isinstance(block, Free):
         rotation, turn = quaternion_matrix(q[3:]), _turning(q[3:], v[3:])
-        slopes, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
-        slopes[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
-        slopes[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
+        derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
+        derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
+        derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
-        return Kinematics(slopes, by_numbers, rates)
+        return Kinematics(derivatives, by_numbers, rates)
     if isinstance(block, Spherical):
         return _turning(q, v)
-    slopes = block.slopes(lambda x: x, q)
-    return Kinematics(slopes, np.linalg.pinv(slopes), block.slopes(lambda x: block.along(lambda y: y, x, v), q))
+    derivatives = block.slopes(lambda x: x, q)
+    return Kinematics(derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q))
 
 
 def _turning(quaternion: Array, w: Array) -> Kinematics:
     """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
     vector, scalar = quaternion[:3], quaternion[3]
-    slopes = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
+    derivatives = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
     by_quaternion = 0.5 * np.block([[-skew(w), w[:, None]], [-w, np.zeros(1)]])
-    return Kinematics(slopes, 4.0 * slopes.T, by_quaternion @ slopes)
+    return Kinematics(derivatives, 4.0 * derivatives.T, by_quaternion @ derivatives)

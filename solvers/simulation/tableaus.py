@@ -59,8 +59,8 @@ def _of_a_pair(kind: Any) -> Tableau:
     coefficients[:n, : kind.A.shape[1]], coefficients[n, :n] = kind.A, kind.B
 
     def within(states: Array, rates: Array, h: float) -> Within:
-        slopes, begin = h * (rates.T @ kind.P), states[0].copy()
-        return lambda part: begin + slopes @ part ** np.arange(1, slopes.shape[1] + 1)
+        derivatives, begin = h * (rates.T @ kind.P), states[0].copy()
+        return lambda part: begin + derivatives @ part ** np.arange(1, derivatives.shape[1] + 1)
 
     exponent = -1 / (kind.error_estimator_order + 1)
     return Tableau(kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, within)

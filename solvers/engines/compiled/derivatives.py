@@ -127,7 +127,7 @@ class CompiledDerivatives:
             a, _ = self._model.engine.dynamics.tree_hybrid(q, v, tau, a, mask, pushes)
             return hybrid_derivatives(self.tree_inverse(q, v, a, pushes), mask)
         a, tau = closed_dynamics.hybrid(self._model, q, v, tau, a, mask, pushes)
-        return closed_derivatives.closed_slopes(self._model, q, v, a, tau, pushes, mask)
+        return closed_derivatives.hybrid_with_closures(self._model, q, v, a, tau, pushes, mask)
 
     # -- closures --------------------------------------------------------------------------------------------------------
 

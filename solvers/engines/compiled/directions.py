@@ -25,8 +25,8 @@ class Directions:
         """Return the derivative (nv) of forward dynamics along one direction."""
         system, da, rows = self._system.pushed(pushes), dtau.astype(float), self._one_row(q, v, tau, dq, dv)
         rows[2] += own_efforts(pushes, q, self._nv)
-        for where, slopes in self._uncompiled(q, pushes):
-            da[where] += slopes @ dq[where]
+        for where, derivatives in self._uncompiled(q, pushes):
+            da[where] += derivatives @ dq[where]
         system.raise_for(system.kernel(directional_entries.forward_tangent)(*system.arrays, *rows, da[None]))
         return da
 
@@ -37,8 +37,8 @@ class Directions:
         rows[2] += own_efforts(pushes, q, self._nv)
         results = by_tau[None], by_q[None], by_v[None]
         system.raise_for(system.kernel(directional_entries.forward_adjoint)(*system.arrays, *rows, *results))
-        for where, slopes in self._uncompiled(q, pushes):
-            by_q[where] += by_tau[where] @ slopes
+        for where, derivatives in self._uncompiled(q, pushes):
+            by_q[where] += by_tau[where] @ derivatives
         return by_q, by_v, by_tau
 
     @staticmethod
@@ -52,4 +52,4 @@ class Directions:
         for joint in self._group_springs:
             yield structure.v_slices[joint.name], joint.elastic_slopes(q[structure.q_slices[joint.name]])
         for push in own_pushes(pushes):
-            yield push.v, push.slopes(q)
+            yield push.v, push.derivatives(q)

@@ -56,7 +56,7 @@ class ReferenceDerivatives:
         return _split_columns(complex_step(at, np.zeros(3 * self._nv)), 3)
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
-        return closed_derivatives.slopes_with_closures(self._model, q, v, a, pushes, multipliers)
+        return closed_derivatives.with_closures(self._model, q, v, a, pushes, multipliers)
 
     def closure_rate(self, q: Array, v: Array) -> Array:
         return closed_derivatives.rate_derivatives(self._model, q, v)
@@ -70,8 +70,8 @@ class ReferenceDerivatives:
 
         if not ports:
             return []
-        slopes = [np.split(by_both, 2, axis=2) for by_both in complex_step(motions, np.zeros(2 * self._nv))]
-        return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in slopes]
+        derivatives = [np.split(by_both, 2, axis=2) for by_both in complex_step(motions, np.zeros(2 * self._nv))]
+        return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in derivatives]
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
         rank = rank_of_free(self._model, q, mask) if self._model.is_constrained else 0

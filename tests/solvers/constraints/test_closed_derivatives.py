@@ -108,16 +108,19 @@ def test_motions_that_depend_on_each_other_are_no_inputs(name: str) -> None:
     assert np.abs(held.D).max() > 1e-3
 
 
-def slopes_with_closures(case: Case) -> tuple[list[Array], list[Array]]:
+def with_closures(case: Case) -> tuple[list[Array], list[Array]]:
     """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
     model, pushes = case.model, case.model.external_pushes(case.wrenches)
     state = case.q, case.v, case.a, pushes, np.random.default_rng(4).normal(size=len(model.constraint_names))
-    found, expected = model.engine.derivatives.with_closures(*state), closed_derivatives.slopes_with_closures(model, *state)
+    found, expected = (
+        model.engine.derivatives.with_closures(*state),
+        closed_derivatives.with_closures(model, *state),
+    )
     return [*found[0], *found[1]], [*expected[0], *expected[1]]
 
 
 def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None:
-    assert error(*slopes_with_closures(case)) < TOLERANCE
+    assert error(*with_closures(case)) < TOLERANCE
     rates = case.reference.engine.derivatives.closure_rate(case.q, case.v)
     assert error([case.model.engine.derivatives.closure_rate(case.q, case.v)], [rates]) < TOLERANCE
 
@@ -127,7 +130,7 @@ def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.Monkey
         return np.zeros((len(f(pair.rotation, pair.position)), 12))
 
     monkeypatch.setattr(closed_derivatives, "by_small_twists", nothing)
-    found, expected = slopes_with_closures(Case("four-bar"))
+    found, expected = with_closures(Case("four-bar"))
     assert error(found[:1], expected[:1]) > 1e-3
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.systems import Array, random_state, random_tree
 from titop.solvers.signals import port_derivatives
-from titop.solvers.signals.snapshot import Snapshot, SnapshotSlopes
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 
 STEP, CLOSE = 1e-6, 1e-6  # central differences of numbers near 10, their second derivatives below 1e4
 
@@ -44,7 +44,7 @@ class Moving:
         nothing = np.zeros((2 * nv, nv)), np.zeros((nv, 2 * nv)), np.zeros((nv, nv))
         by_input = nothing[0].copy()
         by_input[nv:] = np.eye(nv)  # inputs are accelerations here
-        self.change = SnapshotSlopes(lambda matrix: matrix, whole, by_input, nothing[1], nothing[2])
+        self.change = SnapshotDerivatives(lambda matrix: matrix, whole, by_input, nothing[1], nothing[2])
 
     def differences(self, function: Any) -> Array:
         """Return differences of ``function(q, v, a)`` by displacements, rates and accelerations."""

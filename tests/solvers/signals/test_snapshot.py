@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.systems import Array
-from titop.solvers.signals.snapshot import SnapshotSlopes
+from titop.solvers.signals.snapshot import SnapshotDerivatives
 
 NV, INPUTS = 3, 2
 RNG = np.random.default_rng(0)
@@ -17,14 +17,14 @@ BASIS = RNG.normal(size=(2 * NV, 4))
 
 
 @pytest.fixture
-def change() -> SnapshotSlopes:
-    return SnapshotSlopes(
+def change() -> SnapshotDerivatives:
+    return SnapshotDerivatives(
         lambda matrix: matrix @ BASIS, BY_STATE, np.tile(BY_INPUT, (4, 1, 1)), EFFORTS[0], np.tile(EFFORTS[1], (4, 1, 1))
     )
 
 
 @pytest.mark.parametrize("k", range(4))
-def test_each_part_goes_through_the_independent_states(change: SnapshotSlopes, k: int) -> None:
+def test_each_part_goes_through_the_independent_states(change: SnapshotDerivatives, k: int) -> None:
     """For a change of states and inputs, every part moves as the whole equations say."""
     single, z = change.at(k), np.random.default_rng(1).normal(size=4 + INPUTS)
     moved, driven = BASIS @ z[:4], z[4:]
@@ -40,7 +40,7 @@ def test_each_part_goes_through_the_independent_states(change: SnapshotSlopes, k
         np.testing.assert_allclose(found, part, rtol=1e-13, atol=1e-13)
 
 
-def test_parts_that_are_not_stacked_serve_all(change: SnapshotSlopes) -> None:
-    shared = SnapshotSlopes(lambda matrix: matrix @ BASIS, BY_STATE, BY_INPUT, EFFORTS[0], EFFORTS[1])
+def test_parts_that_are_not_stacked_serve_all(change: SnapshotDerivatives) -> None:
+    shared = SnapshotDerivatives(lambda matrix: matrix @ BASIS, BY_STATE, BY_INPUT, EFFORTS[0], EFFORTS[1])
     for name in ("q", "v", "a", "tau", "inputs"):
         assert np.array_equal(getattr(shared.at(2), name), getattr(change.at(2), name))

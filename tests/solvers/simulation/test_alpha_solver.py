@@ -12,7 +12,7 @@ from tests.solvers.simulation.closed_motions import opening
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.implicit_dynamics import ImplicitDynamics, Slopes
+from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics
 from titop.solvers.simulation.prescribed import PrescribedMotion
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
@@ -41,7 +41,7 @@ def solver_at_start(model, q, v, step):
 
 
 def corrections(model, q, v, step):
-    """Return the sizes of Newton's corrections of a step's increment, with slopes found anew every time."""
+    """Return the sizes of Newton's corrections of a step's increment, with derivatives found anew every time."""
     whole = Step(solver_at_start(model, q, v, step), step, step)
     sizes = []
     for _ in range(6):
@@ -59,18 +59,18 @@ def test_newton_converges_quadratically(start, monkeypatch: pytest.MonkeyPatch) 
     # each is at most a constant times the square of the one before; 1e-13 is rounding
     assert (sizes[1:] < 2 * sizes[:-1] ** 2 + 1e-13).all()
     assert sizes[-1] < 1e-13
-    wrong = Slopes(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
-    monkeypatch.setattr(ImplicitDynamics, "slopes", lambda *_: wrong)
-    assert corrections(model, q, v, 0.05)[-1] > 1e-13, "the negative control: without slopes it is linear at best"
+    wrong = Derivatives(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
+    monkeypatch.setattr(ImplicitDynamics, "derivatives", lambda *_: wrong)
+    assert corrections(model, q, v, 0.05)[-1] > 1e-13, "the negative control: without derivatives it is linear at best"
 
 
 def test_wrong_slopes_take_more_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control of the analytic slopes: half of them."""
+    """The negative control of the analytic derivatives: half of them."""
     model, q, v = padded(1e6, 10.0), *closed_four_bar()[1:]
     arguments = {"method": tt.GeneralizedAlpha(step=2e-3), "rtol": 1e-6, "atol": 1e-6}
     right = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
-    exact = ImplicitDynamics.slopes
-    monkeypatch.setattr(ImplicitDynamics, "slopes", lambda *args: Slopes(*(0.5 * x for x in exact(*args))))
+    exact = ImplicitDynamics.derivatives
+    monkeypatch.setattr(ImplicitDynamics, "derivatives", lambda *args: Derivatives(*(0.5 * x for x in exact(*args))))
     wrong = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     assert wrong["iterations"] > 2 * right["iterations"]
 

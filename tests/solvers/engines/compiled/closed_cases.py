@@ -87,7 +87,7 @@ class Case:
         for function in ("inverse", "hybrid", "forward", "multipliers", "closure_pushes"):
             monkeypatch.setattr(closed_dynamics, function, fail)
         monkeypatch.setattr(closed_derivatives, "actuated_derivatives", fail)
-        monkeypatch.setattr(closed_derivatives, "closed_slopes", fail)
+        monkeypatch.setattr(closed_derivatives, "hybrid_with_closures", fail)
         monkeypatch.setattr(dynamics, "project_velocity", fail)
         monkeypatch.setattr(dynamics, "project_acceleration", fail)
 
