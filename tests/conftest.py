@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead
@@ -9,6 +11,11 @@ from titop.solvers.native import calling
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before tests are spread over processes, compile all that several of them would compile at the same time."""
+    """Before tests are spread over processes, compile all that several of them would compile at the same time.
+
+    Ctrl-C, which some tests send, is heard also where the shell that started them in the background ignores it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if calling.obstacle() is None and getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         compile_ahead()
