@@ -243,6 +243,9 @@ class LFTModel:
         uncertain parameters at once (accelerations) need them once more. Complex and full blocks take and return sampled
         signals. A sampled model can be closed again, by controllers of its period.
 
+        Outputs are read at the sampling instants, and those that depend on inputs at once have the command that follows from
+        them, unless it is delayed. Where K takes y alone, `simulate` gives it ``reference - y``: pass it ``-K``.
+
         In continuous time a delay is Pade's fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: of order 4, below
         1e-4 up to x = 2.4 rad, 1e-2 up to 4 rad.

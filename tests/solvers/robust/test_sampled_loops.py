@@ -80,3 +80,22 @@ def test_the_worst_gain_is_that_of_an_exact_member() -> None:
     assert found.lower <= found.upper < 1.05 * found.lower
     point = loop().operating_point(found.member)
     assert point.model.parameters()["link.stiffness"][0] == pytest.approx(found.member["link.stiffness"])
+
+
+def test_the_worst_member_in_the_nonlinear_simulation() -> None:
+    """With its controller and delay: the same motion as the loop's states; 1 % of stiffness makes another."""
+    found = tt.worst_case_gain(loop(), "rail", "link_q", progress=False)
+    point, times, q = loop().operating_point(found.member), np.arange(100) * PERIOD, np.array([0.1, 0.05])
+    K = control.ss([], [], [], -GAINS, PERIOD, inputs=SIGNALS, outputs=["rail"])
+    trajectory = tt.simulate(point.model, times, q, np.zeros(2), controller=K, delay=DELAY)
+
+    def moved(member: control.StateSpace) -> float:
+        x, positions = np.array([*q, 0.0, 0.0, 0.0]), []
+        for _ in times:
+            positions.append(x[:2])
+            x = member.A @ x
+        return float(np.abs(positions - trajectory.q).max() / np.abs(trajectory.q).max())
+
+    assert moved(loop().at(found.member)) < 1e-5  # the integrator's tolerance, and the stages
+    other = {**found.member, "link.stiffness": 1.01 * found.member["link.stiffness"]}
+    assert moved(loop().at(other)) > 1e-3
