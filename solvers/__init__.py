@@ -11,6 +11,6 @@ Read in this order; rooms know those above them:
 - `engines`: the two that resolve systems; `resolve`: a system into a model, by one of them;
 - `equilibrium`: trimming; `linear`: linear models, families of them; `sampling`: models at random parameters;
 - `control`: control loops around a model; `simulation`: integrating in time, trajectories, pictures;
-- `robust`: linear models with uncertain parameters;
+- `lft`: linear models that are exact functions of uncertain parameters; `robust`: how stable all of them are;
 - `cli`: the command line.
 """

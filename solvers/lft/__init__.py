@@ -10,5 +10,7 @@ which is solved once. From names and ranges (`uncertain`) to `lft_model`:
 - `laws`, and which of them a block has (`block_laws`); `legs`: from port to port of a block; `passes`: over the tree;
   `readings`: outputs; `joining`: interactions, closures and gears; `system_loop`: all of it as one loop;
 - `structured_reduction`: states and repetitions that are not needed, left out; `fractional`: deltas closed and counted;
-- `closing`: controllers and neglected dynamics; `responses`; `lft_files`.
+- `closing`: controllers, their `delays`, and what holds from one sampling instant to the next (`sampling`,
+  `sampled_channels`); `neglected`: neglected dynamics;
+- `labels`: names of signals; `given_values`; `responses`, and their `comparison`; `lft_files`.
 """

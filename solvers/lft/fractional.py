@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.structured_reduction import Fractional, reduced
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: What blocks say of the sizes of w and z.
+_SIZES = ("repetitions", "columns")
+
+
+def real_fraction(M: StateSpace, blocks: Sequence[DeltaBlock]) -> Fractional:
+    """Return a model as a fraction in its real deltas, then 1/s or 1/z; its other blocks are zero."""
+    w, z = (np.repeat([b.kind == "real" for b in blocks], [getattr(b, size) for b in blocks]) for size in _SIZES)
+    of, to = np.flatnonzero(w), np.flatnonzero(z)
+    u, y = np.arange(len(w), M.ninputs), np.arange(len(z), M.noutputs)
+    A = np.block([[M.D[np.ix_(to, of)], M.C[to]], [M.B[:, of], M.A]])
+    B, C = np.vstack([M.D[np.ix_(to, u)], M.B[:, u]]), np.hstack([M.D[np.ix_(y, of)], M.C[y]])
+    sizes = *(block.repetitions for block in blocks if block.kind == "real"), M.nstates
+    return Fractional(A, B, C, M.D[np.ix_(y, u)], sizes)
 
 
 def closed(model: Fractional, values: Sequence[float | None]) -> Fractional:

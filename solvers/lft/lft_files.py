@@ -11,6 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.uncertain import Member, Uncertain
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.signals.exported import Signal
@@ -69,6 +70,7 @@ def load_lft(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tupl
         arrays: dict[str, Any] = {name: archive.array(name, *shape) for name, shape in zip(_MATRICES, shapes, strict=True)}
         arrays["block_numbers"] = archive.array("block_numbers", len(texts["block_names"]), 7)
         arrays["member_numbers"] = archive.array("member_numbers", len(texts["members"]), 2)
+        arrays["dt"] = archive.scalar("dt", "f")
         return _model({**arrays, **texts}, archive.texts("name"))
     return _from_mat(path)
 
@@ -80,7 +82,8 @@ def _from_mat(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tup
     try:
         with open_file(path) as file:
             found = loadmat(file)
-        arrays = {name: np.asarray(found[name], dtype=float) for name in (*_MATRICES, "block_numbers", "member_numbers")}
+        arrays = {name: np.asarray(found[name], dtype=float) for name in (*_MATRICES, "dt", "block_numbers", "member_numbers")}
+        arrays["dt"] = arrays["dt"].item()
         for name in (*_SIGNALS, "members"):
             arrays[name] = [tuple(_text(x) for x in row) for row in found[name]]  # type: ignore[assignment]
         for name in ("block_names", "block_kinds", "block_units"):
@@ -98,11 +101,8 @@ def _text(value: Any) -> str:
 
 def _arrays(model: Saved) -> dict[str, Any]:
     M = model.M
-    table = getattr(M, "signals", {})
-    labels = M.state_labels, M.input_labels, M.output_labels
-    groups = [[table.get(label, Signal(label, "")) for label in own] for own in labels]
     arrays: dict[str, Any] = {name: np.asarray(getattr(M, name)) for name in _MATRICES}
-    arrays |= {name: np.array(own, dtype=str).reshape(-1, 2) for name, own in zip(_SIGNALS, groups, strict=True)}
+    arrays |= {name: np.array(own, dtype=str).reshape(-1, 2) for name, own in zip(_SIGNALS, signals_of(M), strict=True)}
     members = [(u.name, member) for u in model.uncertain for member in u.members]
     arrays["members"] = np.array([(name, member.path) for name, member in members], dtype=str).reshape(-1, 2)
     arrays["member_numbers"] = np.array([(m.middle, m.half) for _, m in members], dtype=float).reshape(-1, 2)
@@ -115,12 +115,12 @@ def _arrays(model: Saved) -> dict[str, Any]:
         dtype=float,
     ).reshape(-1, 7)
     arrays["blk"] = np.array(mussv_rows(blocks), dtype=float).reshape(-1, 2)
-    return arrays | {"name": np.array(str(M.name)), "format": np.array(_FORMAT)}
+    return arrays | {"name": np.array(str(M.name)), "dt": np.array(float(M.dt or 0.0)), "format": np.array(_FORMAT)}
 
 
 def _model(arrays: dict[str, Any], name: str) -> tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...]]:
     signals = [[Signal(*row) for row in arrays[key]] for key in _SIGNALS]
-    M = named_system([arrays[key] for key in _MATRICES], signals[0], signals[1], signals[2], name)
+    M = named_system([arrays[key] for key in _MATRICES], signals[0], signals[1], signals[2], name, arrays["dt"])
     blocks = []
     texts = zip(arrays["block_names"], arrays["block_kinds"], arrays["block_units"], arrays["block_numbers"], strict=True)
     for own, kind, unit, (rows, columns, lower, upper, nominal, degree, part) in texts:

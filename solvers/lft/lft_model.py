@@ -5,29 +5,36 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.closing import closed_loop, with_neglected
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.closing import closed_loop, read_closing
+from titop.solvers.lft.comparison import coarse, difference
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.fractional import closed
+from titop.solvers.lft.fractional import closed, real_fraction
+from titop.solvers.lft.given_values import read_values, refuse_complex
+from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.lft_files import load_lft, save_lft
 from titop.solvers.lft.members import Members
-from titop.solvers.lft.responses import frequencies_around, largest_difference, response
+from titop.solvers.lft.neglected import with_neglected
 from titop.solvers.lft.structured_reduction import Fractional
 from titop.solvers.lft.uncertain import Uncertain, read_value
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.signals.exported import Signal, exported
 
 if TYPE_CHECKING:
     from control import StateSpace
 
 #: Members at corners are taken all up to so many, else as many of them at random.
 _CORNERS = 64
+
+#: So many members of a model are looked at when it is sampled.
+_LOOKED_AT = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,19 +44,20 @@ class LFTModel:
     Attributes
     ----------
     M : control.StateSpace
-        Inputs w then u, outputs z then y, the channels of each block together, in the order of `blocks`.
+        Inputs w then u, outputs z then y, the channels of each block together, in the order of `blocks`. Sampled (``M.dt``)
+        after a sampled controller was closed.
     blocks : tuple of DeltaBlock
         Names, kinds, repetitions, ranges, and the least number of repetitions that any model of the response has.
     uncertain : tuple of Uncertain
         Which names of the model each real block stands for.
     members : Members or None
-        What `linearize` needs to make members of the system; a loaded or changed model knows them no more.
+        What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
 
     Notes
     -----
     Arguments of the methods: `values` physical values of uncertain parameters by name, also as keywords `named` with
-    underscores for dots; those left out are nominal. `deltas` normalised values, one of each block (no unit). `n` how many
-    random values, `seed` of which. `path` a file's.
+    underscores for dots; those left out are nominal. They may be the `member` of a result, and so name complex and full blocks
+    too. `deltas` normalised values, one of each block (no unit). `n` how many random values, `seed` of which. `path` a file's.
     """
 
     M: StateSpace
@@ -72,23 +80,16 @@ class LFTModel:
         Raises
         ------
         ModelError
-            For unknown names, and values at which the system has no response (a mass matrix that is singular).
+            For unknown names, complex blocks that are not zero, and values at which the system has no response (a mass matrix
+            that is singular).
         """
-        return self.closed_by(self.deltas({**(values or {}), **named}))
+        given = {**(values or {}), **named}
+        refuse_complex("at", given, self.blocks)
+        return self.closed_by(self.deltas(given))
 
-    def deltas(self, values: Mapping[str, float]) -> Array:
+    def deltas(self, values: Mapping[str, Any]) -> Array:
         """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones."""
-        paths = [member.path for uncertain in self.uncertain for member in uncertain.members]
-        known = {path: path for path in paths} | {exported(path): path for path in paths}
-        given: dict[str, float] = {}
-        for name, value in values.items():
-            if name not in known:
-                expected, advice = "an uncertain parameter", did_you_mean(name, paths)
-                raise ModelError(Finding("unknown-parameter", "at", name, expected, advice))
-            try:
-                given[known[name]] = float(value)
-            except (TypeError, ValueError):
-                raise ModelError(Finding("wrong-type", f"at: {name}", value, "a number", "give one value of each")) from None
+        given = read_values("deltas", values, self.uncertain, self.blocks)
         found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
         result = np.zeros(len(self.blocks))
         for k, block in enumerate(self.blocks):
@@ -104,45 +105,29 @@ class LFTModel:
         ModelError
             Where the system has no response.
         """
-        values: list[float | None] = [
-            float(x) if block.kind == "real" else 0.0 for x, block in zip(deltas, self.blocks, strict=True)
-        ]
+        real = [float(x) for x, block in zip(deltas, self.blocks, strict=True) if block.kind == "real"]
         try:
-            small = closed(self._fractional, [*values, None])
+            small = closed(real_fraction(self.M, self.blocks), [*real, None])
         except np.linalg.LinAlgError:
             small = None
         if small is None or not all(np.isfinite(part).all() for part in small[:4]):
             shown = ", ".join(
-                f"{block.name} = {block.value(float(x)):.6g}" for x, block in zip(deltas, self.blocks, strict=True)
+                f"{block.name} = {block.value(float(x)):.6g}"
+                for x, block in zip(deltas, self.blocks, strict=True)
+                if block.kind == "real"
             )
             advice = "a mass matrix is singular there: narrow the ranges"
             raise ModelError(Finding("ill-posed", "at", shown, "values at which the system has a response", advice))
         return self._named(small)
 
     def _named(self, small: Fractional) -> StateSpace:
-        states, inputs, outputs = self._signals()
-        return named_system(small[:4], states, inputs, outputs, str(self.M.name))
-
-    def _signals(self) -> tuple[list[Signal], list[Signal], list[Signal]]:
-        """Return states, and inputs and outputs without channels."""
-        table = getattr(self.M, "signals", {})
-        groups = self.M.state_labels, self.M.input_labels[self.channels[0] :], self.M.output_labels[self.channels[1] :]
-        states, inputs, outputs = ([table.get(label, Signal(label, "")) for label in labels] for labels in groups)
-        return states, inputs, outputs
+        (w, z), (states, inputs, outputs) = self.channels, signals_of(self.M)
+        return named_system(small[:4], states, inputs[w:], outputs[z:], str(self.M.name), float(self.M.dt or 0.0))
 
     @property
     def channels(self) -> tuple[int, int]:
         """How many entries w and z have."""
         return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
-
-    @property
-    def _fractional(self) -> Fractional:
-        """The model with 1/s as its last delta; its blocks square."""
-        w, z = self.channels
-        M = self.M
-        A = np.block([[M.D[:z, :w], M.C[:z]], [M.B[:, :w], M.A]])
-        B, C = np.vstack([M.D[:z, w:], M.B[:, w:]]), np.hstack([M.D[z:, :w], M.C[z:]])
-        return Fractional(A, B, C, np.asarray(M.D[z:, w:]), (*(block.repetitions for block in self.blocks), M.nstates))
 
     def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
         """Return n random sets of values, uniform in the ranges, of the first name of each parameter; see `at`."""
@@ -159,16 +144,61 @@ class LFTModel:
             ends = [tuple(row) for row in np.random.default_rng(0).integers(0, 2, (most, len(real))).tolist()]
         return [{b.name: (b.lower, b.upper)[end] for b, end in zip(real, row, strict=True)} for row in ends]
 
-    def values(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the values of all names of the model for those of the first names: for `m.with_parameters`."""
+    def values(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """Return the values of all names for those of some: for ``m.with_parameters``.
+
+        Complex and full blocks are left out: they stand for what the system does not have. Angles, rates and gains are no
+        parameters of a model; `operating_point` sets the former.
+
+        Raises
+        ------
+        ModelError
+            For unknown names.
+        """
+        given = read_values("values", values, self.uncertain, self.blocks)
         result: dict[str, float] = {}
         for uncertain in self.uncertain:
-            value = read_value(uncertain, values)
+            value = read_value(uncertain, given)
             result |= uncertain.values(uncertain.block.nominal if value is None else value)
         return result
 
+    def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:
+        """Return the point of `lft` with a member's parameters, coordinates and rates: what `linearize` and `simulate` take.
+
+        Efforts are those that hold it. Complex and full blocks are left out. A gain is no part of a system: with a value other
+        than one it gives a `ModelWarning`.
+
+        Returns
+        -------
+        OperatingPoint
+            Of the changed model, ``point.model``.
+
+        Raises
+        ------
+        ModelError
+            For unknown names, values that a block refuses, and a model that was loaded.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+        >>> m = s.resolve()
+        >>> swing = tt.lft(m, m.neutral(), {"bob.mass": tt.percent(10)}, inputs=["hinge"], outputs=["hinge.q"])
+        >>> swing.operating_point({"bob.mass": 1.9}).model.parameters()["bob.mass"]
+        (1.9, 'kg')
+        """
+        members, wanted = self._members("operating_point"), self.values({**(values or {}), **named})
+        gains = members.gains(wanted)
+        advice = "multiply the signal where it is used"
+        warn(Finding("gain-left-out", f"operating_point: {name}", wanted[name], "a gain of one", advice) for name in gains)
+        return members.changed_point(wanted)
+
     def check(self, n: int = 10, corners: bool = True, seed: int = 1) -> float:
         """Return the largest difference of members from what `linearize` makes of the changed model.
+
+        Controllers that were closed are closed around each linear model: sampled ones around what has been sampled exactly, its
+        inputs held; delays in continuous time as they are, not as fractions. Complex and full blocks are zero.
 
         Parameters
         ----------
@@ -181,64 +211,118 @@ class LFTModel:
         Returns
         -------
         float
-            In parts of the norm of the response, over 40 frequencies around the poles.
+            In parts of the norm of the response, over 40 frequencies around the poles, up to half the sampling frequency.
 
         Raises
         ------
         ModelError
-            For a model that was loaded, or changed: it knows its members no more.
+            For a model that was loaded: it knows its members no more.
         """
-        if self.members is None:
-            advice = "check what tt.lft returns"
-            raise ModelError(Finding("no-model", "check", "a loaded or changed model", "a model with its system", advice))
-        worst = 0.0
+        members, worst = self._members("check"), 0.0
         for values in (*self.samples(n, seed), *(self.corners() if corners else ())):
-            right, found = self.members.linearized(self.values(values)), self.at(values)
-            omega = frequencies_around(right)
-            worst = max(worst, largest_difference(response(found, omega), response(right, omega)))
+            own = self.values(values)
+            worst = max(worst, difference(self.at(values), partial(members.response, own)))
         return worst
+
+    def _members(self, where: str) -> Members:
+        if self.members is None:
+            advice = "call tt.lft again with the same arguments: files hold matrices, no system"
+            raise ModelError(Finding("no-model", where, "a loaded model", "a model with its system", advice))
+        return self.members
 
     # -- what is made of it --------------------------------------------------------------------------------------------
 
-    def close(self, controller: StateSpace) -> LFTModel:
+    def close(self, controller: StateSpace, stages: int = 1, delay: Any = 0.0, order: int = 4) -> LFTModel:
         """Return the loop closed by a controller, connected by names: ``u = u_outside + K y``.
+
+        A sampled controller makes a sampled model, all inputs of which are held over each period, as its own are. The nominal
+        loop is exact, with its delays. In members, what uncertain parameters add is a polynomial over the period, through
+        `stages` points: their error falls with the period's power ``2 stages`` (``stages + 1`` where a part of a period is left
+        of a delay), and grows with the frequencies of what is uncertain; `check` tells it, and errors above 1 % of the response
+        in some members give a `ModelWarning`. Each stage has the repetitions of the continuous model; outputs that depend on
+        uncertain parameters at once (accelerations) need them once more. Complex and full blocks take and return sampled
+        signals. A sampled model can be closed again, by controllers of its period.
+
+        Outputs are read at the sampling instants, and those that depend on inputs at once have the command that follows from
+        them, unless it is delayed. Where K takes y alone, `simulate` gives it ``reference - y``: pass it ``-K``.
+
+        In continuous time a delay is Pade's fraction, of gain one at all frequencies, with an error below
+        ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: of order 4, below
+        1e-4 up to x = 2.4 rad, 1e-2 up to 4 rad.
 
         Parameters
         ----------
         controller : control.StateSpace
-            In continuous time; its inputs named as outputs of the model, its outputs as inputs of the model.
+            Its inputs named as outputs of the model, its outputs as inputs of the model.
+        stages : int
+            Of a continuous model closed by a sampled controller: points in each period, up to 6.
+        delay : float or mapping of name to float, s
+            Of the controller's outputs, whole sampling periods and parts of them; zero of those that are not named.
+        order : int
+            Of fractions for delays in continuous time, up to 10.
 
         Returns
         -------
         LFTModel
-            The same inputs, outputs and blocks; the controller's states after the model's.
+            The same inputs, outputs and blocks, these with other repetitions after sampling; the states of the controller and
+            of delays after the model's.
 
         Raises
         ------
         ModelError
-            For unknown names, sampled controllers, and loops without a solution at once.
-        """
-        return replace(self, M=closed_loop(self, controller), members=None)
+            For unknown names, other sample times than the model's, unusable delays, and loops without a solution at once.
 
-    def append(self, name: str, signal: str, weight: Any = 1.0) -> LFTModel:
-        """Return the model with neglected dynamics: an input or output times ``1 + weight δ(s)``, ``|δ| <= 1``.
+        Examples
+        --------
+        >>> import control
+        >>> import titop as tt
+        >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+        >>> m = s.resolve()
+        >>> swing = tt.lft(m, m.neutral(), {"bob.mass": tt.percent(10)}, inputs=["hinge"], outputs=["hinge.v"])
+        >>> K = control.ss([], [], [], [[-3.0]], 0.05, inputs=["hinge_v"], outputs=["hinge"])
+        >>> loop = swing.close(K, delay=0.02)
+        >>> loop.M.dt, loop.blocks[0].repetitions, loop.check() < 1e-3
+        (0.05, 1, True)
+        """
+        closing = read_closing(self, controller, stages, delay, order)
+        M, blocks = closed_loop(self, closing)
+        known = {block.name: block for block in blocks}
+        uncertain = tuple(own._replace(block=known[own.name]) for own in self.uncertain)
+        members = self.members and self.members._replace(closings=(*self.members.closings, closing))
+        result = replace(self, M=M, blocks=blocks, uncertain=uncertain, members=members)
+        if closing.sampling:
+            warn(coarse(closing, ((self.at(values), result.at(values)) for values in result.samples(_LOOKED_AT))))
+        return result
+
+    def append(
+        self, name: str, signals: str | Sequence[str], weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
+    ) -> LFTModel:
+        """Return the model with neglected dynamics: a stable Δ(s) of gain one or less, with a weight.
+
+        Multiplicative, signals become ``(1 + Δ W) signals``: of inputs what actuators neglect, of outputs what sensors do.
+        Additive, outputs become ``outputs + Δ W inputs``: neglected modes. Several signals have one full block.
 
         Parameters
         ----------
         name : str
-            Of the new complex block.
-        signal : str
-            An input or an output.
-        weight : float or control.StateSpace
-            Relative size, perhaps over frequency (one input, one output, stable).
+            Of the new block: complex for one signal, full for several.
+        signals : str or sequence of str
+            Inputs alone or outputs alone; of additive blocks inputs. The name of a vector stands for its entries.
+        weight : float, control.StateSpace, control.TransferFunction, or sequence of one for each signal
+            Size over frequency, stable, relative or in units of the outputs over those of the inputs. One with one input and
+            output is taken for each signal; another takes all signals, and may have any number of outputs.
+        kind : {"multiplicative", "additive"}
+        outputs : str or sequence of str
+            Of additive blocks: what they add to.
 
         Raises
         ------
         ModelError
             For unknown signals, names that are taken, and unusable weights.
         """
-        M = with_neglected(self, name, signal, weight)
-        return replace(self, M=M, blocks=(*self.blocks, DeltaBlock.complex(name)), members=None)
+        M, block = with_neglected(self, name, signals, weight, kind, outputs)
+        return replace(self, M=M, blocks=(*self.blocks, block))
 
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.

@@ -11,6 +11,8 @@ import numpy as np
 from titop.blocks.basics.errors import ModelWarning
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.closing import Closing
+from titop.solvers.lft.responses import response
 from titop.solvers.lft.system_loop import moved_state
 from titop.solvers.lft.uncertain import Uncertainty, gain_names
 from titop.solvers.linear.linearize import linearize
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Members(NamedTuple):
-    """What `linearize` needs to know to make members: the arguments of `lft`, and accelerations `a` (nv) of the point."""
+    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, and the controllers closed since."""
 
     point: OperatingPoint
     uncertainty: Uncertainty
@@ -31,13 +33,20 @@ class Members(NamedTuple):
     omit: Any
     hold: Any
     independent: Any
+    closings: tuple[Closing, ...] = ()
 
     def changed_point(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the operating point with values by path, its efforts those that hold it."""
         model = self.point.model.changed(self.uncertainty.of_model(values))[0]
         q, v = moved_state(self.point, values)
         tau = self.point.tau + self._needed(model, q, v) - self._needed(self.point.model, self.point.q, self.point.v)
-        return OperatingPoint(model, q, v, tau, self.point.u, self.point.wrenches)
+        return OperatingPoint(model, q, v, tau, self.point.u, self.point.wrenches, self.uncertainty.of_model(values))
+
+    def gains(self, values: Mapping[str, float]) -> list[str]:
+        """Return the gains among values that are not one: of signals, not of the system."""
+        model = self.point.model
+        own = {*model.parameter_names, *(name + end for name in model.coordinate_names for end in (".q", ".v"))}
+        return [path for path, value in values.items() if path not in own and value != 1.0]
 
     def _needed(self, model: Model, q: Array, v: Array) -> Array:
         """Return the efforts (nv) that the tree needs, as if no loop were closed: closures carry what they do."""
@@ -53,6 +62,21 @@ class Members(NamedTuple):
         columns, rows = (self._gains(system, labels, values) for labels in (system.input_labels, system.output_labels))
         system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
         return system
+
+    def response(self, values: Mapping[str, float], omega: Array, points: Array) -> Array:
+        """Return the member's response (n, outputs, inputs), all controllers closed, at frequencies (rad/s), and s or z there.
+
+        Inputs that are held are sampled exactly. Delays in continuous time are exact unless the loop is sampled later.
+        """
+        system, closings = self.linearized(values), self.closings
+        sampling = next((k + 1 for k, closing in enumerate(closings) if closing.sampling), 0)
+        matrices = system.A, system.B, system.C, system.D
+        for closing in closings[:sampling]:
+            matrices = closing.exact(matrices)
+        result = response(matrices, points)
+        for closing in closings[sampling:]:
+            result = np.array([closing.of_response(*each) for each in zip(result, points, omega, strict=True)])
+        return result
 
     @staticmethod
     def _gains(system: StateSpace, labels: list[str], values: Mapping[str, float]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,17 +14,38 @@ if TYPE_CHECKING:
 
 
 def frequencies_around(system: StateSpace, count: int = 40) -> Array:
-    """Return frequencies (rad/s), evenly spaced in their logarithm, from below the slowest pole to beyond the fastest."""
-    sizes = np.abs(np.linalg.eigvals(system.A)) if system.nstates else np.ones(1)
+    """Return frequencies (rad/s), evenly spaced in their logarithm, from below the slowest pole to beyond the fastest.
+
+    Of sampled systems they end below half the sampling frequency.
+    """
+    sizes = np.abs(_poles(system)) if system.nstates else np.ones(1)
     sizes = sizes[sizes > 1e-4 * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if len(sizes) and sizes.max() > 1e-6 else (1.0, 1.0)
+    if system.dt:
+        end = 0.99 * np.pi / system.dt
+        return np.geomspace(min(0.1 * low, 0.01 * end), min(10.0 * high, end), count)
     return np.geomspace(0.1 * low, 10.0 * high, count)
 
 
-def response(system: StateSpace, omega: Array) -> Array:
-    """Return the frequency response (n, outputs, inputs)."""
-    eye = np.eye(system.nstates)
-    return np.array([system.C @ np.linalg.solve(1j * w * eye - system.A, system.B) + system.D for w in omega])
+def _poles(system: StateSpace) -> Array:
+    """Return poles (rad/s); of sampled systems, of the continuous ones whose samples they have."""
+    poles = np.linalg.eigvals(system.A)
+    if system.dt:
+        poles = np.log(poles[np.abs(poles) > 1e-6].astype(complex)) / system.dt
+    return poles
+
+
+def points_at(system: StateSpace, omega: Array) -> Array:
+    """Return the values of s, or of z of sampled systems, at frequencies (rad/s)."""
+    points: Array = np.exp(1j * omega * system.dt) if system.dt else 1j * omega
+    return points
+
+
+def response(matrices: Sequence[Array], points: Array) -> Array:
+    """Return the response (n, outputs, inputs) of A, B, C, D at values of s or z."""
+    A, B, C, D = matrices
+    eye = np.eye(len(A))
+    return np.array([C @ np.linalg.solve(x * eye - A, B) + D for x in points])
 
 
 def largest_difference(found: Array, right: Array) -> float:

@@ -49,6 +49,12 @@ class Fractional(NamedTuple):
         edges = np.cumsum([0, *self.sizes]).tolist()
         return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
+    def ports(self, states: int) -> tuple[Array, Array, Array, Array]:
+        """Return matrices A, B, C, D of a model whose first inputs and outputs are states now and next, its channels first."""
+        x, rest = slice(states), slice(states, None)
+        B, C = np.hstack([self.C[x], self.D[x, rest]]), np.vstack([self.B[:, x], self.D[rest, x]])
+        return self.D[x, x], B, C, np.block([[self.A, self.B[:, rest]], [self.C[rest], self.D[rest, rest]]])
+
     def dual(self) -> Fractional:
         """Return the transposed model."""
         return Fractional(self.A.T, self.C.T, self.B.T, self.D.T, self.sizes)
@@ -61,14 +67,22 @@ class Fractional(NamedTuple):
         return Fractional(T.T @ self.A @ T, T.T @ self.B, self.C @ T, self.D, tuple(basis.shape[1] for basis in bases))
 
 
-def reduced(model: Fractional, checked: bool = True) -> Fractional:
+def reduced(model: Fractional, checked: bool = True, points: Sequence[Sequence[complex]] | Array | None = None) -> Fractional:
     """Return a model of the same response with as few states and repetitions as deltas that do not commute allow.
 
-    Of what may be rounding, as much is left out as does not change the response at random deltas and 1/s; that is looked at
+    Of what may be rounding, as much is left out as does not change the response at some values of the deltas; that is looked at
     where `checked`. Costs a singular value decomposition of each delta's block for each step in which its subspace grows.
+
+    Parameters
+    ----------
+    model : Fractional
+    checked : bool
+    points : sequence of values of all deltas, optional
+        Random ones by default, with the last, 1/s, around the poles.
     """
     scaled, scale = balanced(model)
-    points = _points(model) if checked else []
+    if points is None:
+        points = _points(model) if checked else []
     right = [at(model, point) for point in points]
     best: tuple[Fractional, float] | None = None
     for new in _NEW:

@@ -159,13 +159,19 @@ def state_space(
 
 
 def named_system(
-    matrices: Sequence[Array], states: Sequence[Signal], inputs: Sequence[Signal], outputs: Sequence[Signal], name: str
+    matrices: Sequence[Array],
+    states: Sequence[Signal],
+    inputs: Sequence[Signal],
+    outputs: Sequence[Signal],
+    name: str,
+    period: float = 0.0,
 ) -> StateSpace:
-    """Return matrices as a named system that carries its table of signals."""
+    """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time."""
     import control
 
     system = control.StateSpace(
         *(matrix + 0.0 for matrix in matrices),  # no negative zeros
+        *((period,) if period else ()),
         states=[signal.name for signal in states] or 0,
         inputs=[signal.name for signal in inputs] or 0,
         outputs=[signal.name for signal in outputs] or 0,

@@ -203,7 +203,8 @@ def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | Non
         M = loop.uncertain.response(proof.omega)
         values = Centres(structure).shares(M, proof.worst.x, proof.worst.g)
         shares = {b.name: float(share) for b, share in zip(structure.blocks, values, strict=True)}
-    kind = "" if not found.lower else ("ill-posed" if np.isinf(found.omega) else "unstable")
+    at_infinity = np.isinf(found.omega) and not loop.period  # of a sampled loop that is half its sampling frequency
+    kind = "" if not found.lower else ("ill-posed" if at_infinity else "unstable")
     omega = found.omega if kind else (proof.omega if proof is not None else 0.0)
     intervals = np.array(sorted(proof.intervals) if proof is not None else []).reshape(-1, 2)
     return RobustStability(

@@ -62,28 +62,6 @@ def test_neglected_dynamics(model: tt.LFTModel) -> None:
     assert closed == pytest.approx(model.at(VALUES)(s) * gains, rel=ROUNDING)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "mat"])
-def test_files(model: tt.LFTModel, tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"satellite.{suffix}"
-    appended = model.append("wheel", "wheels.y", 0.2)
-    appended.save(path)
-    loaded = tt.LFTModel.load(path)
-    assert loaded.blocks == appended.blocks
-    assert loaded.uncertain == appended.uncertain
-    assert loaded.at(VALUES)(0.8j) == pytest.approx(appended.at(VALUES)(0.8j), rel=1e-14)
-    assert tt.signal_table(loaded.M) == tt.signal_table(appended.M)
-    with pytest.raises(tt.ModelError, match="no-model"):
-        loaded.check()
-
-
-def test_the_convention_of_mussv(model: tt.LFTModel, tmp_path: Path) -> None:
-    from scipy.io import loadmat
-
-    model.append("wheel", "wheels.y", 0.2).save(tmp_path / "m.mat")
-    expected = [[-block.repetitions, 0] for block in model.blocks] + [[1, 0]]
-    assert loadmat(tmp_path / "m.mat")["blk"].tolist() == expected
-
-
 def test_samples_and_corners(model: tt.LFTModel) -> None:
     assert len(model.corners()) == 8
     for sample in model.samples(20):
@@ -96,10 +74,6 @@ def test_bad_input(model: tt.LFTModel, tmp_path: Path) -> None:
         model.at({"hub.mas": 3.0})
     with pytest.raises(tt.ModelError, match="wrong-type"):
         model.at({"hub.mass": "much"})
-    with pytest.raises(tt.ModelError, match="sampled-controller"):
-        model.close(control.ss([], [], [], [[1.0]], 0.1, inputs=["gyro_x"], outputs=["wheels_x"]))
-    with pytest.raises(tt.ModelError, match="unknown-signal"):
-        model.close(control.ss([], [], [], [[1.0]], inputs=["gyro_q"], outputs=["wheels_x"]))
     with pytest.raises(tt.ModelError, match="bad-weight"):
         model.append("wheel", "wheels.x", control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]]))
     (tmp_path / "broken.mat").write_bytes(b"nothing")

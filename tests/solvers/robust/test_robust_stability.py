@@ -170,3 +170,10 @@ def test_wrong_arguments_are_told(arguments: dict[str, object], code: str) -> No
     with pytest.raises(tt.ModelError) as caught:
         tt.robust_stability(**({"lft": control.ss(*matrices), "blocks": blocks} | arguments))
     assert caught.value.code == code
+
+
+def test_a_sampled_loop_at_half_its_sampling_frequency_is_unstable() -> None:
+    """A pole at -1 is no lack of a solution: x+ = (-0.5 + 0.6 δ) x has it at δ = -5/6."""
+    found = tt.robust_stability(control.ss([[-0.5]], [[1.0]], [[0.6]], [[0.0]], 0.1), blocks=[REAL("k", 1)], progress=False)
+    assert found.kind == "unstable"
+    np.testing.assert_allclose((found.deltas[0], found.omega), (-5 / 6, np.pi / 0.1), rtol=1e-9)
