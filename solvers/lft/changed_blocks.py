@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+import numpy as np
+
 from titop.blocks.basics.errors import Finding
 from titop.blocks.contract.block import Block
 from titop.graph.network.assembly import Assembly
@@ -13,6 +15,8 @@ from titop.solvers.mechanism.parameters import changed_assembly
 
 #: Rationality is judged where parameters differ from the middle of their range by this part of it at least.
 _WIDE = 0.3
+#: The least misfit of which a refusal speaks.
+_LEAST = 1e-12
 
 
 class ChangedBlock:
@@ -79,5 +83,6 @@ def not_rational(path: str, misfit: float, is_fitted: bool = False) -> Finding:
     if is_fitted:
         expected, advice = "a fit within its tolerance", "narrow the range, or give a tolerance: fits={name: 1e-3}"
         return Finding("no-fit", f"parameters: {path}", f"a law that polynomials miss by {misfit:.1e}", expected, advice)
-    advice = f"fits=[{path!r}] fits the law (to {misfit:.1e} with degree 4); or keep it fixed, or sample it with tt.lpv"
+    found = "" if misfit == np.inf else f" (to {max(misfit, _LEAST):.0e} of its entries with degree 4)"
+    advice = f"fits=[{path!r}] fits the law{found}; or keep it fixed, or sample it with tt.lpv"
     return Finding("not-rational", "parameters", path, expected, advice)

@@ -68,6 +68,8 @@ def test_members_are_put_back() -> None:
     assert values["panel_left.mass"] == pytest.approx(27.0)
     assert "panel_left.mass_scale" not in values
     member = tt.linearize(m.with_parameters(values), still(m), INPUTS, OUTPUTS)
+    put_back = model.operating_point(worst)
+    assert put_back.model.parameters()["panel_left.mass"][0] == pytest.approx(27.0)
     assert model.at(worst)(0.9j) == pytest.approx(member(0.9j), rel=1e-9, abs=1e-12)
 
 
