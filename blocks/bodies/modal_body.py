@@ -21,6 +21,7 @@ from titop.blocks.bodies.modal_analysis import (
     ratio_damping,
     residual_mass,
 )
+from titop.blocks.bodies.modal_parameters import entry_of_mode, mode_parameters
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.bodies.second_order import SecondOrder
 from titop.blocks.bodies.second_order_fields import read_second_order
@@ -134,7 +135,11 @@ class ModalBody(Block):
     # -- parameters ------------------------------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return mass, centre of mass, inertia, frequencies (if given) and damping ratios of the natural modes, and ports."""
+        """Return mass, centre of mass, inertia, modes and ports.
+
+        Of modes their damping ratios; where frequencies are given, these (``mode1.frequency``), the participation
+        (``mode1.participation.z``) and what moves of ports (``tip.mode1.z``).
+        """
         own = {"mass": (self.mass, "kg")}
         own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
         own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
@@ -144,7 +149,7 @@ class ModalBody(Block):
             own[f"mode{k + 1}.damping"] = (float(self.damping_ratios[k]), "1")
         for port, pose in self.port_poses.items():
             own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
-        return own
+        return own | mode_parameters(self)
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
@@ -152,7 +157,13 @@ class ModalBody(Block):
         assert isinstance(changed, ModalBody)
         for name, value in values.items():
             head, entry = owner_of(name), entry_of(name)
-            if name == "mass":
+            if (of_mode := entry_of_mode(name)) is not None:
+                port, place = of_mode
+                if port is None:
+                    changed.participation = replaced(changed.participation, place, value)
+                else:
+                    changed.shapes[port] = replaced(changed.shapes[port], place, value)
+            elif name == "mass":
                 changed.mass = value + 0.0
             elif head == "com" and entry in "xyz":
                 changed.com = replaced(changed.com, "xyz".index(entry), value)

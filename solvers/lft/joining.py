@@ -20,11 +20,11 @@ from titop.graph.network.connections import Loop as Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.interpolation import Polynomial, interpolated
+from titop.solvers.lft.changed_blocks import ChangedBlock, not_rational
+from titop.solvers.lft.interpolation import Irrational, Polynomial, interpolated
 from titop.solvers.lft.loops import Signal, stacked, zeros
 from titop.solvers.lft.passes import Applied, Changes, Tree
 from titop.solvers.lft.readings import port_acceleration
-from titop.solvers.lft.steps import Shift, Step, Turn
 from titop.solvers.lft.uncertain import Uncertainty
 from titop.solvers.model.model import Model
 
@@ -62,7 +62,7 @@ def interactions(model: Model, q: Array, v: Array, uncertainty: Uncertainty) -> 
     for joined in model.interactions:
         closure = joined.closure
         names = [name for name in (f"{closure.name}.{own}" for own in closure.parameters()) if uncertainty.at(name)]
-        deltas = [*dict.fromkeys(found[0].name for name in names if (found := uncertainty.at(name)))]
+        changing = ChangedBlock(model.assembly, closure, names, uncertainty)
         motion = target_motion(model, joined, q, v)
         p = len(joined.ports)
         relative = np.zeros((6 * max(p - 1, 0), 6 * p))
@@ -71,19 +71,16 @@ def interactions(model: Model, q: Array, v: Array, uncertainty: Uncertainty) -> 
             relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
             relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
 
-        def loads(values: Mapping[str, float], closure=closure, names=names, motion=motion, relative=relative) -> Array:  # type: ignore[no-untyped-def]
-            changed = uncertainty.changed(values)
-            own = closure.with_parameters({name.removeprefix(f"{closure.name}."): changed[name] for name in names})
+        def loads(values: Mapping[str, float], changing=changing, motion=motion, relative=relative) -> Array:  # type: ignore[no-untyped-def]
+            own = changing.at(values)
             slopes = load_derivatives(own, motion, complex_step)
             wrenches, efforts = own.act(motion)
             still = np.concatenate([np.ravel(wrenches), efforts])[:, None]
             return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], still])
 
-        fitted = interpolated(loads, deltas)
-        if isinstance(fitted, str):
-            path = next(name for name in names if (own := uncertainty.at(name)) and own[0].name == fitted)
-            advice = "keep it fixed: stiffness and damping are rational"
-            raise ModelError(Finding("not-rational", "parameters", path, "a parameter that enters as a polynomial", advice))
+        fitted = interpolated(loads, changing.deltas, changing.reach, uncertainty.fits)
+        if isinstance(fitted, Irrational):
+            raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
         acting.append(Acting(joined, fitted.columns(slice(-1))))
         rest = fitted.columns(slice(-1, None))
         applied += [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
@@ -197,15 +194,7 @@ def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
         while common < min(len(way), len(ways[0])) and way[common] is ways[0][common]:
             common += 1
         for step in (*ways[0][common:], *way[common:]):
-            if delta := _delta_of(step):
+            for delta in step.deltas:
                 expected = "parameters that move no port of a closure or interaction against the other"
                 advice = "the loop would close elsewhere: use tt.lpv, or keep it fixed"
                 raise ModelError(Finding("moved-closure", "parameters", delta, expected, f"{joined.closure.name}: {advice}"))
-
-
-def _delta_of(step: Step) -> str | None:
-    if isinstance(step, Turn):
-        return step.delta
-    if isinstance(step, Shift) and step.position.slopes:
-        return step.position.slopes[0][0]
-    return None

@@ -137,12 +137,20 @@ class Mode(NamedTuple):
     damping: Affine
 
 
+class Spring(NamedTuple):
+    """The stiffness of a mode ``k``, as ``κ η``."""
+
+    k: int
+    stiffness: Affine
+
+
 class ModalLaw(NamedTuple):
-    """A flexible body: a rigid law, its modes, and what is left."""
+    """A flexible body: a rigid law, its modes, their stiffness where that is uncertain itself, and what is left."""
 
     rigid: RigidLaw | None
     modes: tuple[Mode, ...]
-    rest: SampledLaw
+    springs: tuple[Spring, ...]
+    rest: BlockLaw
 
     def at_rest(self, constants: Loop, rest: Rest) -> Signal:
         total = self.rest.at_rest(constants, rest)
@@ -157,7 +165,27 @@ class ModalLaw(NamedTuple):
         for k, frequency, damping in self.modes:
             effort = loop.applied(frequency, change.q[k]) + loop.applied(damping, change.v[k]) * 2.0
             total += np.eye(len(total))[:, [6 + k]] @ loop.applied(frequency, effort)
+        for k, stiffness in self.springs:
+            total += np.eye(len(total))[:, [6 + k]] @ loop.applied(stiffness, change.q[k])
         return total
+
+
+class ScaledLaw(NamedTuple):
+    """A law times a number, one in the middle of its range: of a body that becomes heavier, and as much stiffer."""
+
+    law: BlockLaw
+    scale: Affine
+
+    def at_rest(self, constants: Loop, rest: Rest) -> Signal:
+        return self._scaled(constants, self.law.at_rest(constants, rest))
+
+    def change(self, loop: Loop, constants: Loop, rest: Rest, change: Change) -> Signal:
+        return self._scaled(loop, self.law.change(loop, constants, rest, change))
+
+    def _scaled(self, loop: Loop, total: Signal) -> Signal:
+        identity = np.eye(len(total))
+        slopes = tuple((delta, slope[0, 0] * identity) for delta, slope in self.scale.slopes)
+        return loop.applied(Affine(identity, slopes), total)
 
 
 class At(NamedTuple):

@@ -11,90 +11,44 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array, rotation_exp, twist_cross
-from titop.blocks.contract.block import Block
+from titop.blocks.basics.spatial import Array, rotation_exp
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
+from titop.solvers.lft.changed_blocks import ChangedBlock
 from titop.solvers.lft.laws import Change, Rest
 from titop.solvers.lft.loops import Affine, Loop, Signal, zeros
+from titop.solvers.lft.moved_ports import moved_port, moving_names
+from titop.solvers.lft.own_motions import Own, OwnMotion
+from titop.solvers.lft.rotations import rotation_steps
 from titop.solvers.lft.steps import Rotate, Shift, Step, Turn, carried_back, moved_outwards
 from titop.solvers.lft.uncertain import Uncertainty
-
-#: ``-ad(e_i)`` of each unit twist (6, 6, 6).
-MOTION_CROSS = np.array([-twist_cross(unit) for unit in np.eye(6)])
-
-
-class Own(NamedTuple):
-    """Own coordinates at the end of a leg, n of them.
-
-    Attributes
-    ----------
-    entries : (n,) int array
-        Among the block's own.
-    subspace : (6, n) array
-        S.
-    bends : (n, 6, n) array
-        dS/dq.
-    rate : (6,) array
-        ``dS/dt v`` at the operating point, with derivatives
-    by_q, by_v : (6, n) arrays
-    """
-
-    entries: Array
-    subspace: Array
-    bends: Array
-    rate: Array
-    by_q: Array
-    by_v: Array
 
 
 class Leg(NamedTuple):
     """Steps, then own coordinates."""
 
     steps: tuple[Step, ...]
-    own: Own | None = None
+    own: OwnMotion | None = None
 
     def rest(self, constants: Loop, rest: Rest, v: Signal, a: Array) -> Rest:
         """Return the motion at the end at the operating point; `v` and `a` those of all own coordinates of the block."""
-        twist = moved_outwards(constants, self.steps, rest.twist)
-        acceleration = moved_outwards(constants, self.steps, rest.acceleration)
-        if self.own is None:
-            return Rest(twist, acceleration)
-        entries, S, _, rate, _, _ = self.own
-        relative = S @ v[entries]
-        twist += relative
-        given = Signal((S @ a[entries] + rate)[:, None])
-        turned = constants.bilinear(constants, -MOTION_CROSS, relative, twist)
-        return Rest(twist, acceleration + given + turned)
+        before = self._rest_before(constants, rest)
+        return before if self.own is None else self.own.rest(constants, before, v, a)
 
     def change(self, loop: Loop, constants: Loop, start: Rest, change: Change, v: Signal, a: Array) -> Change:
         """Return the small changes at the end."""
-        displacement = moved_outwards(loop, self.steps, change.displacement)
-        twist = moved_outwards(loop, self.steps, change.twist)
-        acceleration = moved_outwards(loop, self.steps, change.acceleration)
+        displacement, twist, acceleration = (moved_outwards(loop, self.steps, x) for x in change[:3])
+        before = change._replace(displacement=displacement, twist=twist, acceleration=acceleration)
         if self.own is None:
-            return change._replace(displacement=displacement, twist=twist, acceleration=acceleration)
-        entries, S, bends, _, by_q, by_v = self.own
-        dq, dv, da = change.q[entries], change.v[entries], change.a[entries]
-        carried = [-twist_cross(column) for column in S.T]
-        twist_0, acceleration_0 = (moved_outwards(constants, self.steps, x) for x in start)
-        relative = S @ v[entries]
-        bent_v = bends.transpose(1, 0, 2) @ v.padded(1)[entries, 0] if bends.any() else np.zeros((6, len(entries)))
-        relative_change = S @ dv + bent_v @ dq
-        displacement += S @ dq
-        twist += relative_change + loop.bilinear(constants, carried, twist_0, dq)
-        acceleration += S @ da + by_q @ dq + by_v @ dv + loop.bilinear(constants, carried, acceleration_0, dq)
-        if bends.any():
-            acceleration += (bends.transpose(1, 0, 2) @ a[entries]) @ dq
-        acceleration += loop.bilinear(constants, -MOTION_CROSS, relative, twist)
-        acceleration += loop.bilinear(constants, TWIST_COLUMNS, twist_0 + relative, relative_change)
-        return change._replace(displacement=displacement, twist=twist, acceleration=acceleration)
+            return before
+        return self.own.change(loop, constants, self._rest_before(constants, start), before, v, a)
+
+    def _rest_before(self, constants: Loop, rest: Rest) -> Rest:
+        return Rest(*(moved_outwards(constants, self.steps, x) for x in rest))
 
     def rest_back(self, constants: Loop, wrench: Signal, n: int) -> tuple[Signal, Signal]:
         """Return wrench (6) about the start and efforts (n) of a wrench about the end, at the operating point."""
-        efforts = zeros(n)
-        if self.own is not None:
-            efforts = np.eye(n)[:, self.own.entries] @ (self.own.subspace.T @ wrench)
+        efforts = zeros(n) if self.own is None else self.own.efforts(constants, wrench, n)
         return carried_back(constants, self.steps, wrench), efforts
 
     def change_back(
@@ -103,17 +57,8 @@ class Leg(NamedTuple):
         """Return the changes of wrench and efforts; `wrench_0` acts at the operating point."""
         if self.own is None:
             return carried_back(loop, self.steps, wrench), zeros(n)
-        entries, S, bends, *_ = self.own
-        dq = change.q[entries]
-        efforts = S.T @ wrench
-        if bends.any():
-            efforts += loop.bilinear(constants, [bend.T for bend in bends], wrench_0, dq)
-        wrench += loop.bilinear(constants, [-twist_cross(column).T for column in S.T], wrench_0, dq)
-        return carried_back(loop, self.steps, wrench), np.eye(n)[:, entries] @ efforts
-
-
-#: From a twist c and a change s to ``ad(c) s = sum_i ad_i s_i``, ad_i the i-th column of ad as a matrix that acts on c.
-TWIST_COLUMNS = np.array([[twist_cross(unit)[:, i] for unit in np.eye(6)] for i in range(6)]).transpose(0, 2, 1)
+        wrench, efforts = self.own.back(loop, constants, wrench_0, wrench, change.q)
+        return carried_back(loop, self.steps, wrench), efforts
 
 
 def position_names(path: str) -> list[str]:
@@ -124,51 +69,52 @@ def position_names(path: str) -> list[str]:
 def mount_steps(connection: Connection, joint: bool, uncertainty: Uncertainty) -> tuple[Step, ...]:
     """Return the steps from the port on which a joint or a body hangs to its reference frame."""
     if joint:
-        names = position_names(f"{connection.joint.name}.placement")
-        return Shift(uncertainty.vector(names, connection.placement.position)), Rotate(connection.placement.rotation)
+        path, pose = f"{connection.joint.name}.placement", connection.placement
+        shift = Shift(uncertainty.vector(position_names(path), pose.position))
+        return shift, *rotation_steps(path, pose.rotation, uncertainty)
     block, port = connection.child.block, connection.child.name
     if port not in block.ports:
         return ()
     rotation, position = block.pose(port, block.neutral())
     own = uncertainty.vector(position_names(f"{block.name}.{port}"), position)
-    return Rotate(rotation.T), Shift(Affine(-own.value, tuple((delta, -slope) for delta, slope in own.slopes)))
+    back = Shift(Affine(-own.value, tuple((delta, -slope) for delta, slope in own.slopes)))
+    return *rotation_steps(f"{block.name}.{port}", rotation, uncertainty, inverse=True), back
 
 
-def legs_of(
-    block: Block, port: str | None, q: Array, v: Array, names: Mapping[int, str], uncertainty: Uncertainty
-) -> list[Leg]:
+def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Array, names: Mapping[int, str]) -> list[Leg]:
     """Return the legs from a block's parent port to a child port.
 
     Parameters
     ----------
-    block : Block
+    changing : ChangedBlock
+        The block, with all its uncertain parameters.
     port : str or None
-    q, v : arrays
-        Own coordinates.
+    q, v, a : arrays
+        Own coordinates, rates and accelerations.
     names : mapping of int to str
         Names of the own coordinates.
-    uncertainty : Uncertainty
     """
+    block, uncertainty = changing.block, changing.uncertainty
     if port not in block.ports:
         return []
-    if is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain):  # type: ignore[attr-defined]
+    moving = moving_names(changing, port, q)
+    elementary = is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain)  # type: ignore[attr-defined]
+    if elementary and not moving:
         return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     for k in range(block.nv):
         if uncertainty.at(f"{names[k]}.q") or uncertainty.at(f"{names[k]}.v"):
             advice = "angles and rates of revolute and prismatic joints, and of those made of them, are rational"
             raise ModelError(Finding("not-rational", "parameters", names[k], "a coordinate of a plain joint", advice))
     rotation, position = block.pose(port, q)
-    steps = Shift(uncertainty.vector(position_names(f"{block.name}.{port}"), position)), Rotate(rotation)
+    shift = Shift(uncertainty.vector(position_names(f"{block.name}.{port}"), position))
     if not block.nv:
-        return [Leg(steps)]
+        return [Leg((shift, *rotation_steps(f"{block.name}.{port}", rotation, uncertainty)))]
+    if moving:
+        steps, motion = moved_port(changing, moving, port, q, v, a, shift)
+        return [Leg(steps, motion)]
     subspace, rate = block.motion_subspace(port, q), block.subspace_rate(port, q, v)
-    own = Own(np.arange(block.nv), subspace, *_bent(block, port, q, v, rate))
-    return [Leg(steps, own)]
-
-
-def _bent(block: Block, port: str, q: Array, v: Array, rate: Array) -> tuple[Array, Array, Array, Array]:
     bends, by_q, by_v = block.subspace_slopes(port, q, v)
-    return bends, rate, by_q, by_v
+    return [Leg((shift, Rotate(rotation)), Own(np.arange(block.nv), subspace, bends, rate, by_q, by_v))]
 
 
 def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncertainty) -> list[Leg]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def lft(
     independent: Sequence[str] | None = None,
     quarters: Sequence[str] | str = (),
     reduce: bool = True,
+    fits: Sequence[str] | str | Mapping[str, float] = (),
 ) -> LFTModel:
     """Return a linear model that is an exact function of uncertain parameters: ``M`` closed by ``Δ = diag(δ_i 1)``.
 
@@ -61,8 +63,10 @@ def lft(
     parameters : mapping of name, or tuple of names, to range
         ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle. Names are those of
         ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, and gains ``"motor.gain"`` of
-        inputs and outputs (nominal 1). Several names in a tuple have one delta, known by the first: the same range for each, or
-        the same percentage.
+        inputs and outputs (nominal 1); of flexible bodies by frequencies also ``"panel.mode1.stiffness"``, the square of the
+        frequency at the same damping coefficient, and ``"panel.mass_scale"`` (nominal 1): so many times the mass, inertia and
+        modal mass and stiffness, at the same frequencies, ratios and mode shapes. Several names in a tuple have one delta,
+        known by the first: the same range for each, or the same percentage.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
     quarters : sequence of str
@@ -70,10 +74,29 @@ def lft(
         twice the repetitions.
     reduce : bool
         False keeps all states, with their names, and all repetitions.
+    fits : sequence of str, or mapping of str to float
+        Parameters in which laws of blocks need not be rational: they are fitted by polynomials of the lowest degree that meets
+        the law's entries to a tolerance, 1e-4 of the largest of their row or column by default. What this does to the response
+        is `LFTModel.error`.
 
     Returns
     -------
     LFTModel
+
+    Notes
+    -----
+    Exact are masses, centres, inertias, stiffness, damping, armature; frequencies and ratios of modes, their participation and
+    what they move of ports; positions of ports and placements; rotations about one axis of a frame (``"hub.A.rotation.z"``, the
+    other components zero; ranges as of angles); gravity, forces, gears; section, density and length of an Euler-Bernoulli
+    `Beam` that is straight at the point, without damping ratio (with one, its length alone). Whether a law is rational is
+    judged 30 % to either side of the middle of a range, or farther.
+
+    Of a beam's length there are 4 repetitions for each coordinate in bending that takes part, 4 for its rigid motion there, and
+    a few where its tip carries something; of a ``mass_scale`` 6 or fewer, one more where something acts on the body's ports; of
+    a participation 2, of a modal stiffness 1.
+
+    To be fitted are rotations about other axes, axes of joints, sections of Timoshenko beams and of those with damping ratios.
+    Refused are directions of actuators and sensors, and what moves ports of closures against each other.
 
     Raises
     ------
@@ -94,7 +117,7 @@ def lft(
     [0.0, 0.526316]
     """
     at = read_point(model, point)
-    uncertainty = Uncertainty(at, parameters, (quarters,) if isinstance(quarters, str) else quarters)
+    uncertainty = Uncertainty(at, parameters, (quarters,) if isinstance(quarters, str) else quarters, fits)
     refuse_irrational(at.model, uncertainty)
     _refuse_corners(at, uncertainty)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
@@ -119,6 +142,8 @@ def lft(
     members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
     uncertain = tuple(own._replace(block=block) for own, block in zip(uncertainty.all, blocks, strict=True))
     result = LFTModel(M, blocks, uncertain, members)
+    if uncertainty.fits:
+        return replace(result, error=result.check())
     if not system.is_exact:
         _refuse_inexact(result)
     return result
@@ -184,7 +209,7 @@ def _refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
     owners: dict[str, list[str]] = {}
     for uncertain in uncertainty.all:
         for member in uncertain.members:
-            if member.path in uncertainty.known:
+            if member.path in uncertainty.known or member.shares:
                 owned = owners.setdefault(owner_of(member.path), [])
                 if uncertain.name not in owned:
                     owned.append(uncertain.name)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
+from titop.blocks.bodies.modal_parameters import Share
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.uncertain import Member, Uncertain
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _MATRICES = ("A", "B", "C", "D")
 _SIGNALS = ("states", "inputs", "outputs")
+_NUMBERS = ("dt", "block_numbers", "member_numbers", "share_numbers", "error")
+
+
+#: The fields of a loaded model.
+Loaded: TypeAlias = "tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...], None, float]"
 
 
 class Saved(Protocol):
@@ -34,6 +40,8 @@ class Saved(Protocol):
     def blocks(self) -> tuple[DeltaBlock, ...]: ...
     @property
     def uncertain(self) -> tuple[Uncertain, ...]: ...
+    @property
+    def error(self) -> float: ...
 
 
 def mussv_rows(blocks: tuple[DeltaBlock, ...]) -> list[list[int]]:
@@ -52,39 +60,43 @@ def save_lft(model: Saved, path: str | Path) -> None:
     from scipy.io import savemat
 
     names = {"block_names": "names", "states": "states", "inputs": "inputs", "outputs": "outputs"}
-    texts = {key: np.array(arrays.pop(key), dtype=object) for key in [*names, "block_kinds", "block_units", "members"]}
+    texts = {
+        key: np.array(arrays.pop(key), dtype=object) for key in [*names, "block_kinds", "block_units", "members", "shares"]
+    }
     with replaced_file(path) as file:
         savemat(file, {**arrays, **texts}, do_compression=True)
 
 
-def load_lft(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...]]:
-    """Return what a file says of a model."""
+def load_lft(path: str | Path) -> Loaded:
+    """Return what a file says of a model, which knows no members any more."""
     check_suffix(path, ("npz", "mat"))
     if Path(path).suffix == ".npz":
         archive = Archive(path, "LFTModel.save")
         archive.check_format(_FORMAT)
         texts: dict[str, Any] = {name: archive.texts(name, None, 2) for name in (*_SIGNALS, "members")}
+        texts["shares"] = archive.texts("shares", None, 3)
         texts |= {name: archive.names(name) for name in ("block_names", "block_kinds", "block_units")}
         n = [len(texts[name]) for name in _SIGNALS]
         shapes = (n[0], n[0]), (n[0], n[1]), (n[2], n[0]), (n[2], n[1])
         arrays: dict[str, Any] = {name: archive.array(name, *shape) for name, shape in zip(_MATRICES, shapes, strict=True)}
         arrays["block_numbers"] = archive.array("block_numbers", len(texts["block_names"]), 7)
         arrays["member_numbers"] = archive.array("member_numbers", len(texts["members"]), 2)
-        arrays["dt"] = archive.scalar("dt", "f")
+        arrays |= {name: archive.scalar(name, "f") for name in ("dt", "error")}
+        arrays["share_numbers"] = archive.array("share_numbers", len(texts["shares"]), 2)
         return _model({**arrays, **texts}, archive.texts("name"))
     return _from_mat(path)
 
 
-def _from_mat(path: str | Path) -> tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...]]:
+def _from_mat(path: str | Path) -> Loaded:
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
     try:
         with open_file(path) as file:
             found = loadmat(file)
-        arrays = {name: np.asarray(found[name], dtype=float) for name in (*_MATRICES, "dt", "block_numbers", "member_numbers")}
-        arrays["dt"] = arrays["dt"].item()
-        for name in (*_SIGNALS, "members"):
+        arrays = {name: np.asarray(found[name], dtype=float) for name in (*_MATRICES, *_NUMBERS)}
+        arrays |= {name: arrays[name].item() for name in ("dt", "error")}
+        for name in (*_SIGNALS, "members", "shares"):
             arrays[name] = [tuple(_text(x) for x in row) for row in found[name]]  # type: ignore[assignment]
         for name in ("block_names", "block_kinds", "block_units"):
             arrays[name] = tuple(_text(x) for x in found[name].ravel())  # type: ignore[assignment]
@@ -106,6 +118,9 @@ def _arrays(model: Saved) -> dict[str, Any]:
     members = [(u.name, member) for u in model.uncertain for member in u.members]
     arrays["members"] = np.array([(name, member.path) for name, member in members], dtype=str).reshape(-1, 2)
     arrays["member_numbers"] = np.array([(m.middle, m.half) for _, m in members], dtype=float).reshape(-1, 2)
+    shares = [(u.name, member.path, share) for u in model.uncertain for member in u.members for share in member.shares]
+    arrays["shares"] = np.array([(name, path, share.name) for name, path, share in shares], dtype=str).reshape(-1, 3)
+    arrays["share_numbers"] = np.array([share[1:] for *_, share in shares], dtype=float).reshape(-1, 2)
     blocks = model.blocks
     arrays["block_names"] = np.array([b.name for b in blocks], dtype=str)
     arrays["block_kinds"] = np.array([b.kind for b in blocks], dtype=str)
@@ -115,10 +130,11 @@ def _arrays(model: Saved) -> dict[str, Any]:
         dtype=float,
     ).reshape(-1, 7)
     arrays["blk"] = np.array(mussv_rows(blocks), dtype=float).reshape(-1, 2)
-    return arrays | {"name": np.array(str(M.name)), "dt": np.array(float(M.dt or 0.0)), "format": np.array(_FORMAT)}
+    arrays |= {"error": np.array(float(model.error)), "dt": np.array(float(M.dt or 0.0))}
+    return arrays | {"name": np.array(str(M.name)), "format": np.array(_FORMAT)}
 
 
-def _model(arrays: dict[str, Any], name: str) -> tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...]]:
+def _model(arrays: dict[str, Any], name: str) -> Loaded:
     signals = [[Signal(*row) for row in arrays[key]] for key in _SIGNALS]
     M = named_system([arrays[key] for key in _MATRICES], signals[0], signals[1], signals[2], name, arrays["dt"])
     blocks = []
@@ -128,8 +144,12 @@ def _model(arrays: dict[str, Any], name: str) -> tuple[StateSpace, tuple[DeltaBl
         blocks.append(
             DeltaBlock(own, kind, int(rows), int(columns), float(lower), float(upper), float(nominal), unit, least, int(part))
         )
+    shares: dict[tuple[str, str], list[Share]] = {}
+    for (own, path, share), (factor, exponent) in zip(arrays["shares"], arrays["share_numbers"], strict=True):
+        shares.setdefault((own, path), []).append(Share(share, float(factor), float(exponent)))
     members: dict[str, list[Member]] = {}
     for (own, path), (middle, half) in zip(arrays["members"], arrays["member_numbers"], strict=True):
-        members.setdefault(own, []).append(Member(path, float(middle), float(half)))
+        follow = tuple(shares.get((own, path), ()))
+        members.setdefault(own, []).append(Member(path, float(middle), float(half), follow))
     uncertain = tuple(Uncertain(block, tuple(members[block.name])) for block in blocks if block.name in members)
-    return M, tuple(blocks), uncertain
+    return M, tuple(blocks), uncertain, None, arrays["error"]

@@ -52,6 +52,8 @@ class LFTModel:
         Which names of the model each real block stands for.
     members : Members or None
         What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
+    error : float
+        Where laws are fitted, the largest difference of the model that `lft` returned from members, as `check` has it.
 
     Notes
     -----
@@ -64,6 +66,7 @@ class LFTModel:
     blocks: tuple[DeltaBlock, ...]
     uncertain: tuple[Uncertain, ...]
     members: Members | None = None
+    error: float = 0.0
 
     # -- members -------------------------------------------------------------------------------------------------------
 

@@ -228,12 +228,29 @@ def factors(matrix: Array) -> tuple[Array, Array]:
 
 
 def _solution(matrix: Array, right: Array) -> Array:
-    scale = np.abs(matrix).max(axis=1, initial=0.0)[:, None]
-    try:
-        solution: Array = np.linalg.solve(matrix / scale, right / scale)
-    except np.linalg.LinAlgError:
-        solution = np.full_like(right, np.nan)
+    """Return the unknowns for each right-hand side; those that no equation joins are solved for apart, zeros between them."""
+    solution = np.zeros_like(right)
+    for rows, columns in _parts(matrix):
+        own, own_right = matrix[np.ix_(rows, columns)], right[rows]
+        scale = np.abs(own).max(axis=1, initial=0.0)[:, None]
+        scale[scale == 0] = 1.0
+        try:
+            solution[columns] = np.linalg.solve(own / scale, own_right / scale)
+        except np.linalg.LinAlgError:
+            solution[columns] = np.nan
     if not np.isfinite(solution).all():
         advice = "see tt.linearize at the middle of the ranges"
         raise ModelError(Finding("singular-loop", "point", "accelerations undetermined", "a system that moves", advice))
     return solution
+
+
+def _parts(matrix: Array) -> list[tuple[Array, Array]]:
+    """Return rows and columns of the parts into which a matrix falls."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(matrix)
+    joined = np.zeros((2 * n, 2 * n))
+    joined[:n, n:] = matrix != 0
+    count, part = connected_components(csr_array(joined), directed=False)
+    return [(np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in range(count)]

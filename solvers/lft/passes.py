@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node
 from titop.solvers.lft.block_laws import law_of
+from titop.solvers.lft.changed_blocks import ChangedBlock
 from titop.solvers.lft.interpolation import Polynomial
 from titop.solvers.lft.laws import At, BlockLaw, Change, Rest
 from titop.solvers.lft.legs import Leg, legs_of, mount_steps
@@ -95,8 +96,11 @@ class Tree:
         if (k, port) not in self._legs:
             node, state = self.nodes[k], self.state
             names = dict(enumerate(state.model.coordinate_names[node.v]))
-            own = state.q[node.q], state.v[node.v]
-            self._legs[k, port] = legs_of(node.block, port, *own, names, self.uncertainty)
+            own = state.q[node.q], state.v[node.v], state.a[node.v]
+            known = (f"{node.block.name}.{entry}" for entry in node.block.parameters())
+            uncertain = [name for name in known if self.uncertainty.at(name)]
+            changing = ChangedBlock(state.model.assembly, node.block, uncertain, self.uncertainty)
+            self._legs[k, port] = legs_of(changing, port, *own, names)
         return self._legs[k, port]
 
     def way(self, k: int, port: str | None) -> list[Step]:

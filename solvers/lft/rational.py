@@ -27,19 +27,17 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     for path in uncertainty.paths():
         if path in uncertainty.known and not _may_be_rational(model, path):
             expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, force or gravity"
-            advice = "directions, rotations and friction are not rational: keep it fixed, or sample it with tt.lpv"
+            advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
             findings.append(Finding("not-rational", "parameters", path, expected, advice))
     if findings:
         raise ModelError(findings)
 
 
 def _may_be_rational(model: Model, path: str) -> bool:
-    """Tell whether a parameter is one of a kind that may enter so."""
+    """Tell whether a parameter is one of a kind that may enter so, by a fit at least."""
     owner, parts = owner_of(path), parts_of(path)
     if path.startswith("gravity."):
         return True
-    if "rotation" in parts:
-        return False
     block = model.assembly.blocks.get(owner)
     joined = [node for c in model.assembly.connections for node in (c.joint, c.child.block)]
     if block is model.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):

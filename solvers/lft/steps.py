@@ -8,11 +8,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
+from titop.solvers.lft.interpolation import Polynomial
 from titop.solvers.lft.loops import Affine, Loop, Signal, stacked
 
 
 class Step(Protocol):
     """From a frame to the next."""
+
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        """Names of what is uncertain about it."""
 
     def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
         """Return vectors (3) in the next frame's axes; `back` from those in this one's."""
@@ -29,6 +34,10 @@ class Rotate(NamedTuple):
 
     rotation: Array
 
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        return ()
+
     def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
         return (self.rotation if back else self.rotation.T) @ x
 
@@ -43,6 +52,10 @@ class Shift(NamedTuple):
     """A displacement (3, m)."""
 
     position: Affine
+
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        return tuple(delta for delta, _ in self.position.slopes)
 
     def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
         return x
@@ -64,6 +77,10 @@ class Turn(NamedTuple):
     delta: str
     slope: float
 
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        return (self.delta,)
+
     def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
         if x.is_zero:
             return x
@@ -78,6 +95,47 @@ class Turn(NamedTuple):
 
     def wrench(self, loop: Loop, x: Signal) -> Signal:
         return stacked(self.turned(loop, x[:3], back=True), self.turned(loop, x[3:], back=True))
+
+
+class PolynomialRotate(NamedTuple):
+    """A rotation (3, 3), from the next frame's components to this one's, that is a polynomial."""
+
+    rotation: Polynomial
+
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        return self.rotation.deltas
+
+    def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
+        return (self.rotation if back else self.rotation.mapped(np.transpose)).applied(loop, x)
+
+    def motion(self, loop: Loop, x: Signal) -> Signal:
+        return stacked(self.turned(loop, x[:3]), self.turned(loop, x[3:]))
+
+    def wrench(self, loop: Loop, x: Signal) -> Signal:
+        return stacked(self.turned(loop, x[:3], back=True), self.turned(loop, x[3:], back=True))
+
+
+class PolynomialShift(NamedTuple):
+    """A displacement (3, 1; m) that is a polynomial."""
+
+    position: Polynomial
+
+    @property
+    def deltas(self) -> tuple[str, ...]:
+        return self.position.deltas
+
+    def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
+        return x
+
+    def motion(self, loop: Loop, x: Signal) -> Signal:
+        return stacked(x[:3] - self._lever(loop, x[3:]), x[3:])
+
+    def wrench(self, loop: Loop, x: Signal) -> Signal:
+        return stacked(x[:3], x[3:] + self._lever(loop, x[:3]))
+
+    def _lever(self, loop: Loop, x: Signal) -> Signal:
+        return self.position.mapped(lambda column: skew(column[:, 0])).applied(loop, x)
 
 
 def lever(loop: Loop, arm: Affine, x: Signal) -> Signal:

@@ -80,6 +80,7 @@ def reduced(model: Fractional, checked: bool = True, points: Sequence[Sequence[c
     points : sequence of values of all deltas, optional
         Random ones by default, with the last, 1/s, around the poles.
     """
+    model = trimmed(model)
     scaled, scale = balanced(model)
     if points is None:
         points = _points(model) if checked else []
@@ -106,6 +107,23 @@ def reduced(model: Fractional, checked: bool = True, points: Sequence[Sequence[c
         ]
     )
     return result._replace(A=result.A * back[:, None] / back, B=result.B * back[:, None], C=result.C / back)
+
+
+def trimmed(model: Fractional) -> Fractional:
+    """Return a model without states and channels that zeros alone keep from any input, or from any output."""
+    joined = (model.A != 0).astype(float)
+    kept = _spread(joined, (model.B != 0).any(axis=1)) & _spread(joined.T, (model.C != 0).any(axis=0))
+    sizes = tuple(int(kept[part].sum()) for part in model.parts)
+    return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes)
+
+
+def _spread(joined: Array, found: Array) -> Array:
+    """Return what is found where it spreads along non-zero entries, from columns to rows."""
+    while True:
+        more = found | (joined @ found > 0)
+        if (more == found).all():
+            return found
+        found = more
 
 
 def _narrowed(model: Fractional, new: tuple[float, float]) -> Fractional:

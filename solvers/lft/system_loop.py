@@ -16,6 +16,7 @@ from titop.solvers.lft.joining import Constraints, interactions, refuse_uncertai
 from titop.solvers.lft.loops import Affine, Loop, Signal, stacked, zeros
 from titop.solvers.lft.passes import Applied, Changes, State, Tree
 from titop.solvers.lft.readings import Moving, read, scaled
+from titop.solvers.lft.rescaled import refuse_rescaled, rescaled_coordinates
 from titop.solvers.lft.structured_reduction import Fractional
 from titop.solvers.lft.uncertain import Uncertainty, gain_names
 from titop.solvers.mechanism.inputs import own_pushes
@@ -65,6 +66,9 @@ class SystemLoop:
         self.loop, self.model = Loop(), model
         reduced = reduction(model, q, v, self.system_inputs.held, independent)
         self.states = reduced.states
+        rescaled = rescaled_coordinates(model, uncertainty)
+        if rescaled.any():
+            refuse_rescaled(model, rescaled, self.system_inputs, read_names("outputs", outputs))
         self._build(self.states[: len(self.states) // 2], read_names("outputs", outputs))
 
     def fractional(self, deltas: Sequence[str]) -> Fractional:

@@ -12,13 +12,18 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.blocks.bodies.modal_parameters import Share
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.common_parameters import common_parameters
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.loops import Affine
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
+
+#: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
+FIT = 1e-4
 
 #: Endings of names of gains, coordinates and rates.
 _GAIN, _ANGLE, _RATE = ".gain", ".q", ".v"
@@ -49,11 +54,21 @@ def percent(lower: float, upper: float | None = None) -> Percent:
 
 
 class Member(NamedTuple):
-    """One name of an uncertain number: ``middle + half d``, d in [-1, 1]; of an angle `half` is the tangent where d is 1."""
+    """One name of an uncertain number: ``middle + half d``, d in [-1, 1]; of an angle `half` is the tangent where d is 1.
+
+    Where the model has no parameter of the name, `shares` are those that follow from it.
+    """
 
     path: str
     middle: float
     half: float
+    shares: tuple[Share, ...] = ()
+
+    def own(self, value: float) -> dict[str, float]:
+        """Return what a value of the name says of parameters of the model."""
+        if self.shares:
+            return {share.name: share.factor * value**share.exponent for share in self.shares}
+        return {self.path: value}
 
 
 class Uncertain(NamedTuple):
@@ -80,10 +95,12 @@ class Uncertain(NamedTuple):
         return self._scaled(self.block.nominal)
 
     def values(self, value: float) -> dict[str, float]:
-        """Return the value of every name for one of the first."""
-        if self.block.part:
-            return {member.path: member.middle + (value - self.members[0].middle) for member in self.members}
-        return {member.path: member.middle + member.half * self._scaled(value) for member in self.members}
+        """Return the value of every parameter of the model for one of the first name."""
+        result: dict[str, float] = {}
+        for member in self.members:
+            change = value - self.members[0].middle if self.block.part else member.half * self._scaled(value)
+            result |= member.own(member.middle + change)
+        return result
 
     def _scaled(self, value: float) -> float:
         first = self.members[0]
@@ -102,6 +119,13 @@ class Uncertainty:
         As in `lft`.
     quarters : sequence of str
         Angles that enter by the tangent of their quarter.
+    fits : sequence of str, or mapping of str to float
+        As in `lft`.
+
+    Attributes
+    ----------
+    fits : dict of str to float
+        Tolerances of deltas in which laws may be fitted.
 
     Raises
     ------
@@ -109,22 +133,29 @@ class Uncertainty:
         For unknown names, names given twice, and ranges that are none.
     """
 
-    def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = ()) -> None:
+    def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.parameters()
+        self.common = common_parameters(point.model.assembly)
         self._quarters = {quarters} if isinstance(quarters, str) else set(quarters)
         given = read_mapping("parameters", parameters)
         if not given:
             advice = "use tt.linearize for none"
             raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
+        self._given = {name for names in given for name in (names if isinstance(names, tuple) else (names,))}
         self.all = tuple(self._read(names if isinstance(names, tuple) else (names,), given[names]) for names in given)
         self._by_path: dict[str, tuple[Uncertain, Member]] = {}
+        taken: dict[str, str] = {}
         for uncertain in self.all:
             for member in uncertain.members:
-                if member.path in self._by_path:
-                    raise ModelError(Finding("given-twice", "parameters", member.path, "each name once", "leave one out"))
+                for name in member.own(member.middle):
+                    if name in taken:
+                        found, advice = f"{member.path} and {taken[name]}, which change it both", "leave one out"
+                        raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
+                    taken[name] = member.path
                 self._by_path[member.path] = uncertain, member
         for name in sorted(self._quarters - set(self._by_path)):
             raise ModelError(Finding("unknown-angle", "quarters", name, "an angle among the parameters", "add it there"))
+        self.fits = self._read_fits(fits)
 
     def at(self, path: str) -> tuple[Uncertain, Member] | None:
         """Return what is uncertain of a name."""
@@ -155,15 +186,19 @@ class Uncertainty:
         return result
 
     def of_model(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return those of some values by path that are parameters of the model."""
-        return {path: value for path, value in values.items() if path in self.known}
+        """Return those of some values by path that are parameters of the model, and those that follow from them."""
+        result = {path: value for path, value in values.items() if path in self.known}
+        for path, value in values.items():
+            if path in self.common:
+                result |= self._by_path[path][1].own(value)
+        return result
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
         nominal, unit = zip(*(self._nominal(name) for name in names), strict=True)
         bounds = [self._bounds(name, value, given) for name, value in zip(names, nominal, strict=True)]
-        turning = [name.endswith(_ANGLE) and own == "rad" for name, own in zip(names, unit, strict=True)]
+        turning = [own == "rad" and self._turns(name) for name, own in zip(names, unit, strict=True)]
         part = 0
         if any(turning):
             if not all(turning):
@@ -179,16 +214,45 @@ class Uncertainty:
                 )
         members = []
         for name, (lower, upper) in zip(names, bounds, strict=True):
+            if name in self.common and lower <= 0:
+                found = f"{lower:.6g} to {upper:.6g}"
+                raise ModelError(Finding("bad-range", f"parameters[{name!r}]", found, "values > 0", "narrow the range"))
             half = (upper - lower) / 2
-            members.append(Member(name, (lower + upper) / 2, math.tan(half / part) if part else half))
+            shares = self.common[name].shares if name in self.common else ()
+            members.append(Member(name, (lower + upper) / 2, math.tan(half / part) if part else half, shares))
         (lower, upper), middle = bounds[0], nominal[0]
         return Uncertain(DeltaBlock(names[0], "real", 0, 0, lower, upper, middle, unit[0], None, part), tuple(members))
+
+    def _turns(self, name: str) -> bool:
+        """Tell whether a name is an angle about one axis: a joint's, or that of a rotation about an axis of its frame."""
+        stem, dot, axis = name.rpartition(".")
+        if not stem.endswith(".rotation"):
+            return name.endswith(_ANGLE)
+        others = {other for other in rotation_names(stem.removesuffix(".rotation")) if other != f"{stem}{dot}{axis}"}
+        return not others & self._given and not any(self.known[other][0] for other in others)
+
+    def _read_fits(self, fits: Any) -> dict[str, float]:
+        """Return the tolerance of each delta that may be fitted."""
+        given = dict.fromkeys((fits,) if isinstance(fits, str) else fits, FIT) if not isinstance(fits, Mapping) else dict(fits)
+        result: dict[str, float] = {}
+        for name, tolerance in given.items():
+            found = self.at(name)
+            if found is None:
+                advice = did_you_mean(name, self.paths())
+                raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))
+            number = real_array(tolerance)
+            if number is None or number.shape or not 0 < number < 1:
+                raise ModelError(Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4"))
+            result[found[0].name] = float(number)
+        return result
 
     def _nominal(self, name: Any) -> tuple[float, str]:
         """Return the nominal value and the unit of what a name stands for."""
         model, point = self.point.model, self.point
         if name in self.known:
             return self.known[name]
+        if name in self.common:
+            return self.common[name][:2]
         if isinstance(name, str):
             if name.endswith(_GAIN) and name.removesuffix(_GAIN):
                 return 1.0, "1"
@@ -202,7 +266,7 @@ class Uncertainty:
                     advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
                     raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
                 return float(point.q[model.assembly.place(stem)[0]]), unit
-        names = [*self.known, *(own + end for own in model.coordinate_names for end in (_ANGLE, _RATE))]
+        names = [*self.known, *self.common, *(own + end for own in model.coordinate_names for end in (_ANGLE, _RATE))]
         expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
 
@@ -229,6 +293,11 @@ class Uncertainty:
 def _split(name: str, part: int) -> str:
     whole = "take several models, each of an arc, about a point in it"
     return whole if part == 4 else f"quarters=[{name!r}] covers up to 480 degrees with twice the repetitions; or {whole}"
+
+
+def rotation_names(path: str) -> list[str]:
+    """Return the names of the components of a pose's rotation vector."""
+    return [f"{path}.rotation.{axis}" for axis in "xyz"]
 
 
 def gain_names(path: str) -> list[str]:

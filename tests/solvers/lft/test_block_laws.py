@@ -43,9 +43,7 @@ def test_a_beam(name: str) -> None:
     m = hung(beam())
     point = m.neutral(), np.zeros(m.nv)
     model = tt.lft(m, point, {f"arm.{name}": tt.percent(10)}, ["hinge"], ["hinge.q", "hinge.a"])
-    least = model.blocks[0].degree
-    assert least is not None
-    assert model.blocks[0].repetitions <= least + 2  # some modes couple by a millionth, as rounding does
+    assert model.blocks[0].repetitions == model.blocks[0].degree
     assert model.check(3) < EXACT
 
 
@@ -54,9 +52,3 @@ def test_damping_ratios_make_a_stiffness_irrational() -> None:
     m = hung(beam(damping_ratio=0.01))
     with pytest.raises(tt.ModelError, match=r"arm\.young.*not-rational"):
         tt.lft(m, (m.neutral(), np.zeros(m.nv)), {"arm.young": tt.percent(10)}, ["hinge"], ["hinge.q"])
-
-
-def test_a_length_is_refused() -> None:
-    m = hung(beam())
-    with pytest.raises(tt.ModelError, match=r"arm\.length.*not-rational"):
-        tt.lft(m, (m.neutral(), np.zeros(m.nv)), {"arm.length": tt.percent(5)}, ["hinge"], ["hinge.q"])

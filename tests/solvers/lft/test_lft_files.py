@@ -11,6 +11,7 @@ from scipy.io import loadmat
 
 import titop as tt
 from tests.solvers.lft.loops import VALUES, craft, rate_control
+from tests.solvers.lft.satellites import satellite, still
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +81,16 @@ def held_late(
     late[:2] += np.hstack([modes @ neglected, np.zeros((2, 1))])
     late[2] *= 1 + 0.1 * sensor
     return np.asarray(late)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "mat"])
+def test_what_follows_from_a_number_is_kept_in_files(tmp_path: Path, suffix: str) -> None:
+    m = satellite()
+    parameters = {"panel_left.mass_scale": tt.percent(5), "panel_left.tip.rotation.z": (-0.1, 0.2)}
+    own = ("wheels", "panel_left.tip.F")
+    model = tt.lft(m, still(m), parameters, own, ("gyro",), fits="panel_left.tip.rotation.z")
+    model.save(tmp_path / f"satellite.{suffix}")
+    loaded = tt.LFTModel.load(tmp_path / f"satellite.{suffix}")
+    worst = {"panel_left.mass_scale": 0.97}
+    assert loaded.values(worst) == model.values(worst)
+    assert loaded.error == model.error > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from titop.solvers.lft.structured_reduction import Fractional, at, reduced
+from titop.solvers.lft.structured_reduction import Fractional, at, reduced, trimmed
 
 
 def minimal(rng: np.random.Generator, sizes: tuple[int, ...]) -> Fractional:
@@ -55,3 +55,17 @@ def test_states_of_unlike_sizes() -> None:
     A = np.array([[-1.0, 0.0, 0.0], [1e-6, -2.0, 0.0], [0.0, 0.0, -3.0]])
     model = Fractional(A, np.array([[1.0], [0.0], [0.0]]), np.array([[0.0, 1e6, 1.0]]), np.zeros((1, 1)), (3,))
     assert reduced(model).sizes == (2,)
+
+
+def test_what_zeros_keep_apart_is_left_out_first() -> None:
+    """Two models side by side, the second without inputs: whatever its sizes, it goes whole; joined by anything it stays."""
+    rng = np.random.default_rng(3)
+    first, second = minimal(rng, (2, 3)), minimal(rng, (1, 4))
+    order = [0, 1, 5, 2, 3, 4, 6, 7, 8, 9]
+    A = block_diag(first.A, 1e12 * second.A)[np.ix_(order, order)]
+    B, C = np.vstack([first.B, 0 * second.B])[order], np.hstack([first.C, second.C])[:, order]
+    both = Fractional(A, B, C, first.D, (3, 7))
+    assert trimmed(both).sizes == first.sizes
+    assert np.array_equal(trimmed(both).A, first.A)
+    A[2, 0] = 1e-30
+    assert trimmed(both).sizes == both.sizes

@@ -132,6 +132,7 @@ def state() -> tuple[Array, Array, Array, Array]:
 NAMES = [
     *("gravity.y", "hub.mass", "hub.com.x", "hub.inertia.xy", "hub.A.position.x", "hub.A.rotation.y"),
     *("panel.mass", "panel.com.x", "panel.inertia.zz", "panel.mode1.frequency", "panel.mode2.damping", "panel.C.position.y"),
+    *("panel.mode1.participation.y", "panel.C.mode1.y"),
     *("segment.length", "segment.radius", "segment.density", "segment.stiffness", "segment.damping"),
     *("tube.length", "tube.mass", "tube.stiffness", "rigid.length", "rigid.mass", "rigid.stiffness"),
     *("beam.length", "beam.young", "beam.density", "beam.damping_ratio", "root.axis.x", "root.placement.rotation.x"),
