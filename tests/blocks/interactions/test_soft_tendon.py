@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import simpson
 
 import titop as tt
+from tests.blocks.interactions.rod_lines import motion_at
 from tests.blocks.interactions.test_soft_line import ARM, LENGTH, STRAIGHT, arm, body
-from tests.blocks.interactions.test_tendon import motion_at
 from tests.refusals import ENGINES
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
 from titop.blocks.interactions.interaction import TargetMotion
