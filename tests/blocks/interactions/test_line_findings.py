@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,3 +40,18 @@ def test_lines_outside_or_without_lever_are_suspicious(sizes: tuple[float, float
         errors, warnings = tendon.check()
         assert not errors, what
         assert [finding.code for finding in warnings] == ([] if code is None else [code]), what
+
+
+@pytest.mark.parametrize("line", [tt.Tendon, tt.PressureChamber])
+def test_short_lines_are_looked_at_where_they_run(line: Any) -> None:
+    """A thousandth of the rod, and the last millimetres of a line that leaves the section there."""
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e6, density=1000.0, strains={"bending_z": 1})
+    more = {"area": 1e-5} if line is tt.PressureChamber else {}
+    assert line("t", rod, y=0.005, start=0.501, end=0.502, **more).check() == ([], [])
+    (warning,) = line("t", rod, y=(0.0, 0.02), end=0.02, **more).check()[1]
+    assert (warning.code, warning.expected) == (
+        "outside-the-section",
+        "a place in the section, which reaches 0.01 m and 0.01 m",
+    )
+    assert "X = 0.02 m" in str(warning.value)
+    assert not line("t", rod, y=(0.0, 0.01), end=0.02, **more).check()[1]
