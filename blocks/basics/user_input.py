@@ -128,6 +128,13 @@ class FieldReader:
         count = given.size if given is not None and n is None else n or 0
         return self.array(field, value if given is None or given.ndim else given[None], (count,), advice)
 
+    def switch(self, field: str, value: Any) -> bool:
+        """Read True or False."""
+        if type(value).__name__ not in ("bool", "bool_"):
+            self.report("wrong-type", field, value, "True or False", "choose one of the two, without quotes")
+            return False
+        return bool(value)
+
     def bound(self, field: str, value: Any) -> float:
         """Read a number that must not be negative, and may be infinite."""
         number = real_array(value)

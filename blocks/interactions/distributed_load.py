@@ -105,8 +105,8 @@ class DistributedLoad(Interaction):
         self.start, self.scale = reader.scalar("start", start), reader.scalar("scale", scale)
         #: Where it ends (m), or None for the tip.
         self.given_end = None if end is None else reader.scalar("end", end)
-        self.driven = bool(driven)
-        if driven:
+        self.driven = reader.switch("driven", driven)
+        if self.driven:
             self.inputs, self.input_units = ("amplitude",), ("1",)
         #: Gauss points, or None for those of the rod.
         self.given_points = None if points is None else integer(reader, "points", points, 1, MAX_POINTS)

@@ -117,6 +117,7 @@ class SoftChamber(SoftLine):
     inputs = ("pressure",)
     input_units = ("Pa",)
     measured = "volume"
+    both_ways_field = "suction"
 
     def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
         super().__init__(name, bodies, max_pressure, suction)

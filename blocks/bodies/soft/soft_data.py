@@ -70,11 +70,13 @@ class SoftData(Block):
         self.density, self._densities = read_density(reader, density, domain.points)
         self.coordinates = read_names(reader, coordinates, kinematics)
         n = len(self.coordinates)
-        self.units = read_units(reader, units or getattr(kinematics, "units", None) or None, n)
+        self.units = read_units(reader, getattr(kinematics, "units", None) if units is None else units, n)
         scales = getattr(kinematics, "scales", None) if scales is None else scales
         #: How far each coordinate (n, in its unit) goes until the kinematics bend; 1 by default.
         self.coordinate_scales = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
-        self._values, self._value_units = read_numbers(reader, parameters or getattr(kinematics, "parameters", None))
+        self._values, self._value_units = read_numbers(
+            reader, getattr(kinematics, "parameters", None) if parameters is None else parameters
+        )
         if self.material:
             self._values |= {f"material.{key}": value for key, (value, _) in self.material.parameters.items()}
             self._value_units |= {f"material.{key}": unit for key, (_, unit) in self.material.parameters.items()}

@@ -31,6 +31,7 @@ def with_numbers(function: Callable[..., Any], count: int) -> Callable[..., Any]
 def read_names(reader: FieldReader, given: Any, kinematics: Any) -> tuple[str, ...]:
     """Read the names of the coordinates, which ready kinematics know."""
     names = getattr(kinematics, "coordinates", None) if given is None else given
+    names = names.tolist() if isinstance(names, np.ndarray) else names
     names = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else names
     advice = 'write coordinates=("bending",), a name for each entry of q'
     if not isinstance(names, tuple) or not all(isinstance(name, str) and name for name in names):

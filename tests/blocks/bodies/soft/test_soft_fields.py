@@ -41,14 +41,14 @@ def test_names_stand_in_any_list(given: Any) -> None:
     assert (read_names(reader, given, None), reader.findings) == (("a", "b"), [])
 
 
-@pytest.mark.parametrize("given", [3, "ab", [1, 2], [""], ["a", "a"]])
+@pytest.mark.parametrize("given", [3, np.array(3.0), "ab", [1, 2], np.eye(2), [""], ["a", "a"]])
 def test_what_is_no_list_of_names_is_refused(given: Any) -> None:
     reader = FieldReader("b")
     read_names(reader, given, None)
     assert [(finding.code, finding.where) for finding in reader.findings] == [("bad-coordinates", "b.coordinates")]
 
 
-@pytest.mark.parametrize("given", [3, "m", [3], ["m", "m"], []])
+@pytest.mark.parametrize("given", [3, "m", [3], ["m", "m"], [], np.ones(2)])
 def test_units_are_as_many_as_coordinates(given: Any) -> None:
     reader = FieldReader("b")
     assert read_units(reader, None, 1) == ("1",)
