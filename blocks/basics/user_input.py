@@ -119,10 +119,21 @@ class FieldReader:
             return float(value)
         return float(self.array(field, value, ()))
 
-    def numbers(self, field: str, value: Any, n: int, advice: str = "give finite numbers") -> Array:
-        """Read n finite numbers; a number alone stands for one."""
+    def numbers(self, field: str, value: Any, n: int | None = None, advice: str = "give finite numbers") -> Array:
+        """Read n finite numbers, or however many there are; a number alone stands for one."""
         given = real_array(value)
-        return self.array(field, value if given is None or given.ndim else given[None], (n,), advice)
+        if given is None and n is None:
+            self.report("wrong-type", field, value, "a list of numbers", advice)
+            return np.zeros(0)
+        count = given.size if given is not None and n is None else n or 0
+        return self.array(field, value if given is None or given.ndim else given[None], (count,), advice)
+
+    def switch(self, field: str, value: Any) -> bool:
+        """Read True or False."""
+        if type(value).__name__ not in ("bool", "bool_"):
+            self.report("wrong-type", field, value, "True or False", "choose one of the two, without quotes")
+            return False
+        return bool(value)
 
     def bound(self, field: str, value: Any) -> float:
         """Read a number that must not be negative, and may be infinite."""

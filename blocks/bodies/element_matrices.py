@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_bases import is_sparse
 
 #: Sparse matrices of up to so many rows are taken as dense ones, which is as fast.
@@ -19,7 +19,7 @@ DENSE = 1000
 
 def read_matrices(reader: FieldReader, positions: Any, mass: Any, stiffness: Any) -> tuple[Array, int, Any, Any]:
     """Return node positions, degrees of freedom a node, and the matrices: sparse if both are, and large."""
-    count = len(positions) if hasattr(positions, "__len__") else 0
+    count = _rows(positions)
     nodes = reader.array("positions", positions, (count, 3))
     size = _rows(mass)
     sparse = is_sparse(mass) and is_sparse(stiffness) and size > DENSE
@@ -46,7 +46,7 @@ def read_loads(reader: FieldReader, loads: Any, size: int, counts: Mapping[str, 
         field = f"geometric_stiffness.{load}"
         if load not in counts:
             reader.report("unknown-load", field, load, "a unit load or a port of the body", did_you_mean(load, counts))
-        elif not hasattr(matrices, "__len__") or len(matrices) != counts[load]:
+        elif _rows(matrices) != counts[load]:
             reader.report(
                 "wrong-shape", field, matrices, f"{counts[load]} matrices", "one for each unit load, zeros where none"
             )
@@ -57,9 +57,9 @@ def read_loads(reader: FieldReader, loads: Any, size: int, counts: Mapping[str, 
 
 
 def _rows(matrix: Any) -> int:
-    """Return the number of rows of a matrix; 0 if it is none."""
-    if is_sparse(matrix):
-        return int(matrix.shape[0])
+    """Return the number of rows of a matrix, or of a list of them; 0 if it is none."""
+    if hasattr(matrix, "shape"):
+        return int(matrix.shape[0]) if matrix.shape else 0
     return len(matrix) if hasattr(matrix, "__len__") else 0
 
 
@@ -86,10 +86,12 @@ def _read_sparse(reader: FieldReader, field: str, value: Any, size: int) -> Any:
 
 def read_nodes(reader: FieldReader, field: str, value: Any, nodes: Array, freedoms: int) -> list[int]:
     """Return the nodes of a port."""
-    members = [int(node) for node in np.atleast_1d(np.asarray(value))]
-    if not members or any(not 0 <= node < len(nodes) for node in members):
+    given = real_array(value)
+    numbers = np.zeros(0) if given is None or given.ndim > 1 else given.ravel()
+    if not numbers.size or not ((numbers >= 0) & (numbers < len(nodes)) & (numbers == np.floor(numbers))).all():
         reader.report("unknown-node", field, value, f"nodes from 0 to {len(nodes) - 1}", "count nodes from 0")
         return [0]
+    members = [int(number) for number in numbers]
     around: Array = nodes[members] - nodes[members].mean(axis=0)
     spread = np.append(np.linalg.svd(around, compute_uv=False), 0.0)
     if freedoms == 3 and (len(members) < 3 or spread[1] < 1e-9 * max(spread[0], 1e-300)):

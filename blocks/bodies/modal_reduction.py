@@ -112,8 +112,10 @@ def reduce_finite_elements(
     nodes, freedoms, M, K = read_matrices(reader, positions, mass, stiffness)
     if method not in METHODS:
         reader.report("bad-method", "method", method, " or ".join(map(repr, METHODS)), "choose one of the two")
-    if not isinstance(modes, int) or modes < 0:
+    if not isinstance(modes, int | np.integer) or modes < 0:
         reader.report("not-a-count", "modes", modes, "a whole number >= 0", "check the value")
+    if not isinstance(ports, Mapping):
+        reader.report("wrong-type", "ports", ports, "a mapping of names to nodes", 'write {"tip": 12}')
     if reader.findings:
         raise ModelError(reader.findings)
     loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))

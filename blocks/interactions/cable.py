@@ -79,7 +79,7 @@ class Cable(Interaction):
         self.stiffness = self.reader.non_negative("stiffness", stiffness, "negative-stiffness")
         self.length = self.reader.scalar("length", length)
         self.dissipation = self.reader.non_negative("dissipation", dissipation, "negative-dissipation")
-        self.arms = self.reader.numbers("arms", arms, np.size(arms))
+        self.arms = self.reader.numbers("arms", arms)
         self.upper = self.reader.bound("max_tension", max_tension)
 
     @property

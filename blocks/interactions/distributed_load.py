@@ -105,17 +105,23 @@ class DistributedLoad(Interaction):
         self.start, self.scale = reader.scalar("start", start), reader.scalar("scale", scale)
         #: Where it ends (m), or None for the tip.
         self.given_end = None if end is None else reader.scalar("end", end)
-        self.driven = bool(driven)
-        if driven:
+        self.driven = reader.switch("driven", driven)
+        if self.driven:
             self.inputs, self.input_units = ("amplitude",), ("1",)
         #: Gauss points, or None for those of the rod.
         self.given_points = None if points is None else integer(reader, "points", points, 1, MAX_POINTS)
         if not isinstance(rod, Rod):
             reader.report("not-a-rod", "rod", rod, "a tt.Rod", "write the rod itself, not its name")
-        elif not reader.findings and not rod.check()[0] and not 0 <= self.start < self.end <= rod.given_length * (1 + 1e-9):
+        elif not reader.findings and not rod.check()[0] and not self._is_on_rod:
             expected = f"0 <= start < end <= {rod.given_length:g} m, the length of the rod"
             reader.report("off-the-rod", "start", f"{self.start:g} to {self.end:g} m", expected, "count from its base")
         self._update()
+
+    @property
+    def _is_on_rod(self) -> bool:
+        """Whether it acts on a stretch of the rod that is longer than rounding."""
+        length = self.rod.given_length
+        return 0 <= self.start < self.end - _CLOSE * length and self.end <= length * (1 + 1e-9)
 
     @property
     def end(self) -> float:

@@ -36,7 +36,7 @@ class ElasticTendon(Interaction):
         self.stiffness = self.reader.scalar("stiffness", stiffness)
         self.displacement = self.reader.scalar("displacement", displacement)
         self.dissipation = self.reader.scalar("dissipation", dissipation)
-        self.arms = self.reader.numbers("arms", arms, np.size(arms))
+        self.arms = self.reader.numbers("arms", arms)
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]

@@ -12,7 +12,7 @@ from titop.blocks.bodies.rods.quadrature import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.interactions.rod_routing import Path, Routing
 
-#: How many places of each rod are looked at.
+#: How many places of the line are looked at on each rod.
 _PLACES = 33
 #: What counts as rounding, and what as coarse, in parts of the sections' size and of what the line does.
 _ROUNDING, _COARSE = 1e-9, 1e-3
@@ -67,14 +67,14 @@ def _looked_at(rods: Sequence[Rod], routing: Routing) -> tuple[Array, Array, Arr
     """Return abscissas (k, m), y and z there and the sections' half widths (2, k each; m), and how much of these they take."""
     rows, first = [], 0.0
     for rod in rods:
-        fractions = np.linspace(_ROUNDING, 1.0 - _ROUNDING, _PLACES)
-        X = first + rod.given_length * fractions
-        inside = (routing.start <= X) & (routing.end >= X)
-        places = np.real(routing.places(rod, first, fractions[inside]))
-        reach = np.real(rod.section.reach(fractions[inside], rod.given_length))
-        across = places / np.where(reach == 0.0, 1.0, reach)
-        parts = np.abs(across).max(0) if rod.section.shape == "rectangle" else np.hypot(*across)
-        rows.append(np.vstack([X[inside], places, reach, parts]))
+        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (routing.start, routing.end))
+        if stop > start:
+            fractions = start + (stop - start) * np.linspace(_ROUNDING, 1.0 - _ROUNDING, _PLACES)
+            places = np.real(routing.places(rod, first, fractions))
+            reach = np.real(rod.section.reach(fractions, rod.given_length))
+            across = places / np.where(reach == 0.0, 1.0, reach)
+            parts = np.abs(across).max(0) if rod.section.shape == "rectangle" else np.hypot(*across)
+            rows.append(np.vstack([first + rod.given_length * fractions, places, reach, parts]))
         first += rod.given_length
     X, y, z, along_y, along_z, parts = np.hstack(rows)
     return X, np.array([y, z]), np.array([along_y, along_z]), parts

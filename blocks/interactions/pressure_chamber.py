@@ -75,7 +75,7 @@ class PressureChamber(RodLine):
         super().__init__(name, rods, y, z, relative, start, end, points)
         self.area = read_dimension(self.reader, "area", area, "m^2")
         self.upper = self.reader.bound("max_pressure", max_pressure)
-        self.suction = bool(suction)
+        self.suction = self.reader.switch("suction", suction)
         self._update()
 
     @property

@@ -65,7 +65,7 @@ class RodLine(Interaction):
             reader.report("not-a-rod", "rods", rods, "a tt.Rod, or several in series", "write the rod itself, not its name")
         self.rods: tuple[Rod, ...] = tuple(rod for rod in given if isinstance(rod, Rod))
         self.y, self.z = (read_dimension(reader, field, value) for field, value in (("y", y), ("z", z)))
-        self.relative = bool(relative)
+        self.relative = reader.switch("relative", relative)
         self.start = reader.scalar("start", start)
         #: Where the line ends (m), or None for the tip of the last rod.
         self.given_end = None if end is None else reader.scalar("end", end)

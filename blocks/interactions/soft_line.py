@@ -106,6 +106,8 @@ class SoftLine(Interaction):
     own_field = "bodies"
     #: What its measure is, as signals name it.
     measured: ClassVar[str] = "length"
+    #: How users call what lets the input be negative.
+    both_ways_field: ClassVar[str] = "push"
 
     def __init__(self, name: str, bodies: Any, upper: float, both_ways: bool) -> None:
         super().__init__(name)
@@ -115,7 +117,7 @@ class SoftLine(Interaction):
             self.reader.report("not-a-soft-body", "bodies", bodies, "a tt.SoftBody, or several", advice)
         self.bodies: tuple[SoftBody, ...] = tuple(body for body in given if isinstance(body, SoftBody))
         self.upper = self.reader.bound(f"max_{self.inputs[0]}", upper)
-        self.both_ways = bool(both_ways)
+        self.both_ways = self.reader.switch(self.both_ways_field, both_ways)
         self.points: tuple[Array, ...] = ()
         self.path = SoftPath([], [], False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class SoftTendon(ElasticTendon, SoftLine):
         super().__init__(name, bodies, max_tension, push)
         self._read_elasticity(stiffness, displacement, dissipation, arms)
         count = integer(self.reader, "points", points, 1, _MAX_POINTS)
-        curves = self._each("curve", curve, lambda x: callable(x) or np.ndim(x) == 2)
+        curves = self._each("curve", curve, lambda x: not (isinstance(x, Sequence) and all(map(_is_curve, x))))
         if not self.reader.findings:
             self.points = tuple(_curve_points(self.reader, given, count) for given in curves)
         self._follow()
@@ -117,6 +117,7 @@ class SoftChamber(SoftLine):
     inputs = ("pressure",)
     input_units = ("Pa",)
     measured = "volume"
+    both_ways_field = "suction"
 
     def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
         super().__init__(name, bodies, max_pressure, suction)
@@ -148,6 +149,12 @@ class SoftChamber(SoftLine):
         return self._line_numbers(-1.0, (0.0, 0.0, 0.0), np.zeros(0))
 
 
+def _is_curve(value: Any) -> bool:
+    """Tell whether something given for a curve may be one."""
+    points = None if callable(value) else real_array(value)
+    return callable(value) or (points is not None and points.ndim == 2)
+
+
 def _curve_points(reader: FieldReader, curve: Any, count: int) -> Array:
     """Return places, directions and weights (k, 7) along a curve."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
@@ -166,10 +173,17 @@ def _curve_points(reader: FieldReader, curve: Any, count: int) -> Array:
 
 
 def _along(reader: FieldReader, curve: Callable[[Any], Any], s: Array) -> tuple[Array, Array]:
-    stepped = np.array([np.asarray(curve(x + 1j * _STEP), dtype=complex).ravel() for x in s])
+    rows: list[Any] = []
+    try:
+        for x in s.tolist():
+            rows.append(curve(complex(x, _STEP)))
+        stepped = np.array([np.asarray(row, dtype=complex).ravel() for row in rows])
+        found: Any = rows[:1]
+    except Exception as error:  # whatever the function raises
+        stepped, found = np.zeros(0), f"{type(error).__name__}: {error}"
     if stepped.shape != (len(s), 3) or not np.isfinite(stepped).all() or not stepped.imag.any():
         expected, advice = "three finite numbers that change with s", "let it take complex numbers: np.sin, not math.sin"
-        reader.report("bad-curve", "curve", stepped.tolist()[:1], expected, advice)
+        reader.report("bad-curve", "curve", found, expected, advice)
         return np.zeros((len(s), 3)), np.ones((len(s), 3))
     return stepped.real, stepped.imag / _STEP
 

@@ -95,7 +95,7 @@ class Tendon(ElasticTendon, RodLine):
         super().__init__(name, rods, y, z, relative, start, end, points)
         self._read_elasticity(stiffness, displacement, dissipation, arms)
         self.upper = self.reader.bound("max_tension", max_tension)
-        self.push = bool(push)
+        self.push = self.reader.switch("push", push)
         self._update()
 
     @property

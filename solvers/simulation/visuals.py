@@ -61,7 +61,7 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> Visual | None:
         reader.report("unknown-visual", name, shape, "exactly one of box, cylinder and sphere", advice)
         return None
     kind, options = kinds[0], ("color", "position", "rotation")
-    for key in set(shape) - {kind, *options}:
+    for key in (key for key in shape if key not in (kind, *options)):
         reader.report("unknown-visual", f"{name}.{key}", shape[key], f"the keys {kind}, {', '.join(options)}", "remove it")
     numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
     if (numbers <= 0).any():

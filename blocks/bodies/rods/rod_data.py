@@ -133,7 +133,7 @@ class RodData(Block):
             If they are not on the rod.
         """
         reader = FieldReader(self.name)
-        given = reader.numbers("abscissas", abscissas, np.size(abscissas)) / self.length
+        given = reader.numbers("abscissas", abscissas) / self.length
         if not reader.findings and not ((given >= 0) & (given <= 1)).all():
             expected, advice = f"abscissas from 0 to the length, {self.length:g} m", "count from the base, in metres"
             reader.report("off-the-rod", "abscissas", abscissas, expected, advice)

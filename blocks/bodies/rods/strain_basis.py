@@ -49,7 +49,7 @@ class StrainBasis:
     def __init__(self, function: Callable[[float], Any], count: int, breaks: Any = ()) -> None:
         check_function("basis.function", function, "X")
         reader = FieldReader("basis")
-        given = reader.numbers("breaks", breaks, np.size(breaks))
+        given = reader.numbers("breaks", breaks)
         if not reader.findings and not ((given > 0) & (given < 1) & (np.diff(given, prepend=0.0) > 0)).all():
             reader.report("bad-breaks", "breaks", breaks, "rising numbers between 0 and 1", "give them in parts of the length")
         if reader.findings:

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.shapes import Shape
-from titop.blocks.bodies.soft.soft_fields import Stage, read_names, with_numbers
+from titop.blocks.bodies.soft.soft_fields import Stage, read_names, read_numbers, read_units, with_numbers
 
 
 class Deformation:
@@ -48,10 +48,9 @@ class Deformation:
             reader.report("wrong-type", "function", function, "a function f(x, q)", "write def f(x, q): return [...]")
         self.coordinates = read_names(reader, coordinates, None)
         count = len(self.coordinates)
-        self.units = ("1",) * count if units is None else tuple(units)
-        if len(self.units) != count:
-            reader.report("wrong-shape", "units", units, f"{count} units", "give one for each coordinate")
+        self.units = read_units(reader, units, count)
         self.scales = tuple(np.ones(count) if scales is None else reader.array("scales", scales, (count,)).tolist())
+        read_numbers(reader, parameters)
         if reader.findings:
             raise ModelError(reader.findings)
         self.parameters = dict(parameters or {})

@@ -92,7 +92,7 @@ class LawPrograms:
         """A hash of all that the programs are derived from, before it is differentiated."""
         F = symbols("F", 9)
         density = self._energy_of(F.entries) if self.material_energy else casadi().SX(1, 0)
-        given = [written([self._shared, F, symbols("f", 0)], [], [], [density, self._own_stored, self._own_dissipated])]
+        given = [written([self._shared, F, symbols("f", 0)], [], [], [density, self.own_stored, self.own_dissipated])]
         frames = [chain.links for port, chain in zip(self.ports, self._frames, strict=True) if port.frame]
         given += [link.primal(self._shared) for link in [*self._links, *(link for links in frames for link in links)]]
         points = [port.points for port in self.ports]
@@ -173,18 +173,18 @@ class LawPrograms:
     @functools.cached_property
     def stored(self) -> Program:
         """In total the elastic energy (J)."""
-        return self._of_points([self._own_stored], [self._density])
+        return self._of_points([self.own_stored], [self._density])
 
     @functools.cached_property
     def resistance(self) -> Program:
         """In total the efforts (n) with which elasticity and damping resist."""
-        own = casadi().gradient(self._own_stored, self._columns_q) + casadi().gradient(self._own_dissipated, self._columns_v)
+        own = casadi().gradient(self.own_stored, self._columns_q) + casadi().gradient(self.own_dissipated, self._columns_v)
         return self._of_points([own], [self._stretching.pulled(self._loaded(self._stress[0]))])
 
     @functools.cached_property
     def resistance_slopes(self) -> Program:
         """In total the derivatives of these efforts by q and v (n x n each)."""
-        own = casadi().gradient(self._own_stored, self._columns_q) + casadi().gradient(self._own_dissipated, self._columns_v)
+        own = casadi().gradient(self.own_stored, self._columns_q) + casadi().gradient(self.own_dissipated, self._columns_v)
         once = [casadi().jacobian(own, along) for along in (self._columns_q, self._columns_v)]
         stress, by_gradient, by_rate = self._stress
         G, spread = self._stretching.columns[_ROWS, :], self._stretching.rate_columns[_ROWS, :]
@@ -199,12 +199,14 @@ class LawPrograms:
         return load
 
     @property
-    def _own_stored(self) -> Any:
+    def own_stored(self) -> Any:
+        """What the whole body's own energy says (J)."""
         energy = self.own_energy and with_numbers(self.own_energy, 1)
         return expression_of(energy(self._q, self._numbers) if energy else 0.0)
 
     @property
-    def _own_dissipated(self) -> Any:
+    def own_dissipated(self) -> Any:
+        """What the whole body's own dissipation says (W)."""
         dissipation = self.own_dissipation and with_numbers(self.own_dissipation, 2)
         return expression_of(dissipation(self._q, self._v, self._numbers) if dissipation else 0.0)
 
@@ -282,9 +284,10 @@ class LawPrograms:
     @functools.cached_property
     def _frames(self) -> list[Chain]:
         """What moves rotation (3 x 3) and position (3) of every port."""
-        return [self._frame_of(port) for port in self.ports]
+        return [self.frame_of(port) for port in self.ports]
 
-    def _frame_of(self, port: SoftPort) -> Chain:
+    def frame_of(self, port: SoftPort) -> Chain:
+        """Return what moves rotation (3 x 3) and position (3) of a port."""
         if port.frame is not None:
             frame = with_numbers(port.frame, 1)
             whole = self._link(lambda _, q: _joined(*frame(q, self._numbers)), 0, self.n)

@@ -21,12 +21,15 @@ from titop.blocks.bodies.soft.soft_fields import (
     read_density,
     read_names,
     read_numbers,
+    read_units,
 )
-from titop.blocks.bodies.soft.soft_ports import read_soft_ports
+from titop.blocks.bodies.soft.soft_ports import SoftPort, read_soft_ports
 from titop.blocks.contract.block import Block
 
 #: How far from 1 det F may be for materials that keep their volume.
 _KEEPS_VOLUME = 1e-8
+#: How far from orthonormal the axes of a port's frame may be at rest.
+_ORTHONORMAL = 1e-6
 
 
 class SoftData(Block):
@@ -67,13 +70,13 @@ class SoftData(Block):
         self.density, self._densities = read_density(reader, density, domain.points)
         self.coordinates = read_names(reader, coordinates, kinematics)
         n = len(self.coordinates)
-        self.units = tuple(units or getattr(kinematics, "units", None) or ("1",) * n)
-        if len(self.units) != n:
-            reader.report("wrong-shape", "units", self.units, f"{n} units", "give one for each coordinate")
+        self.units = read_units(reader, getattr(kinematics, "units", None) if units is None else units, n)
         scales = getattr(kinematics, "scales", None) if scales is None else scales
         #: How far each coordinate (n, in its unit) goes until the kinematics bend; 1 by default.
         self.coordinate_scales = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
-        self._values, self._value_units = read_numbers(reader, parameters or getattr(kinematics, "parameters", None))
+        self._values, self._value_units = read_numbers(
+            reader, getattr(kinematics, "parameters", None) if parameters is None else parameters
+        )
         if self.material:
             self._values |= {f"material.{key}": value for key, (value, _) in self.material.parameters.items()}
             self._value_units |= {f"material.{key}": unit for key, (_, unit) in self.material.parameters.items()}
@@ -92,6 +95,7 @@ class SoftData(Block):
         try:
             self.programs = make()
             self._check_rest()
+            self._check_functions()
         except ShapeError as error:
             reader.report("wrong-shape", "kinematics", f"{error} numbers", "the three numbers of a place", "return [x, y, z]")
         except ModelError as error:
@@ -135,6 +139,34 @@ class SoftData(Block):
                 expected = f"det F = 1 within {_KEEPS_VOLUME:g} at all points, as the incompressible law needs"
                 advice = "take kinematics that keep volumes, or tt.Material.neo_hookean"
                 self.reader.report("changes-volume", "material", f"det F off by {worst_off:.3g}", expected, advice)
+
+    def _check_functions(self) -> None:
+        """Report functions of the whole body that give no number, and functions that give no frame at rest."""
+        programs = self.programs
+        assert programs is not None
+        for field, unit, said in (
+            ("energy", "J", lambda: programs.own_stored),
+            ("dissipation", "W", lambda: programs.own_dissipated),
+        ):
+            self._called(field, f"a number ({unit}), of unknowns", said, lambda number: number.is_scalar())
+        for name, port in self.soft_ports.items():
+            if port.frame is not None:
+                expected = "a rotation (3 x 3) and a position (3), of unknowns"
+                self._called(f"ports.{name}", expected, functools.partial(self._frame_at_rest, port), _is_frame)
+
+    def _frame_at_rest(self, port: SoftPort) -> Array:
+        alone = LawPrograms(self.kinematics, self.nv, self.number_names, ports=[port])
+        return alone.port_poses.evaluate(self.shared(self.neutral()), self.points[:1])[1][0]
+
+    def _called(self, field: str, expected: str, said: Callable[[], Any], is_right: Callable[[Any], bool]) -> None:
+        """Report what a function says that is not right, or how it fails."""
+        try:
+            found = said()
+            if not is_right(found):
+                self.reader.report("bad-values", field, str(found), expected, "check what the function returns")
+        except Exception as error:  # whatever the user's function raises
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            self.reader.report("function-fails", field, reason, expected, advice_on(error))
 
     @functools.cached_property
     def points(self) -> Array:
@@ -217,3 +249,11 @@ class SoftData(Block):
             else:
                 changed._values[name] = value
         return changed
+
+
+def _is_frame(entries: Array) -> bool:
+    """Tell whether these are the entries (12) of a rotation and a position."""
+    if entries.shape != (12,) or not np.isfinite(entries).all():
+        return False
+    rotation = entries[:9].reshape(3, 3)
+    return bool(np.abs(rotation.T @ rotation - np.eye(3)).max() < _ORTHONORMAL and np.linalg.det(rotation) > 0)

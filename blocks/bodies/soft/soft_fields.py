@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +31,26 @@ def with_numbers(function: Callable[..., Any], count: int) -> Callable[..., Any]
 def read_names(reader: FieldReader, given: Any, kinematics: Any) -> tuple[str, ...]:
     """Read the names of the coordinates, which ready kinematics know."""
     names = getattr(kinematics, "coordinates", None) if given is None else given
+    names = names.tolist() if isinstance(names, np.ndarray) else names
+    names = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else names
     advice = 'write coordinates=("bending",), a name for each entry of q'
-    if names is None or isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+    if not isinstance(names, tuple) or not all(isinstance(name, str) and name for name in names):
         reader.report("bad-coordinates", "coordinates", names, "names of the coordinates", advice)
         return ()
     if len(set(names)) < len(names):
-        reader.report("bad-coordinates", "coordinates", tuple(names), "names that differ", advice)
-    return tuple(names)
+        reader.report("bad-coordinates", "coordinates", names, "names that differ", advice)
+    return names
+
+
+def read_units(reader: FieldReader, given: Any, n: int) -> tuple[str, ...]:
+    """Read the units of n coordinates, "1" unless given."""
+    if given is None:
+        return ("1",) * n
+    known = isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(unit, str) for unit in given)
+    if not known or len(given) != n:
+        reader.report("wrong-shape", "units", given, f"{n} units", 'give one for each coordinate, such as ("rad", "m")')
+        return ("1",) * n
+    return tuple(given)
 
 
 def read_numbers(reader: FieldReader, given: Any) -> tuple[dict[str, float], dict[str, str]]:
@@ -63,7 +76,14 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
         if value <= 0:
             reader.report("bad-density", "density", value, "a value > 0 (kg/m^3)", "check the sign and the unit")
         return value, np.ones(len(points))
-    values = reader.array("density", [density(point) for point in points], (len(points),), "return a number for each point")
+    try:
+        sampled = [density(point) for point in points]
+    except Exception as error:  # whatever the user's function raises
+        reader.report(
+            "function-fails", "density", f"{type(error).__name__}: {error}", "a number (kg/m^3)", "check the function"
+        )
+        return 1.0, np.ones(len(points))
+    values = reader.array("density", sampled, (len(points),), "return a number for each point")
     if not reader.findings and not (values >= 0).all():
         worst = int(values.argmin())
         expected, where = "values >= 0 (kg/m^3)", np.array2string(points[worst], precision=4)

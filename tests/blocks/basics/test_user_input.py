@@ -189,3 +189,52 @@ def test_beams_out_of_range_are_named(values: dict[str, float]) -> None:
 def test_ten_thousand_modes_are_refused_at_once(field: str) -> None:
     with pytest.raises(tt.ModelError, match=rf"b\.{field}: got 10000; expected a whole number from 0 to 50"):
         floating(tt.Beam("b", **BEAM, **{field: 10_000})).check()
+
+
+RAGGED = [[1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (lambda rod: tt.Tendon("t", rod, y=0.001, arms=RAGGED).check(), "t.arms"),
+        (lambda rod: tt.Cable("c", arms=RAGGED).check(), "c.arms"),
+        (lambda rod: tt.StrainBasis(lambda X: X, count=1, breaks=RAGGED), "basis.breaks"),
+        (lambda rod: rod.section_poses(np.zeros(1), RAGGED), "rod.abscissas"),
+    ],
+)
+def test_lists_of_any_length_are_refused_by_name(make: Callable[[tt.Rod], Any], where: str) -> None:
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e6, density=1000.0, strains={"bending_z": 0})
+    try:
+        findings = make(rod)[0]
+    except tt.ModelError as error:
+        findings = error.findings
+    assert [(finding.code, finding.where, finding.expected) for finding in findings] == [
+        ("wrong-type", where, "a list of numbers")
+    ]
+
+
+@pytest.mark.parametrize("value", ["no", 1, None, [True], np.ones(2)])
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (lambda rod, value: tt.Tendon("t", rod, y=0.001, push=value), "t.push"),
+        (lambda rod, value: tt.Tendon("t", rod, y=0.5, relative=value), "t.relative"),
+        (lambda rod, value: tt.PressureChamber("c", rod, 1e-5, suction=value), "c.suction"),
+        (lambda rod, value: tt.DistributedLoad("l", rod, force=[0, 1, 0], driven=value), "l.driven"),
+        (lambda rod, value: tt.SoftTendon("t", soft_body(), [[0, 0, 0], [0, 0, 1]], push=value), "t.push"),
+        (lambda rod, value: tt.SoftChamber("c", soft_body(), tt.Domain.cylinder(0.1, 1.0), suction=value), "c.suction"),
+    ],
+)
+def test_switches_are_true_or_false(make: Callable[[tt.Rod, Any], tt.Block], where: str, value: Any) -> None:
+    """Words are neither: "no" would be yes."""
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e6, density=1000.0, strains={"bending_z": 0})
+    findings = [finding for finding in make(rod, value).check()[0] if finding.where == where]
+    assert [(finding.code, finding.expected) for finding in findings] == [("wrong-type", "True or False")]
+    for good in (True, False, np.bool_(True)):
+        assert not [finding for finding in make(rod, good).check()[0] if finding.where == where]
+
+
+def soft_body() -> tt.SoftBody:
+    """Return a body that bends."""
+    return tt.SoftBody("b", tt.Kinematics.constant_curvature(1.0), tt.Domain.cylinder(0.2, 1.0), 1000.0)

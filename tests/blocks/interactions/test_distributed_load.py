@@ -192,6 +192,7 @@ def test_bad_input_is_named() -> None:
     assert "load.start: got 0.2 to 1.2 m; expected 0 <= start < end <= 1 m" in wrong(force=[1, 0, 0], start=0.2, end=1.2)
     assert "load.start: got 0.6 to 0.2 m" in wrong(force=[1, 0, 0], start=0.6, end=0.2)
     assert "load.start: got -0.1 to 1 m" in wrong(force=[1, 0, 0], start=-0.1)
+    assert "load.start: got 0 to 1e-13 m" in wrong(force=[1, 0, 0], end=1e-13)
     assert "load.points" in wrong(force=[1, 0, 0], points=0)
     assert "load.scale" in wrong(force=[1, 0, 0], scale=np.inf)
     assert "load.rod" in wrong(rod="rod", force=[1, 0, 0])

@@ -151,32 +151,6 @@ class TestBulges:
         assert (made.volume_ratios(q).max() - plain.volume_ratios(q[2:]).max()) > 0.05
 
 
-class TestComposition:
-    """Names, units, scales and parameters of parts."""
-
-    def test_they_follow_each_other(self) -> None:
-        joined = K.twist(MODES[:2]).then(K.shear(MODES[:1]), K.source(MODES[:1], HOLE))
-        assert joined.coordinates == ("twist1", "twist2", "shear_x", "source")
-        assert joined.units == ("rad", "rad", "m", "m^2")
-        assert joined.scales == (1.0, 1.0, 0.01, pytest.approx(0.3 * HOLE**2))
-        assert isinstance(joined, K)
-
-    def test_functions_of_ones_own_join_with_their_parameters(self) -> None:
-        def push(x: Any, q: Any, numbers: Any) -> Any:
-            return [x[0] + numbers.gain * q[0] * x[2], x[1], x[2]]
-
-        own = K(push, ["push"], parameters={"gain": (2.0, "1")})
-        made = tt.SoftBody("body", K.twist(MODES[:1]).then(own), TUBE, 1000.0, ports={})
-        assert made.parameters()["gain"] == (2.0, "1")
-        moved = made.positions(np.array([0.0, 0.1]))[:, 0] - TUBE.points[:, 0]
-        np.testing.assert_allclose(moved, 0.2 * TUBE.points[:, 2], atol=1e-16)
-
-    def test_equal_names_are_refused(self) -> None:
-        with pytest.raises(tt.ModelError, match="another name") as caught:
-            K.twist(MODES[:1]).then(K.twist(MODES[:1]))
-        assert (caught.value.code, caught.value.where) == ("same-name", "kinematics.coordinates")
-
-
 @pytest.mark.parametrize(
     ("make", "code", "field"),
     [
@@ -187,11 +161,6 @@ class TestComposition:
         (lambda: K.source(MODES, 0.0), "bad-inner-radius", "inner_radius"),
         (lambda: K.bulges(L, -R), "bad-radius", "radius"),
         (lambda: K.bulges(L, R, along=0.0), "bad-along", "along"),
-        (lambda: K(3.0, ["a"]), "wrong-type", "function"),  # type: ignore[arg-type]
-        (lambda: K(np.sum, ["a", "a"]), "bad-coordinates", "coordinates"),
-        (lambda: K(np.sum, "a"), "bad-coordinates", "coordinates"),
-        (lambda: K(np.sum, ["a"], units=["m", "m"]), "wrong-shape", "units"),
-        (lambda: K(np.sum, ["a"], scales=[1.0, 2.0]), "wrong-shape", "scales"),
     ],
 )
 def test_what_is_no_primitive_is_refused(make: Any, code: str, field: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from scipy.integrate import simpson
 
 import titop as tt
+from tests.blocks.interactions.rod_lines import motion_at
 from tests.blocks.interactions.test_soft_line import ARM, LENGTH, STRAIGHT, arm, body
-from tests.blocks.interactions.test_tendon import motion_at
 from tests.refusals import ENGINES
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
 from titop.blocks.interactions.interaction import TargetMotion
@@ -141,3 +142,28 @@ def test_parameters_and_bad_input() -> None:
         assert [finding.code for finding in errors] == [code]
     _, (warning,) = tt.SoftTendon("t", body(), STRAIGHT, displacement=0.1).check()
     assert warning.code == "idle-displacement"
+
+
+@pytest.mark.parametrize(
+    ("curve", "code", "said"),
+    [
+        (lambda s: [0.01 * math.sin(s), 0.0, LENGTH * s], "bad-curve", "np.sin, not math.sin"),
+        (lambda s: [s, 0.0], "bad-curve", "three finite numbers"),
+        (lambda s: [s, 0.0, [0.0, 1.0]], "bad-curve", "three finite numbers"),
+        (lambda s: [s] * (2 if s.real < 0.5 else 3), "bad-curve", "three finite numbers"),
+        (lambda s: "along", "bad-curve", "three finite numbers"),
+        (lambda s: None, "bad-curve", "three finite numbers"),
+        (lambda s: [0.0, 0.0, LENGTH], "bad-curve", "that change with s"),
+        (lambda: 0.0, "bad-curve", "takes 0 positional arguments"),
+        ([[0, 0, 0], [1, 2]], "wrong-shape", "points (k, 3)"),
+        ("along", "wrong-shape", "points (k, 3)"),
+        (None, "wrong-shape", "points (k, 3)"),
+        ([[0, 0, 0], [0, 0, 0]], "no-length", "points that differ"),
+        ([STRAIGHT, STRAIGHT], "wrong-count", "2 of them"),
+        ([], "wrong-count", "0 of them"),
+    ],
+)
+def test_curves_that_are_none_are_refused_by_name(curve: Any, code: str, said: str) -> None:
+    (finding,) = tt.SoftTendon("t", body(), curve).check()[0]
+    assert (finding.code, finding.where) == (code, "t.curve")
+    assert said in str(finding)

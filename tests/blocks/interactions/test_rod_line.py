@@ -1,0 +1,50 @@
+"""What tendons and chambers in rods have in common: power, and rods in series."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.blocks.bodies.rods.manipulator import manipulator
+from tests.blocks.interactions.rod_lines import bent, motion_at, polyline, routings
+
+
+@pytest.mark.parametrize("k", range(5))
+def test_a_tension_takes_the_power_of_its_length(k: int) -> None:
+    """``efforts . v = -T dl/dt``, with dl/dt from points on the line in two poses."""
+    rod = manipulator(points=100)
+    line, q, v = routings(rod, points=40)[k], bent(), bent(1)
+    efforts = line.act(motion_at(q, v, 3.0))[1]
+
+    def length(t: float) -> Any:
+        coarse, fine = (polyline(line, q + t * v, pieces) for pieces in (200, 400))
+        return fine + (fine - coarse) / 3
+
+    rate = (length(1e-4) - length(-1e-4)) / 2e-4
+    # differences of 1e-4: 1e-8 of the third derivative; quadrature by eight points 1e-6 of the strains of order 4
+    assert efforts @ v == pytest.approx(-3.0 * rate, rel=1e-5)
+    assert line.rate(q, v) == pytest.approx(rate, rel=1e-5)
+
+
+def test_tendons_run_through_rods_in_series() -> None:
+    """Two halves with constant strains are one rod with piecewise constant ones."""
+    fields: dict[str, Any] = {"young": 1e6, "density": 1000.0}
+    halves = [
+        tt.Rod(f"half{k}", 0.25, tt.Section.circle(ends), strains={"torsion": 0, "bending_z": 0}, **fields)
+        for k, ends in enumerate(([0.03, 0.0225], [0.0225, 0.015]))
+    ]
+    two = tt.StrainBasis.piecewise_constant(2)
+    whole = tt.Rod("whole", 0.5, tt.Section.circle([0.03, 0.015]), strains={"torsion": two, "bending_z": two}, **fields)
+    q = np.array([0.3, 0.8, -0.4, 1.1])  # coordinates of the whole rod are strains times its length
+    for routing in (
+        {"y": (0.9, 0.3), "relative": True},
+        {"y": lambda X: 0.01 + 0.02 * X, "z": 0.01},
+        {"y": 0.01, "start": 0.1},
+    ):
+        one, other = tt.Tendon("t", whole, **routing), tt.Tendon("t", halves, **routing)
+        split = 0.5 * q[[0, 2, 1, 3]]
+        assert other.measure(split) == pytest.approx(one.measure(q), rel=1e-13)
+        np.testing.assert_allclose(0.5 * other.path.gradient(split)[[0, 2, 1, 3]], one.path.gradient(q), atol=1e-15)

@@ -1,0 +1,44 @@
+"""Lines through rods by their points: length, its derivatives, and how many points they want."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.blocks.bodies.rods.manipulator import LENGTH, manipulator
+from tests.blocks.interactions.rod_lines import bent, polyline, routings
+from titop.blocks.basics.complex_steps import complex_step
+
+
+@pytest.mark.parametrize("k", range(5))
+def test_length_is_that_of_the_line_through_the_sections(k: int) -> None:
+    """Polylines of n pieces err by n^-2; the rod has points enough that its poses are those of its strain."""
+    rod = manipulator(points=100)
+    line, q = routings(rod, points=40)[k], bent()
+    errors = [line.measure(q) - polyline(line, q, pieces) for pieces in (50, 100, 200)]
+    assert errors[0] > 0
+    # of the order 2: 4 up to the next term, (pieces of a turn)^2, and up to what quadrature and poses leave (1e-9)
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=5e-2)
+    richardson = polyline(line, q, 400) + (polyline(line, q, 400) - polyline(line, q, 200)) / 3
+    assert line.measure(q) == pytest.approx(richardson, rel=1e-8)  # the next order, and eight Gauss points
+
+
+@pytest.mark.parametrize("k", range(6))
+def test_derivatives_are_exact(k: int) -> None:
+    line, q = routings(manipulator())[k], bent()
+    gradient, hessian = line.path.gradient(q), line.path.hessian(q)
+    # complex steps err by rounding of sums of some hundred terms
+    np.testing.assert_allclose(gradient, complex_step(line.measure, q), rtol=0, atol=1e-14 * np.abs(gradient).max() * 24)
+    np.testing.assert_allclose(hessian, complex_step(line.path.gradient, q), rtol=0, atol=1e-13 * np.abs(hessian).max())
+    stacked = np.array([q, 2 * q])
+    np.testing.assert_allclose(line.measure(stacked), [line.measure(q), line.measure(2 * q)], rtol=1e-14)
+    np.testing.assert_allclose(line.rate(stacked, stacked)[1], line.rate(2 * q, 2 * q), rtol=1e-12)
+
+
+def test_parts_of_the_half_widths_follow_the_section() -> None:
+    rod, q = manipulator(), bent()
+    absolute = tt.Tendon("absolute", rod, y=lambda X: 0.5 * (0.03 - 0.015 * X / LENGTH), z=lambda X: 0.03 - 0.015 * X / LENGTH)
+    relative = tt.Tendon("relative", rod, y=0.5, z=1.0, relative=True)
+    assert relative.measure(q) == pytest.approx(absolute.measure(q), rel=1e-13)  # slopes by differences of sixth order
+    assert tt.Tendon("other", rod, y=0.5, z=0.9, relative=True).measure(q) != pytest.approx(absolute.measure(q), rel=1e-4)

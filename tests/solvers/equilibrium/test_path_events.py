@@ -1,0 +1,72 @@
+"""Where a load turns round, or stability changes, between two points of a path in closed form."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import titop as tt
+from titop.solvers.equilibrium.path_curve import Curve, Station
+from titop.solvers.equilibrium.path_events import event_between
+
+SPRING, LENGTH, WEIGHT = 2.0, 0.5, 10.0
+
+
+def post(side: float = 0.0) -> tt.Model:
+    """Return an upright post on a hinge with a spring, which stands while ``m g l < k``; and a mass on it to be changed."""
+    s = tt.System("post", gravity=[0, 0, -WEIGHT])
+    bar = tt.RigidBody("bar", 1e-3, com=[0, 0, LENGTH], inertia=1e-3)
+    s.connect("world", bar, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=SPRING, rest=side))
+    return s.resolve()
+
+
+def curve(model: tt.Model) -> Curve:
+    """Return the equilibria over a mass from 0 to 1 kg, from next to nothing."""
+    guess = tt.trim(model)
+    return Curve(guess, ["bar.mass"], list(model.coordinate_names), np.array([1.0]), 1e-9)
+
+
+def along(path: Curve, lengths: int, step: float) -> list[Station]:
+    stations = [path.begin()]
+    for _ in range(lengths):
+        stations.append(path.along(stations[-1], step))
+    return stations
+
+
+def test_an_upright_post_falls_at_the_buckling_mass() -> None:
+    """``m = k / g l``: in one direction of one the stiffness gets negative."""
+    path = curve(post())
+    stations = along(path, 3, 0.2)
+    found = [event_between(path, *pair) for pair in pairwise(stations)]
+    (event,) = [event for event in found if event is not None]
+    assert event[1] == "bifurcation"
+    mass = event[0].point.parameters["bar.mass"]
+    assert mass == pytest.approx(SPRING / (WEIGHT * LENGTH), rel=1e-6)
+    assert not event[0].point.q.any()
+
+
+def test_a_post_that_leans_bends_without_an_event() -> None:
+    """Its equilibria ``k (q - rest) = m g l sin q`` go on beside the upright ones."""
+    path = curve(post(0.3))
+    stations = along(path, 6, 0.1)
+    assert [event_between(path, *pair) for pair in pairwise(stations)] == [None] * 6
+    for station in stations:
+        (q,), mass = station.point.q, station.point.parameters["bar.mass"]
+        assert SPRING * (q - 0.3) == pytest.approx(mass * WEIGHT * LENGTH * np.sin(q), abs=1e-8)
+    assert stations[-1].point.q[0] > 0.6
+
+
+def test_a_load_that_turns_round_is_a_limit() -> None:
+    """A weight on an arm, turned by a torque: ``T = m g l cos q`` is largest where the arm is level, at q = 0."""
+    s = tt.System("arm", gravity=[0, 0, -WEIGHT])
+    s.connect("world", tt.RigidBody("arm", 1.0, com=[LENGTH, 0, 0], inertia=0.1), tt.Revolute("hinge", axis=[0, -1, 0]))
+    model = s.resolve()
+    guess = tt.OperatingPoint(model, [-np.pi / 3], tau=[WEIGHT * LENGTH * 0.5])
+    path = Curve(guess, ["hinge.tau"], ["hinge"], np.array([WEIGHT * LENGTH]), 1e-9)
+    stations = along(path, 8, 0.3)
+    found = [event_between(path, *pair) for pair in pairwise(stations)]
+    (limit,) = [event for event in found if event is not None and event[1] == "limit"]
+    assert limit[0].point.tau[0] == pytest.approx(WEIGHT * LENGTH, rel=1e-9)
+    assert limit[0].point.q[0] == pytest.approx(0.0, abs=1e-5)  # the torque is flat there
