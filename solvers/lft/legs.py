@@ -18,8 +18,8 @@ from titop.solvers.lft.changed_blocks import ChangedBlock
 from titop.solvers.lft.laws import Change, Rest
 from titop.solvers.lft.loops import Affine, Loop, Signal, zeros
 from titop.solvers.lft.moved_ports import moved_port, moving_names
-from titop.solvers.lft.own_motions import Own, OwnMotion
 from titop.solvers.lft.own_coordinates import OwnCoordinates, refuse_moving_port
+from titop.solvers.lft.own_motions import Own, OwnMotion
 from titop.solvers.lft.rotations import rotation_steps
 from titop.solvers.lft.steps import Rotate, Shift, Step, Turn, carried_back, moved_outwards
 from titop.solvers.lft.uncertain import Uncertainty
