@@ -54,7 +54,7 @@ class LFTModel:
     members : Members or None
         What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
     error : float
-        Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members, as `check` has it.
+        Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members: see `check`.
     moving : tuple of MovingCoordinate
         What moves of an equilibrium that depends on the parameters, and how exactly it is fitted; files do not keep it.
 
