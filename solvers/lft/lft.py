@@ -76,10 +76,9 @@ def lft(
         ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle. Names are those of
         ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, thrusts at the point
         ``"jet.u"``, and gains ``"motor.gain"`` of inputs and outputs (nominal 1); of flexible bodies by frequencies also
-        ``"panel.mode1.stiffness"``, the square of the
-        frequency at the same damping coefficient, and ``"panel.mass_scale"`` (nominal 1): so many times the mass, inertia and
-        modal mass and stiffness, at the same frequencies, ratios and mode shapes. Several names in a tuple have one delta,
-        known by the first: the same range for each, or the same percentage.
+        ``"panel.mode1.stiffness"``, the square of the frequency at the same damping coefficient, and ``"panel.mass_scale"``
+        (nominal 1): so many times the mass, inertia and modal mass and stiffness, at the same frequencies, ratios and mode
+        shapes. Several names in a tuple have one delta, known by the first: the same range for each, or the same percentage.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
     quarters : sequence of str
@@ -99,7 +98,8 @@ def lft(
         How what moves depends on the parameters: coordinates ``"hinge.q"``, rates ``"shaft.v"`` and inputs ``"jet.u"``.
         Independent ranges are those found, wider by a tenth at each end.
     tolerance : float
-        Largest error of fitted coordinates at the random points, in parts of how far each moves.
+        Largest error of fitted coordinates at the random points, in parts of how far each moves. `LFTModel.error` says what it
+        does to the response.
     progress : bool
         Show a progress bar on a terminal when equilibria take longer than a second.
 

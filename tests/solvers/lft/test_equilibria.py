@@ -99,6 +99,7 @@ def test_the_stated_error(fitted: tt.LFTModel) -> None:
         assert moved.error <= tolerance * (moved.upper - moved.lower)
         assert moved.lower <= sag(1.6, 47.0) < sag(2.7, 33.0) <= moved.upper
     assert rough.moving[0].degree < fitted.moving[0].degree
+    assert 0 < fitted.error < 1e-5 < rough.error < 2e-2
     assert rough.blocks[0].repetitions < fitted.blocks[0].repetitions
     # by the errors of the angle, whose derivative the stiffness moment cos / inertia is
     errors = [abs(-rough.at(tip_mass=t, hinge_stiffness=k).A[1, 0] - sprung_stiffness(t, k)) for t, k in values(rough)[:8]]
