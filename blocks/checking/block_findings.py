@@ -68,7 +68,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
         elif not np.isfinite(value).all():
             yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")
         elif name == "mass_matrix":
-            yield from _inertia_findings(where, value)
+            yield from inertia_findings(where, value)
         elif shape == (3, 3):
             yield from _rotation_findings(where, value)
     yield from input_findings(block)
@@ -146,7 +146,7 @@ def _part_of_pose(block: Block, port: str, q: Array, part: int) -> Array:
     return block.pose(port, q)[part]
 
 
-def _inertia_findings(where: str, inertia: Array) -> Iterator[Finding]:
+def inertia_findings(where: str, inertia: Array) -> Iterator[Finding]:
     """Yield what is wrong with an inertia, its rows and columns scaled to a diagonal of ones: units do not compare."""
     scale = np.sqrt(np.abs(np.diag(inertia)))
     scale[scale == 0] = scale.max() or 1.0

@@ -12,6 +12,9 @@ which is solved once. From names and ranges (`uncertain`) to `lft_model`:
   their own (`beam_coordinates`, `rescaled`); `legs`: from port to port of a block, with `own_motions`, `rotations` and
   `moved_ports`; `passes`: over the tree; `readings`: outputs; `joining`: interactions, closures and gears; `system_loop`: all
   of it as one loop;
+- `own_coordinates`: a block's coordinates and rates as uncertain numbers of its law; `point_values`: those of a point, by name;
+- `equilibria` that depend on parameters, what of them is `moving`, and by which polynomials (`polynomial_fit`, `substitution`);
+- `arcs`: wide angles; `refusals`, `definiteness`: what is told of ranges;
 - `structured_reduction`: states and repetitions that are not needed, left out; `fractional`: deltas closed and counted;
 - `closing`: controllers, their `delays`, and what holds from one sampling instant to the next (`sampling`,
   `sampled_channels`); `neglected`: neglected dynamics;

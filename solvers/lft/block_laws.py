@@ -23,13 +23,16 @@ from titop.solvers.lft.interpolation import Irrational, Polynomial, interpolated
 from titop.solvers.lft.laws import At, BlockLaw, SampledLaw, by_acceleration, law_matrices, rigid_law
 from titop.solvers.lft.loops import Affine
 from titop.solvers.lft.modal_laws import ModalParts, modal_parts
+from titop.solvers.lft.own_coordinates import OwnCoordinates
 from titop.solvers.lft.uncertain import Uncertainty
 
 #: By how much, in parts of the largest, a law's dependence on acceleration may change that does not depend on a parameter.
 _SAME = 1e-9
 
 
-def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, spins: bool, turned: bool) -> BlockLaw:
+def law_of(
+    assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, own: OwnCoordinates, spins: bool, turned: bool
+) -> BlockLaw:
     """Return the law of a block about the operating point.
 
     Parameters
@@ -39,6 +42,7 @@ def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, s
     block : Block
     at : At
     uncertainty : Uncertainty
+    own : OwnCoordinates
     spins : bool
         Whether the twist of its parent port at the operating point is uncertain.
     turned : bool
@@ -60,25 +64,31 @@ def law_of(assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, s
         advice = "only rigid bodies have laws that are rational in uncertain rates"
         raise ModelError(Finding("not-rational", "parameters", block.name, "a rigid body on what spins", advice))
     is_modal = isinstance(block, FlexibleBody) and not overrides(block)
-    parts = modal_parts(block, names, at, uncertainty) if is_modal else ModalParts()  # type: ignore[arg-type]
+    parts = modal_parts(block, names, at, uncertainty, bool(own.paths)) if is_modal else ModalParts()  # type: ignore[arg-type]
     sampled = [name for name in names if name not in parts.known]
-    _refuse_deformed_modes(block, at, sampled)
+    _refuse_deformed_modes(block, at, sampled, own)
     changing = ChangedBlock(assembly, block, sampled, uncertainty)
+    deltas = [*dict.fromkeys([*changing.deltas, *own.deltas])]
 
     def matrices(values: Mapping[str, float]) -> Array:
-        own = changing.at(values)
-        slopes, efforts = law_matrices(own, at)
-        parts.subtract(own, at, slopes, efforts)
-        return in_scaled_coordinates(np.hstack([slopes, efforts]), beam_scales(own, block))
+        changed, here = changing.at(values), own.moved(at, values)
+        slopes, efforts = law_matrices(changed, here)
+        parts.subtract(changed, here, slopes, efforts)
+        efforts[6:] = 0.0  # own efforts at the point matter to no small changes
+        return in_scaled_coordinates(np.hstack([slopes, efforts]), beam_scales(changed, block))
+
+    if turned and own.paths:
+        own.refuse_turning(block, at)
 
     turns = _by_acceleration(changing, at) if turned else np.zeros((block.nv, 6 + block.nv, 6))
     whole: Polynomial | LengthLaw | Irrational
     if isinstance(block, Beam) and is_modal and block.shear_factors is None and f"{block.name}.length" in sampled:
         whole = length_law(changing, block, at)
     else:
-        whole = interpolated(matrices, changing.deltas, changing.reach, uncertainty.fits)
+        whole = interpolated(matrices, deltas, changing.reach, uncertainty.fits)
     if isinstance(whole, Irrational):
-        raise ModelError(not_rational(changing.path(whole.delta), whole.misfit, whole.delta in uncertainty.fits))
+        path = changing.path(whole.delta) if whole.delta in changing.deltas else own.path(whole.delta)
+        raise ModelError(not_rational(path, whole.misfit, whole.delta in uncertainty.fits))
     if isinstance(whole, LengthLaw):
         return whole
     return parts.joined(SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration))
@@ -96,9 +106,9 @@ def _by_acceleration(changing: ChangedBlock, at: At) -> Array:
     return middle
 
 
-def _refuse_deformed_modes(block: Block, at: At, sampled: list[str]) -> None:
+def _refuse_deformed_modes(block: Block, at: At, sampled: list[str], own: OwnCoordinates) -> None:
     """Refuse beams that are bent beyond their tip's motion at the point: their modes' amplitudes mean another shape each."""
-    if isinstance(block, Beam) and sampled and (at.q.any() or at.v.any()):
+    if isinstance(block, Beam) and sampled and (at.q.any() or at.v.any() or own.paths):
         expected, advice = "a beam that is straight and at rest at the point", "keep its section, density and length fixed"
         raise ModelError(Finding("not-rational", "parameters", sampled[0], expected, advice))
 

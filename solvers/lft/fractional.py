@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.structured_reduction import Fractional, reduced
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 #: What blocks say of the sizes of w and z.
 _SIZES = ("repetitions", "columns")
+
+#: Eigenvalues count as real whose imaginary part is below this part of them.
+_REAL = 1e-9
 
 
 def real_fraction(M: StateSpace, blocks: Sequence[DeltaBlock]) -> Fractional:
@@ -83,3 +87,11 @@ def degrees(model: Fractional, count: int, rng: np.random.Generator) -> list[int
         values[k] = None
         found.append(reduced(closed(model, values), checked=False).sizes[0])
     return found
+
+
+def singular_at(loop: Array) -> tuple[float, float]:
+    """Return the numbers t < 0 and t > 0 nearest to zero at which ``1 - t loop`` is singular, infinite if there are none."""
+    values = np.linalg.eigvals(loop)
+    real = values.real[np.abs(values.imag) <= _REAL * (1 + np.abs(values))]
+    low, high = float(real.min(initial=0.0)), float(real.max(initial=0.0))
+    return 1 / low if low < 0 else -np.inf, 1 / high if high > 0 else np.inf

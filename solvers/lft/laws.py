@@ -118,7 +118,7 @@ class SampledLaw(NamedTuple):
     def change(self, loop: Loop, constants: Loop, rest: Rest, change: Change) -> Signal:
         moved = stacked(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
         beyond = self._beyond(rest)
-        if not constants.needed(beyond):
+        if not len(change.q) or not constants.needed(beyond):
             return self.slopes.applied(loop, moved)
         return self.slopes.applied(loop, moved) + loop.bilinear(constants, self.by_acceleration, beyond, change.q)
 

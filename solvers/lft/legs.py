@@ -18,6 +18,7 @@ from titop.solvers.lft.changed_blocks import ChangedBlock
 from titop.solvers.lft.laws import Change, Rest
 from titop.solvers.lft.loops import Affine, Loop, Signal, zeros
 from titop.solvers.lft.moved_ports import moved_port, moving_names
+from titop.solvers.lft.own_coordinates import OwnCoordinates, refuse_moving_port
 from titop.solvers.lft.own_motions import Own, OwnMotion
 from titop.solvers.lft.rotations import rotation_steps
 from titop.solvers.lft.steps import Rotate, Shift, Step, Turn, carried_back, moved_outwards
@@ -101,10 +102,7 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
     elementary = is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain)  # type: ignore[attr-defined]
     if elementary and not moving:
         return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
-    for k in range(block.nv):
-        if uncertainty.at(f"{names[k]}.q") or uncertainty.at(f"{names[k]}.v"):
-            advice = "angles and rates of revolute and prismatic joints, and of those made of them, are rational"
-            raise ModelError(Finding("not-rational", "parameters", names[k], "a coordinate of a plain joint", advice))
+    refuse_moving_port(block, port, q, OwnCoordinates.of([*names.values()], uncertainty))
     rotation, position = block.pose(port, q)
     shift = Shift(uncertainty.vector(position_names(f"{block.name}.{port}"), position))
     if not block.nv:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.lft.definiteness import refuse_ill_posed
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.equilibria import Equilibria
 from titop.solvers.lft.fractional import degrees, recentred
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Members
+from titop.solvers.lft.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
 from titop.solvers.lft.rational import refuse_irrational
+from titop.solvers.lft.refusals import refuse_corners, refuse_idle, refuse_inexact, refuse_unbalanced, warn_of_motion
 from titop.solvers.lft.structured_reduction import Fractional, reduced
 from titop.solvers.lft.system_loop import SystemLoop
-from titop.solvers.lft.uncertain import Uncertainty
+from titop.solvers.lft.uncertain import Uncertain, Uncertainty
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.omission import read_omitted
 from titop.solvers.signals.exported import Signal as Named
@@ -45,6 +47,10 @@ def lft(
     quarters: Sequence[str] | str = (),
     reduce: bool = True,
     fits: Sequence[str] | str | Mapping[str, float] = (),
+    equilibrium: Callable[..., OperatingPoint] | None = None,
+    moving: How = "fitted",
+    tolerance: float = 1e-2,
+    progress: bool = True,
 ) -> LFTModel:
     """Return a linear model that is an exact function of uncertain parameters: ``M`` closed by ``Δ = diag(δ_i 1)``.
 
@@ -53,7 +59,13 @@ def lft(
     that no input reaches or no output shows are left out.
 
     Configuration and rates of the operating point stay as they are for all values of the parameters, and efforts are those
-    that hold it there (so they are of gravity, of springs that are bent at the point). The model holds for constant parameters.
+    that hold it there (so they are of gravity, of springs that are bent at the point). Or they are those of an equilibrium that
+    depends on the parameters: what of it moves and matters is a further delta each. Fitted, it follows the parameters by a
+    polynomial, which costs repetitions of these: the model is exact in the equilibrium, and that to the error that
+    ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what is proved for it is
+    guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
+
+    The model holds for constant parameters.
 
     Parameters
     ----------
@@ -62,11 +74,11 @@ def lft(
         What `trim` returns, or any state.
     parameters : mapping of name, or tuple of names, to range
         ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle. Names are those of
-        ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, and gains ``"motor.gain"`` of
-        inputs and outputs (nominal 1); of flexible bodies by frequencies also ``"panel.mode1.stiffness"``, the square of the
-        frequency at the same damping coefficient, and ``"panel.mass_scale"`` (nominal 1): so many times the mass, inertia and
-        modal mass and stiffness, at the same frequencies, ratios and mode shapes. Several names in a tuple have one delta,
-        known by the first: the same range for each, or the same percentage.
+        ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, thrusts at the point
+        ``"jet.u"``, and gains ``"motor.gain"`` of inputs and outputs (nominal 1); of flexible bodies by frequencies also
+        ``"panel.mode1.stiffness"``, the square of the frequency at the same damping coefficient, and ``"panel.mass_scale"``
+        (nominal 1): so many times the mass, inertia and modal mass and stiffness, at the same frequencies, ratios and mode
+        shapes. Several names in a tuple have one delta, known by the first: the same range for each, or the same percentage.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
     quarters : sequence of str
@@ -78,6 +90,18 @@ def lft(
         Parameters in which laws of blocks need not be rational: they are fitted by polynomials of the lowest degree that meets
         the law's entries to a tolerance, 1e-4 of the largest of their row or column by default. What this does to the response
         is `LFTModel.error`.
+    equilibrium : callable, optional
+        From a changed model to its `OperatingPoint`: ``lambda m: tt.trim(m, ...)``; at nominal values it is `point`. Where
+        coordinates, rates or inputs are among the parameters, a second argument maps these names to values. It is called at
+        corners, at points that are spread over the box, and at 30 random ones of which fits know nothing.
+    moving : {"fitted", "independent"}
+        How what moves depends on the parameters: coordinates ``"hinge.q"``, rates ``"shaft.v"`` and inputs ``"jet.u"``.
+        Independent ranges are those found, wider by a tenth at each end.
+    tolerance : float
+        Largest error of fitted coordinates at the random points, in parts of how far each moves. `LFTModel.error` says what it
+        does to the response.
+    progress : bool
+        Show a progress bar on a terminal when equilibria take longer than a second.
 
     Returns
     -------
@@ -102,7 +126,10 @@ def lft(
     ------
     ModelError
         For unknown names and unusable ranges; parameters that are not rational, or that nothing depends on; ranges in which a
-        block refuses values, or masses lose their definiteness.
+        block refuses values, or masses lose their definiteness; equilibria that move closures, attitudes or ports of bent
+        bodies, or that no polynomial meets.
+    ConvergenceError
+        Where the function finds no equilibrium, naming the values.
 
     Examples
     --------
@@ -115,38 +142,79 @@ def lft(
     [('bob.mass', 1)]
     >>> swing.at({"bob.mass": 1.9}).B.round(6).ravel().tolist()
     [0.0, 0.526316]
+
+    An arm on a spring sags further the heavier it is:
+
+    >>> s = tt.System("arm", gravity=[0, 0, -9.81])
+    >>> s.connect("world", tt.RigidBody("arm", 2.0, com=[1, 0, 0]), joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=40.0))
+    >>> m = s.resolve()
+    >>> arm = tt.lft(m, tt.trim(m), {"arm.mass": (1.5, 2.5)}, ["hinge"], ["hinge.q"], equilibrium=tt.trim)
+    >>> [(own.name, own.degree, f"{own.error:.0e}") for own in arm.moving]
+    [('hinge.q', 2, '4e-05')]
     """
-    at = read_point(model, point)
-    uncertainty = Uncertainty(at, parameters, (quarters,) if isinstance(quarters, str) else quarters, fits)
-    refuse_irrational(at.model, uncertainty)
-    _refuse_corners(at, uncertainty)
+    at, how = read_point(model, point), read_how(moving)
+    quarters = (quarters,) if isinstance(quarters, str) else quarters
+    given = Uncertainty(at, parameters, quarters, fits)
+    refuse_irrational(at.model, given)
+    refuse_corners(at, given)
+    equilibria = None if equilibrium is None else Equilibria(at, given, equilibrium, progress)
+    uncertainty = given
+    if equilibria is not None:
+        uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, how)}, quarters, fits)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
-    _warn_of_motion(at, system.a)
-    names = [uncertain.name for uncertain in uncertainty.all]
-    whole = system.fractional(names)
+    warn_of_motion(at, system.a)
+    whole = system.fractional([own.name for own in uncertainty.all])
     signals = state_signals(at.model)
     whole, kept = _omitted(whole, system.states, read_omitted(at.model, omit), signals)
     small = reduced(whole) if reduce else whole
     # not before: products with what is off the middle turn zeros into rounding
-    small = recentred(small, [*(uncertain.middle for uncertain in uncertainty.all), 0.0])
-    states = [signals[k] for k in kept]
-    if small.sizes[-1] < len(kept):
-        states = [Named(f"x{k + 1}", "1") for k in range(small.sizes[-1])]
-    _refuse_idle(names, small)
-    found = degrees(small, len(names), np.random.default_rng(0))
-    blocks = tuple(
-        uncertain.block._replace(repetitions=size, columns=size, degree=degree)
-        for uncertain, size, degree in zip(uncertainty.all, small.sizes, found, strict=False)
-    )
-    M = _named(small, blocks, states, system.inputs, system.outputs, at.model.name)
+    small = recentred(small, [*(own.middle for own in uncertainty.all), 0.0])
+    labels = Labels(tuple(signals[k] for k in kept), system.inputs, system.outputs, at.model.name)
     members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
-    uncertain = tuple(own._replace(block=block) for own, block in zip(uncertainty.all, blocks, strict=True))
-    result = LFTModel(M, blocks, uncertain, members)
-    if uncertainty.fits:
-        return replace(result, error=result.check())
-    if not system.is_exact:
-        _refuse_inexact(result)
-    return result
+    if not (system.is_exact or uncertainty.fits):
+        refuse_inexact(_assembled(small, uncertainty.all, labels, members))
+    uncertain: tuple[Uncertain, ...] = uncertainty.all
+    moved: tuple[MovingCoordinate, ...] = ()
+    if equilibria is not None:
+        refuse_unbalanced(equilibria, system)
+        small, uncertain, moved = with_moving(small, uncertain, equilibria, how, tolerance)
+        if how == "fitted":
+            small, members = reduced(small) if reduce else small, members._replace(equilibria=equilibria)
+    refuse_idle([own.name for own in uncertain], small)
+    result = _assembled(small, uncertain, labels, members, moved)
+    refuse_ill_posed(small, result.blocks)
+    is_fitted = uncertainty.fits or (moved and how == "fitted")
+    return replace(result, error=result.check()) if is_fitted else result
+
+
+class Labels(NamedTuple):
+    """What signals of a model are called, and the model itself."""
+
+    states: tuple[Named, ...]
+    inputs: tuple[Named, ...]
+    outputs: tuple[Named, ...]
+    name: str
+
+
+def _assembled(
+    model: Fractional,
+    uncertain: Sequence[Uncertain],
+    labels: Labels,
+    members: Members,
+    moving: tuple[MovingCoordinate, ...] = (),
+) -> LFTModel:
+    """Return a model whose last delta is 1/s with names and counted repetitions."""
+    found = degrees(model, len(uncertain), np.random.default_rng(0))
+    counted = tuple(
+        own._replace(block=own.block._replace(repetitions=size, columns=size, degree=degree))
+        for own, size, degree in zip(uncertain, model.sizes, found, strict=False)
+    )
+    blocks = tuple(own.block for own in counted)
+    states = labels.states
+    if model.sizes[-1] < len(states):
+        states = tuple(Named(f"x{k + 1}", "1") for k in range(model.sizes[-1]))
+    M = _named(model, blocks, states, labels.inputs, labels.outputs, labels.name)
+    return LFTModel(M, blocks, counted, members, moving=moving)
 
 
 def _named(
@@ -184,55 +252,3 @@ def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence
     sizes = (*model.sizes[:-1], model.sizes[-1] - len(out))
     small = Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes)
     return small, states[~np.isin(states, omitted)]
-
-
-def _warn_of_motion(point: OperatingPoint, a: Array) -> None:
-    """Warn of a point that is no equilibrium."""
-    if a.any():
-        worst = int(np.abs(a).argmax())
-        found = f"accelerated by {a[worst]:.3g}"
-        advice = "find an equilibrium with tt.trim; members keep these accelerations, and hold for short times only"
-        where = f"point: {point.model.coordinate_names[worst]}"
-        warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
-
-
-def _refuse_idle(names: Sequence[str], model: Fractional) -> None:
-    """Refuse parameters on which nothing depends."""
-    idle = [name for name, size in zip(names, model.sizes, strict=False) if not size]
-    if idle:
-        expected, advice = "a parameter on which the response depends", "leave it out, or choose other inputs and outputs"
-        raise ModelError([Finding("idle-parameter", "parameters", name, expected, advice) for name in idle])
-
-
-def _refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
-    """Refuse ranges at whose ends a block refuses its values, block by block."""
-    owners: dict[str, list[str]] = {}
-    for uncertain in uncertainty.all:
-        for member in uncertain.members:
-            if member.path in uncertainty.known or member.shares:
-                owned = owners.setdefault(owner_of(member.path), [])
-                if uncertain.name not in owned:
-                    owned.append(uncertain.name)
-    for owner, names in owners.items():
-        block = point.model.assembly.blocks.get(owner)
-        if block is None:
-            continue
-        known = block.check()[0]
-        for corner in itertools.product((-1.0, 1.0), repeat=len(names)):
-            changed = uncertainty.of_model(uncertainty.changed(dict(zip(names, corner, strict=True))))
-            own = {path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path}
-            wrong = block.with_parameters({path.removeprefix(f"{owner}."): value for path, value in own.items()}).check()[0]
-            if len(wrong) > len(known):
-                shown = ", ".join(f"{path} = {value:.6g}" for path, value in own.items())
-                expected, advice = "values that the block accepts", f"narrow the range: {wrong[0]}"
-                raise ModelError(Finding("bad-range", "parameters", shown, expected, advice))
-
-
-def _refuse_inexact(model: LFTModel) -> None:
-    """Refuse models with outputs that depend on uncertain parameters in other ways than known."""
-    error = model.check(2, corners=False)
-    if error > 1e-8:
-        advice = "outputs that are functions, angles or tendons' may depend on uncertain angles and positions: leave them out"
-        raise ModelError(
-            Finding("inexact-output", "outputs", f"an error of {error:.2g}", "outputs exact in the parameters", advice)
-        )

@@ -22,6 +22,7 @@ from titop.solvers.lft.given_values import read_values, refuse_complex
 from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.lft_files import load_lft, save_lft
 from titop.solvers.lft.members import Members
+from titop.solvers.lft.moving import MovingCoordinate
 from titop.solvers.lft.neglected import with_neglected
 from titop.solvers.lft.structured_reduction import Fractional
 from titop.solvers.lft.uncertain import Uncertain, read_value
@@ -53,7 +54,9 @@ class LFTModel:
     members : Members or None
         What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
     error : float
-        Where laws are fitted, the largest difference of the model that `lft` returned from members, as `check` has it.
+        Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members: see `check`.
+    moving : tuple of MovingCoordinate
+        What moves of an equilibrium that depends on the parameters, and how exactly it is fitted; files do not keep it.
 
     Notes
     -----
@@ -67,6 +70,7 @@ class LFTModel:
     uncertain: tuple[Uncertain, ...]
     members: Members | None = None
     error: float = 0.0
+    moving: tuple[MovingCoordinate, ...] = ()
 
     # -- members -------------------------------------------------------------------------------------------------------
 

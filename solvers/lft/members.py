@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,18 +13,18 @@ from titop.blocks.basics.errors import ModelWarning
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.closing import Closing
+from titop.solvers.lft.equilibria import Equilibria
+from titop.solvers.lft.point_values import held_point, is_of_point
 from titop.solvers.lft.responses import response
-from titop.solvers.lft.system_loop import moved_state
 from titop.solvers.lft.uncertain import Uncertainty, gain_names
 from titop.solvers.linear.linearize import linearize
-from titop.solvers.model.model import Model
 
 if TYPE_CHECKING:
     from control import StateSpace
 
 
 class Members(NamedTuple):
-    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, and the controllers closed since."""
+    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers."""
 
     point: OperatingPoint
     uncertainty: Uncertainty
@@ -33,25 +34,23 @@ class Members(NamedTuple):
     omit: Any
     hold: Any
     independent: Any
+    equilibria: Equilibria | None = None
     closings: tuple[Closing, ...] = ()
 
     def changed_point(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the operating point with values by path, its efforts those that hold it."""
-        model = self.point.model.changed(self.uncertainty.of_model(values))[0]
-        q, v = moved_state(self.point, values)
-        tau = self.point.tau + self._needed(model, q, v) - self._needed(self.point.model, self.point.q, self.point.v)
-        return OperatingPoint(model, q, v, tau, self.point.u, self.point.wrenches, self.uncertainty.of_model(values))
+        parameters = self.uncertainty.of_model(values)
+        if self.equilibria is not None:
+            found = self.equilibria.at(values)
+        else:
+            found = held_point(self.point, self.point.model.changed(parameters)[0], values, self.a)
+        return replace(found, parameters=parameters)
 
     def gains(self, values: Mapping[str, float]) -> list[str]:
         """Return the gains among values that are not one: of signals, not of the system."""
         model = self.point.model
-        own = {*model.parameter_names, *(name + end for name in model.coordinate_names for end in (".q", ".v"))}
-        return [path for path, value in values.items() if path not in own and value != 1.0]
-
-    def _needed(self, model: Model, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) that the tree needs, as if no loop were closed: closures carry what they do."""
-        pushes = model.external_pushes(self.point.wrenches, self.point.u)
-        return model.engine.dynamics.tree_inverse(q, v, self.a, pushes)
+        of_system = {path for path in values if path in model.parameter_names or is_of_point(model, path)}
+        return [path for path, value in values.items() if path not in of_system and value != 1.0]
 
     def linearized(self, values: Mapping[str, float]) -> StateSpace:
         """Return the member at values by path, gains included."""

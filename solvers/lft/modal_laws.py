@@ -62,8 +62,10 @@ class ModalParts(NamedTuple):
             efforts[6 + k] -= w * w * at.q[k]
 
 
-def modal_parts(block: FlexibleBody, names: list[str], at: At, uncertainty: Uncertainty) -> ModalParts:
+def modal_parts(block: FlexibleBody, names: list[str], at: At, uncertainty: Uncertainty, bends: bool) -> ModalParts:
     """Return the parts of a flexible body's law that are known as factors, of which `names` are the uncertain parameters.
+
+    Where it `bends`, its own coordinates at the point are uncertain.
 
     Raises
     ------
@@ -77,7 +79,7 @@ def modal_parts(block: FlexibleBody, names: list[str], at: At, uncertainty: Unce
     own = {name.removeprefix(f"{block.name}.") for name in names}
     of_body = {name for name in own if name == "mass" or name.startswith(("com.", "inertia."))}
     rigid = rigid_law(number, block.mass, block.com, block.inertia) if of_body else None
-    known = of_body if _is_still(block, at) else set()
+    known = of_body if _is_still(block, at) and not bends else set()
     modes, springs = [], []
     if block.frequencies is not None:
         _refuse_crossing(block, uncertainty)
@@ -91,15 +93,15 @@ def modal_parts(block: FlexibleBody, names: list[str], at: At, uncertainty: Unce
             if uncertainty.at(f"{block.name}.{stiffness}"):
                 springs.append(Spring(k, number([stiffness], block.frequencies[[k]] ** 2).column()))
     found = frozenset(f"{block.name}.{name}" for name in known & own)
-    return ModalParts(rigid, tuple(modes), tuple(springs), found, _scale(block, at, number))
+    return ModalParts(rigid, tuple(modes), tuple(springs), found, _scale(block, at, number, bends))
 
 
-def _scale(block: FlexibleBody, at: At, number: Callable[[list[str], Array], Affine]) -> Affine | None:
+def _scale(block: FlexibleBody, at: At, number: Callable[[list[str], Array], Affine], bends: bool) -> Affine | None:
     """Return the factor of all of the law, one in the middle of its range; None where it is certain."""
     scale = number(["mass_scale"], np.ones(1))
     if not scale.slopes:
         return None
-    if at.q.any() or at.v.any() or at.a.any():
+    if bends or at.q.any() or at.v.any() or at.a.any():
         expected, advice = "a body that is neither deformed nor deforming at the point", "vary mass and inertia alone"
         raise ModelError(Finding("not-rational", "parameters", f"{block.name}.mass_scale", expected, advice))
     return Affine(np.eye(1), tuple((delta, (slope / scale.value)[:, None]) for delta, slope in scale.slopes))

@@ -19,6 +19,7 @@ from titop.solvers.lft.interpolation import Polynomial
 from titop.solvers.lft.laws import At, BlockLaw, Change, Rest
 from titop.solvers.lft.legs import Leg, legs_of, mount_steps
 from titop.solvers.lft.loops import Loop, Signal, stacked, zeros
+from titop.solvers.lft.own_coordinates import OwnCoordinates
 from titop.solvers.lft.steps import Step, turned_outwards
 from titop.solvers.lft.uncertain import Uncertainty
 from titop.solvers.model.model import Model
@@ -87,7 +88,9 @@ class Tree:
             twist, acceleration = (signal.padded(1)[:, 0] for signal in rest)
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             at = At(*own, twist, acceleration, *self.poses[k], assembly.gravity, driven(node))
-            self.laws.append(law_of(assembly, node.block, at, uncertainty, *(bool(self.constants.needed(x)) for x in rest)))
+            coordinates = OwnCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
+            uncertain = (bool(self.constants.needed(x)) for x in rest)
+            self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, *uncertain))
         self.applied = applied
         self.wrenches = self._rest_inwards()
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.engines.reference.passes import Node
-from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.interpolation import Polynomial
 from titop.solvers.lft.joining import Constraints, interactions, refuse_uncertain_pose
 from titop.solvers.lft.loops import Affine, Loop, Signal, stacked, zeros
 from titop.solvers.lft.passes import Applied, Changes, State, Tree
+from titop.solvers.lft.point_values import accelerations_at, moved_state
 from titop.solvers.lft.readings import Moving, read, scaled
 from titop.solvers.lft.rescaled import refuse_rescaled, rescaled_coordinates
 from titop.solvers.lft.structured_reduction import Fractional
@@ -55,7 +55,7 @@ class SystemLoop:
         middle = uncertainty.changed({})
         model = point.model.changed(uncertainty.of_model(middle))[0]
         self.system_inputs = SystemInputs(model, inputs, hold)
-        self.a = self._accelerations(point)
+        self.a = accelerations_at(point, self.system_inputs)
         q, v = moved_state(point, middle)
         self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
         self.acting, applied = interactions(model, q, v, uncertainty)
@@ -171,35 +171,10 @@ class SystemLoop:
         n = node.block.nv
         return sum((push.derivatives(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
 
-    def _accelerations(self, point: OperatingPoint) -> Array:
-        """Return the accelerations at the point; none where it is an equilibrium."""
-        model, prescribed = point.model, self.system_inputs.prescribed
-        if prescribed.any():
-            names = self.system_inputs.imposed_names
-            a, _ = model.hybrid_dynamics(point.q, point.v, point.tau, np.zeros(model.nv), names, point.wrenches, point.u)
-        else:
-            a = point.residual
-        parts = excess(point, a, np.zeros_like(a))
-        return np.where(np.max(parts, axis=0) > 1.0, a, 0.0)
-
 
 def _halves(signal: Signal) -> tuple[Signal, Signal]:
     n = len(signal) // 2
     return signal[:n], signal[n:]
-
-
-def moved_state(point: OperatingPoint, values: Any) -> tuple[Array, Array]:
-    """Return configuration and rates of the point with the coordinates among values by path (``hinge.q``, ``wheel.v``)."""
-    q, v, model = point.q.copy(), point.v.copy(), point.model
-    for path, value in values.items():
-        if path in model.parameter_names or path[:-2] not in model.coordinate_names:
-            continue
-        in_q, in_v = model.assembly.place(path[:-2])
-        if path[-2:] == ".q":
-            q[in_q] = value
-        elif path[-2:] == ".v":
-            v[in_v] = value
-    return q, v
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
@@ -211,11 +186,12 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
         wrench = uncertainty.vector(names, np.concatenate([load.force, load.torque]))
         found.append(Applied(str(load.target), load.frame == "world", Polynomial.of(wrench)))
     found += [_constant(port, False, np.asarray(wrench)) for port, wrench in (point.wrenches or {}).items()]
-    if point.u is not None:
-        places = model.inputs
-        for place, wrench in zip(places.places, places.wrenches(point.u), strict=True):
-            if wrench.any():
-                found.append(_constant(place.port, place.inertial, wrench))
+    inputs = model.inputs
+    levels = uncertainty.vector([f"{name}.u" for name in model.input_names], np.zeros(model.nu) if point.u is None else point.u)
+    for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
+        wrench = Affine(levels.value[k] * unit, tuple((delta, slope[k] * unit) for delta, slope in levels.slopes if slope[k]))
+        if wrench.value.any() or wrench.slopes:
+            found.append(Applied(place.port, place.inertial, Polynomial.of(wrench)))
     return found
 
 

@@ -25,8 +25,8 @@ WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 #: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
 FIT = 1e-4
 
-#: Endings of names of gains, coordinates and rates.
-_GAIN, _ANGLE, _RATE = ".gain", ".q", ".v"
+#: Endings of names of gains, coordinates, rates and inputs.
+_GAIN, _ANGLE, _RATE, _INPUT = ".gain", ".q", ".v", ".u"
 
 
 class Percent(NamedTuple):
@@ -266,8 +266,14 @@ class Uncertainty:
                     advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
                     raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
                 return float(point.q[model.assembly.place(stem)[0]]), unit
+            if name.endswith(_INPUT) and stem in model.input_names:
+                k = model.input_names.index(stem)
+                if k not in model.inputs.columns:
+                    expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
+                    raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
+                return 0.0 if point.u is None else float(point.u[k]), model.inputs.units[k]
         names = [*self.known, *self.common, *(own + end for own in model.coordinate_names for end in (_ANGLE, _RATE))]
-        expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v) or a gain (motor.gain)"
+        expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
 
     def _bounds(self, name: str, nominal: float, given: Any) -> tuple[float, float]:
@@ -291,7 +297,7 @@ class Uncertainty:
 
 
 def _split(name: str, part: int) -> str:
-    whole = "take several models, each of an arc, about a point in it"
+    whole = "tt.lft_arcs makes several models, each of an arc"
     return whole if part == 4 else f"quarters=[{name!r}] covers up to 480 degrees with twice the repetitions; or {whole}"
 
 

@@ -20,6 +20,7 @@ from scipy.linalg import LinAlgError, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.fractional import singular_at
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 
@@ -174,7 +175,4 @@ class EigenvalueSearch:
 
     def _singular(self, direction: Array) -> float:
         """Return how far along a direction the loop is first ill-posed."""
-        values = np.linalg.eigvals(self.system.D @ self._delta(direction))
-        real = values.real[np.abs(values.imag) <= 1e-9 * (1 + np.abs(values))]
-        largest = float(real.max(initial=0.0))
-        return 1 / largest if largest > 0 else np.inf
+        return singular_at(self.system.D @ self._delta(direction))[1]

@@ -1,0 +1,84 @@
+"""Values of an operating point by name: coordinates ``hinge.q``, rates ``wheel.v`` and inputs ``jet.u``; points with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.model.model import Model
+from titop.solvers.signals.system_inputs import SystemInputs
+
+
+def is_of_point(model: Model, name: Any) -> bool:
+    """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
+    if not isinstance(name, str) or name in model.parameter_names:
+        return False
+    return name[:-2] in (
+        model.coordinate_names if name.endswith((".q", ".v")) else model.input_names if name.endswith(".u") else ()
+    )
+
+
+def value_at(point: OperatingPoint, path: str) -> float:
+    """Return a value of a point, in its unit."""
+    model, stem = point.model, path[:-2]
+    if path.endswith(".u"):
+        return 0.0 if point.u is None else float(point.u[model.input_names.index(stem)])
+    in_q, in_v = model.assembly.place(stem)
+    return float(point.q[in_q] if path.endswith(".q") else point.v[in_v])
+
+
+def moved_state(point: OperatingPoint, values: Mapping[str, float]) -> tuple[Array, Array]:
+    """Return configuration and rates of the point with the coordinates among values by path (``hinge.q``, ``wheel.v``)."""
+    q, v, model = point.q.copy(), point.v.copy(), point.model
+    for path, value in values.items():
+        if is_of_point(model, path) and not path.endswith(".u"):
+            in_q, in_v = model.assembly.place(path[:-2])
+            if path.endswith(".q"):
+                q[in_q] = value
+            else:
+                v[in_v] = value
+    return q, v
+
+
+def moved_inputs(point: OperatingPoint, values: Mapping[str, float]) -> Array | None:
+    """Return the inputs at the point with those among values by path (``jet.u``)."""
+    own = {name: values[f"{name}.u"] for name in point.model.input_names if f"{name}.u" in values}
+    if not own:
+        return point.u
+    u = np.zeros(point.model.nu) if point.u is None else point.u.copy()
+    for name, value in own.items():
+        u[point.model.input_names.index(name)] = value
+    return u
+
+
+def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float], a: Array) -> OperatingPoint:
+    """Return the point of a changed model with other values by name.
+
+    Its efforts are those that keep the accelerations `a` (nv); closures carry what they do.
+    """
+    q, v = moved_state(point, values)
+    u = moved_inputs(point, values)
+
+    def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
+        pushes = model.external_pushes(point.wrenches, u)
+        return model.engine.dynamics.tree_inverse(q, v, a, pushes)
+
+    tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
+    return OperatingPoint(model, q, v, tau, u, point.wrenches)
+
+
+def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Array:
+    """Return the accelerations (nv) at a point; none where it is an equilibrium."""
+    model, prescribed = point.model, system_inputs.prescribed
+    if prescribed.any():
+        names = system_inputs.imposed_names
+        a, _ = model.hybrid_dynamics(point.q, point.v, point.tau, np.zeros(model.nv), names, point.wrenches, point.u)
+    else:
+        a = point.residual
+    parts = excess(point, a, np.zeros_like(a))
+    return np.where(np.max(parts, axis=0) > 1.0, a, 0.0)
