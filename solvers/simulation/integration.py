@@ -123,7 +123,7 @@ def _explicit(
 
     derivative, arguments = plant.derivative()
     span, solver = (float(times[0]), float(times[-1])), PySolver()
-    every_step = _EveryStep(span[0], y0, advance, StiffnessWatch(plant, method, span[0]))
+    every_step = _EveryStep(span[0], y0, advance, StiffnessWatch(plant, method, span[0], tolerances["max_step"]))
     try:
         pysolve_ivp(
             derivative,

@@ -51,17 +51,17 @@ def integrate_stepwise(
     begin, end = float(times[0]), float(times[-1])
     reached = Reached(begin, y0, len(events))
     solver: Stepper | None = None
-    watch = StiffnessWatch(plant, str(method), begin)
+    watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
 
     def look(t: float, y: Array) -> None:
         advance(t, y)
         if watch.is_due and solver is not None and method in EXPLICIT:
-            watch.look(t, y, int(solver.statistics()["steps"]))
+            watch.look(t, y, int(solver.statistics()["steps"]), pieces)
 
     try:
         while True:
             t, y = reached.last
-            until = min(plant.act(t, y), end)
+            until, pieces = min(plant.act(t, y), end), pieces + 1
             if t == end:
                 break
             if solver is None or not solver.go_to(until):

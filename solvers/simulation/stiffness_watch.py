@@ -17,6 +17,9 @@ _LOOK_AFTER = 1.0
 #: errors of the fastest motion bound the steps keep them below one.
 _BOUNDED = 1.5
 
+#: What else bounds steps, the longest that are allowed or the instants of a controller, has to leave room for so many.
+_ROOM = 3
+
 
 class StiffnessWatch:
     """Looks once, after a second, whether the steps so far were as long as stability lets them.
@@ -26,10 +29,12 @@ class StiffnessWatch:
     plant : DrivenModel
     method : str
     start : float, s
+    longest : float, s
+        Longest step that is allowed.
     """
 
-    def __init__(self, plant: DrivenModel, method: str, start: float) -> None:
-        self._plant, self._method, self._start = plant, method, start
+    def __init__(self, plant: DrivenModel, method: str, start: float, longest: float = np.inf) -> None:
+        self._plant, self._method, self._start, self._longest = plant, method, start, longest
         self._look_at: float = time.perf_counter() + _LOOK_AFTER
 
     @property
@@ -37,8 +42,8 @@ class StiffnessWatch:
         """Whether it is time to look."""
         return time.perf_counter() >= self._look_at
 
-    def look(self, t: float, y: Array, steps: int) -> None:
-        """Look at the time `t` (s) and state `y` that so many steps have reached.
+    def look(self, t: float, y: Array, steps: int, pieces: int = 1) -> None:
+        """Look at the time `t` (s) and state `y` that so many steps have reached, in pieces at whose ends they were cut.
 
         Warns
         -----
@@ -48,8 +53,10 @@ class StiffnessWatch:
         if not (self.is_due and steps):
             return
         self._look_at = np.inf
-        rate, name = fastest(self._plant, t, y)
         step = (t - self._start) / steps
+        if steps < _ROOM * pieces or _ROOM * step > self._longest:
+            return
+        rate, name = fastest(self._plant, t, y)
         if step * rate < _BOUNDED:
             return
         others = '"generalized-alpha" or "Radau"' if self._plant.model.is_constrained else '"generalized-alpha" or "BDF"'

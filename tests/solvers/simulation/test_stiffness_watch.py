@@ -38,9 +38,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 class LateWatch(stiffness_watch.StiffnessWatch):
     """Looks after fifty steps: the first are shorter than stability asks for."""
 
-    def look(self, t: float, y: Any, steps: int) -> None:
+    def look(self, t: float, y: Any, steps: int, pieces: int = 1) -> None:
         if steps >= 50:
-            super().look(t, y, steps)
+            super().look(t, y, steps, pieces)
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +55,18 @@ def test_it_names_the_coordinate_once(method: str, act: Any) -> None:
     (said,) = run(cart(2e4), method, tau=act)
     assert "for rail (" in said
     assert '"generalized-alpha" or "BDF"' in said
+
+
+@pytest.mark.parametrize(("sample_time", "told"), [(2e-4, False), (5e-3, True)])
+def test_steps_that_a_controller_cuts_tell_nothing(sample_time: float, told: bool) -> None:
+    """At 2e4 1/s stability asks for steps of 2e-4 s: samples as short bound them, longer ones do not."""
+    quiet = tt.Controller(lambda t, x, y, r: (x, np.zeros(1)), [], ["hinge.q"], ["hinge.tau"], sample_time)
+    assert bool(run(cart(2e4), "DOP853", controller=quiet)) is told
+
+
+@pytest.mark.parametrize(("max_step", "told"), [(3e-4, False), (1.0, True)])
+def test_steps_that_may_be_no_longer_tell_nothing(max_step: float, told: bool) -> None:
+    assert bool(run(cart(2e4), "DOP853", max_step=max_step)) is told
 
 
 def test_its_rate() -> None:
