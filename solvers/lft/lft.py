@@ -14,7 +14,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.lft.definiteness import refuse_ill_posed
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.equilibria import Equilibria
-from titop.solvers.lft.fractional import degrees, recentred
+from titop.solvers.lft.fractional import closed, degrees, recentred
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Members
 from titop.solvers.lft.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
@@ -31,7 +31,7 @@ from titop.solvers.signals.exported import state_signals
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: An omitted state enters nothing where its column is below this part of the matrix.
+#: An omitted state enters nothing where its column in members is below this part of the matrix.
 _NOTHING = 1e-11
 
 
@@ -241,14 +241,23 @@ def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence
     if strange.size:
         path = signals[strange[0]].path
         raise ModelError(Finding("no-state", "omit", path, "a state of the model", "it is held, or follows from others"))
-    out = np.flatnonzero(np.isin(states, omitted)) + sum(model.sizes[:-1])
-    kept = np.setdiff1d(np.arange(len(model.A)), out)
-    columns = np.vstack([model.A[kept][:, out], model.C[:, out]])
-    if columns.size and np.abs(columns).max() > _NOTHING * max(np.abs(model.A).max(), np.abs(model.C).max(initial=0.0)):
+    left = np.isin(states, omitted)
+    columns = np.zeros((0, int(left.sum())))
+    for member in _random_members(model) if len(omitted) else ():
+        size = max(np.abs(member.A).max(), np.abs(member.C).max(initial=0.0))
+        columns = np.vstack([columns, member.A[~left][:, left] / size, member.C[:, left] / size])
+    if columns.size and np.abs(columns).max() > _NOTHING:
         worst = int(np.abs(columns).max(axis=0).argmax())
         path = signals[np.intersect1d(states, omitted)[worst]].path
         advice = "rates, outputs or uncertain terms depend on it: keep it"
         raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
-    sizes = (*model.sizes[:-1], model.sizes[-1] - len(out))
+    kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), ~left])
+    sizes = (*model.sizes[:-1], model.sizes[-1] - int(left.sum()))
     small = Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes)
-    return small, states[~np.isin(states, omitted)]
+    return small, states[~left]
+
+
+def _random_members(model: Fractional, count: int = 3) -> list[Fractional]:
+    """Return members at random deltas: channels may be fed by what members do not depend on."""
+    rng = np.random.default_rng(0)
+    return [closed(model, [*rng.uniform(-1, 1, len(model.sizes) - 1), None]) for _ in range(count)]
