@@ -11,18 +11,18 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.lft.definiteness import refuse_ill_posed
-from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.equilibria import Equilibria
-from titop.solvers.lft.fractional import closed, degrees, recentred
-from titop.solvers.lft.lft_model import LFTModel
-from titop.solvers.lft.members import Members
-from titop.solvers.lft.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
-from titop.solvers.lft.rational import refuse_irrational
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.fractional import closed, degrees, recentred
+from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
+from titop.solvers.lft.model.lft_model import LFTModel
+from titop.solvers.lft.model.members import Members
 from titop.solvers.lft.refusals import refuse_corners, refuse_idle, refuse_inexact, refuse_unbalanced, warn_of_motion
-from titop.solvers.lft.structured_reduction import Fractional, reduced
-from titop.solvers.lft.system_loop import SystemLoop
-from titop.solvers.lft.uncertain import Uncertain, Uncertainty
+from titop.solvers.lft.system.system_loop import SystemLoop
+from titop.solvers.lft.uncertainty.definiteness import refuse_ill_posed
+from titop.solvers.lft.uncertainty.equilibria import Equilibria
+from titop.solvers.lft.uncertainty.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
+from titop.solvers.lft.uncertainty.rational import refuse_irrational
+from titop.solvers.lft.uncertainty.uncertain import Uncertain, Uncertainty
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.omission import read_omitted
 from titop.solvers.signals.exported import Signal as Named

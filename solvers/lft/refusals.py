@@ -15,12 +15,12 @@ from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.definiteness import mass_findings
-from titop.solvers.lft.equilibria import Equilibria
-from titop.solvers.lft.point_values import accelerations_at
-from titop.solvers.lft.structured_reduction import Fractional
-from titop.solvers.lft.system_loop import SystemLoop
-from titop.solvers.lft.uncertain import Uncertainty
+from titop.solvers.lft.fractions.structured_reduction import Fractional
+from titop.solvers.lft.system.system_loop import SystemLoop
+from titop.solvers.lft.uncertainty.definiteness import mass_findings
+from titop.solvers.lft.uncertainty.equilibria import Equilibria
+from titop.solvers.lft.uncertainty.point_values import accelerations_at
+from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 
 #: Random values of a block's parameters that are looked at.
 _INSIDE = 8

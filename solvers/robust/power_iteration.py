@@ -14,7 +14,7 @@ from scipy.linalg import block_diag, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.structure import Structure
 
 _ITERATIONS, _STARTS, _TURNS, _PROGRAMMES = 60, 5, 12, 12

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import branch_and_bound
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
 from titop.solvers.robust.power_iteration import lower_bound

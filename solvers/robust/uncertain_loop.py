@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 

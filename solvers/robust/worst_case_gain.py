@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.gain_search import GainSearch
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Structure

@@ -169,7 +169,9 @@ def upwards(package: str, order: list[str]) -> set[tuple[str, str]]:
     return {(one, two) for one, two in rooms if one and two and order.index(two) > order.index(one)}
 
 
-@pytest.mark.parametrize("package", ["titop.blocks", "titop.graph", "titop.solvers", "titop.solvers.kernels"])
+@pytest.mark.parametrize(
+    "package", ["titop.blocks", "titop.graph", "titop.solvers", "titop.solvers.kernels", "titop.solvers.lft"]
+)
 def test_rooms_know_those_listed_above_them(package: str) -> None:
     order = rooms_of(package)
     assert upwards(package, order) == set()

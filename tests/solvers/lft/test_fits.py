@@ -7,7 +7,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.lft.satellites import arm, bent, satellite, still
-from titop.solvers.lft.interpolation import Irrational, evaluated, interpolated
+from titop.solvers.lft.fractions.interpolation import Irrational, evaluated, interpolated
 
 OUTPUTS = ("j1.q", "j3.a", "b3.E.dv", "b3.E.w", "j2.reaction", "b2.C.v")
 

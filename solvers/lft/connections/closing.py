@@ -1,0 +1,223 @@
+"""Linear fractional models with a controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.connections.delays import delayed, read_delays, split_delay, tapped
+from titop.solvers.lft.connections.labels import positions, signals_of, unlike
+from titop.solvers.lft.connections.sampled_channels import sampled_channels
+from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, sampled
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.fractional import degrees, real_fraction
+from titop.solvers.linear.linearize import named_system
+from titop.solvers.signals.exported import Signal
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: A loop without a solution at once: one less its gain has a singular value below this, beside that gain.
+_SINGULAR = 1e-12
+
+#: Stages of an interval, and orders of fractions for delays, at most.
+_STAGES, _ORDERS = 6, 10
+
+
+class Closable(Protocol):
+    """A linear fractional model."""
+
+    @property
+    def M(self) -> StateSpace: ...
+    @property
+    def blocks(self) -> tuple[DeltaBlock, ...]: ...
+    @property
+    def channels(self) -> tuple[int, int]: ...
+
+
+class Closing(NamedTuple):
+    """A controller, and how it is connected: ``u = u_outside + K y``.
+
+    Attributes
+    ----------
+    controller : control.StateSpace
+    taken, driven : list of int
+        Where its inputs and outputs stand among outputs and inputs of the model, without channels.
+    delays : array (s)
+        Of its outputs.
+    stages, order : int
+        Of the model of an interval, and of fractions for delays.
+    period : float
+        Of the closed loop (s); zero in continuous time.
+    sampling : bool
+        Whether the model is in continuous time before.
+    """
+
+    controller: StateSpace
+    taken: list[int]
+    driven: list[int]
+    delays: Array
+    stages: int
+    order: int
+    period: float
+    sampling: bool
+
+    @property
+    def matrices(self) -> Matrices:
+        """Of the controller."""
+        A, B, C, D = (np.array(getattr(self.controller, name), dtype=float) for name in "ABCD")
+        return A, B, C, D
+
+    def law(self) -> tuple[Matrices, list[Window]]:
+        """Return the controller with its delays, and where and when its outputs act on inputs of the model."""
+        if not self.period:
+            return delayed(self.matrices, self.delays, self.order), [Window(k) for k in self.driven]
+        taps, windows = [], []
+        for k, (column, delay) in enumerate(zip(self.driven, self.delays.tolist(), strict=True)):
+            whole, part = split_delay(f"delay of {self.controller.output_labels[k]}", delay, self.period)
+            if part:
+                taps.append((k, whole + 1))
+                windows.append(Window(column, 0.0, part))
+            taps.append((k, whole))
+            windows.append(Window(column, part, 1.0))
+        return tapped(self.matrices, taps), windows
+
+    def exact(self, system: Matrices) -> Matrices:
+        """Return the loop around a system without channels, sampled exactly; delays in continuous time are fractions."""
+        law, windows = self.law()
+        if self.sampling:
+            whole = [Window(k) for k in range(system[1].shape[1])]
+            system = sampled(system, Channels(), self.period, 1, [*whole, *windows]).ports(len(system[0]))
+        else:
+            system = _entered(system, windows)
+        return connected(system, law, self.taken)
+
+    def of_response(self, plant: Array, point: complex, omega: float) -> Array:
+        """Return the response of the loop from that of the plant at a frequency (rad/s), delays in continuous time exact."""
+        A, B, C, D = self.matrices
+        K = C @ np.linalg.solve(point * np.eye(len(A)) - A, B) + D
+        K = K * np.exp(-1j * omega * self.delays)[:, None]
+        loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
+        result: Array = plant + plant[:, self.driven] @ np.linalg.solve(loop, K @ plant[self.taken])
+        return result
+
+
+def read_closing(model: Closable, controller: Any, stages: Any, delay: Any, order: Any) -> Closing:
+    """Return a controller connected by names.
+
+    Raises
+    ------
+    ModelError
+        For what is no state space or cannot be connected.
+    """
+    import control
+
+    if not isinstance(controller, control.StateSpace):
+        raise ModelError(
+            Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
+        )
+    for name, value, most in (("stages", stages, _STAGES), ("order", order, _ORDERS)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
+            raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", "1 or 2 will do"))
+    (w, z), (_, inputs, outputs) = model.channels, signals_of(model.M)
+    taken = positions("controller inputs", controller.input_labels, outputs[z:])
+    driven = positions("controller outputs", controller.output_labels, inputs[w:])
+    if (len(taken), len(driven)) != (controller.ninputs, controller.noutputs):
+        advice = "name the entries of vectors one by one"
+        raise ModelError(
+            Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
+        )
+    period = _period(model.M, controller)
+    delays = read_delays(delay, controller.output_labels)
+    closing = Closing(controller, taken, driven, delays, stages, order, period, bool(period) and not model.M.dt)
+    if period and not closing.sampling and any(window.start for window in closing.law()[1]):
+        expected, advice = f"whole periods of {period:g} s", "give the delay where the model is sampled"
+        raise ModelError(Finding("bad-time", "delay", delay, expected, advice))
+    return closing
+
+
+def closed_loop(model: Closable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
+    """Return the matrix M of the loop, and its blocks."""
+    M, (w, _), blocks = model.M, model.channels, model.blocks
+    law, windows = closing.law()
+    if closing.sampling:
+        system, blocks = sampled_channels(model, closing.period, closing.stages, windows)
+    else:
+        moved = [window._replace(column=w + window.column) for window in windows]
+        system = _entered((M.A, M.B, M.C, M.D), moved)
+    z = sum(block.columns for block in blocks)
+    matrices = connected(system, law, [z + k for k in closing.taken])
+    result = _named(model, blocks, matrices, closing)
+    if closing.sampling:
+        found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
+        blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
+    return result, blocks
+
+
+def connected(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
+    """Return the loop of a system and a law that takes some of its outputs and drives its last inputs.
+
+    Raises
+    ------
+    ModelError
+        For a loop without a solution at once.
+    """
+    A, B, C, D = system
+    A_k, B_k, C_k, D_k = law
+    split = B.shape[1] - len(C_k)
+    B, entering, D, direct = B[:, :split], B[:, split:], D[:, :split], D[:, split:]
+    loop = D_k @ direct[taken]
+    feedthrough = np.eye(len(D_k)) - loop
+    if np.linalg.svd(feedthrough, compute_uv=False).min(initial=1.0) < _SINGULAR * (1.0 + np.linalg.norm(loop)):
+        advice = "add an actuator's or a sensor's delay"
+        raise ModelError(Finding("algebraic-loop", "controller", "a singular loop", "a loop with a solution at once", advice))
+    by = np.linalg.solve(feedthrough, np.hstack([D_k @ C[taken], C_k, D_k @ D[taken]]))
+    by_x, by_u = by[:, : len(A) + len(A_k)], by[:, len(A) + len(A_k) :]
+    rows = np.hstack([A, np.zeros((len(A), len(A_k)))]) + entering @ by_x
+    out = np.hstack([C, np.zeros((len(C), len(A_k)))]) + direct @ by_x
+    D = D + direct @ by_u
+    own = B_k @ out[taken]
+    own[:, len(A) :] += A_k
+    return np.vstack([rows, own]), np.vstack([B + entering @ by_u, B_k @ D[taken]]), out, D
+
+
+def _period(M: StateSpace, controller: StateSpace) -> float:
+    """Return the sampling period (s) of the loop, zero in continuous time."""
+    own, step = float(M.dt or 0.0), controller.dt
+    if step is True:
+        advice = "give its step: control.ss(A, B, C, D, dt, inputs=[...], outputs=[...])"
+        raise ModelError(Finding("no-sample-time", "controller", "discrete time without a step", "a sample time", advice))
+    if not own or step is None or (step == 0 and not controller.nstates):
+        return own or float(step or 0.0)
+    if not np.isclose(step, own, rtol=1e-9, atol=0):
+        found = f"a step of {step:g} s" if step else "continuous time"
+        raise ModelError(
+            Finding("other-sample-time", "controller", found, f"the model's {own:g} s", "see control.sample_system")
+        )
+    return own
+
+
+def _entered(system: Matrices, windows: list[Window]) -> Matrices:
+    """Return a system with inputs more: those that a law drives."""
+    A, B, C, D = (np.asarray(matrix) for matrix in system)
+    columns = [window.column for window in windows]
+    return A, np.hstack([B, B[:, columns]]), C, np.hstack([D, D[:, columns]])
+
+
+def _named(model: Closable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing) -> StateSpace:
+    """Return matrices as a system with the signals of a model, and more states."""
+    (w, z), (states, inputs, outputs) = model.channels, signals_of(model.M)
+    more = [Signal(name, "") for name in closing.controller.state_labels]
+    more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices[0]) - len(states) - len(more))]
+    new_w, new_z = channel_signals(blocks)
+    all_states = [*states, *unlike(more, states)]
+    return named_system(matrices, all_states, [*new_w, *inputs[w:]], [*new_z, *outputs[z:]], str(model.M.name), closing.period)
+
+
+def channel_signals(blocks: tuple[DeltaBlock, ...]) -> tuple[list[Signal], list[Signal]]:
+    """Return the signals w and z of blocks."""
+    w = [Signal(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
+    return w, [Signal(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]

@@ -1,0 +1,67 @@
+"""Linear fractional models sampled: channels of real deltas once a stage, those of neglected dynamics once a period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, sampled
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+
+class Sampleable(Protocol):
+    """A linear fractional model."""
+
+    @property
+    def M(self) -> StateSpace: ...
+    @property
+    def blocks(self) -> tuple[DeltaBlock, ...]: ...
+
+
+def sampled_channels(
+    model: Sampleable, period: float, stages: int, windows: Sequence[Window]
+) -> tuple[Matrices, tuple[DeltaBlock, ...]]:
+    """Return the matrices of M over a period (s), its inputs held, and its blocks.
+
+    Inputs are channels, inputs of the model, then `windows`, whose columns count the inputs of the model alone. What complex
+    and full blocks return is held too, of what they have at the sampling instants.
+    """
+    M, blocks = model.M, model.blocks
+    w, z = (_slices([getattr(b, size) for b in blocks]) for size in ("repetitions", "columns"))
+    real = [k for k, block in enumerate(blocks) if block.kind == "real"]
+    channels = Channels(tuple(w[k] for k in real), tuple(z[k] for k in real))
+    first = w[-1].stop if w else 0
+    complex_ = [Window(column) for k, part in enumerate(w) if k not in real for column in range(part.start, part.stop)]
+    inputs = [Window(k) for k in range(first, M.ninputs)]
+    moved = [window._replace(column=first + window.column) for window in windows]
+    system = tuple(np.asarray(getattr(M, name)) for name in "ABCD")
+    found = sampled(system, channels, period, stages, [*complex_, *inputs, *moved])  # type: ignore[arg-type]
+    sizes = dict(zip(real, found.sizes, strict=True))
+    new = tuple(b._replace(repetitions=sizes[k], columns=sizes[k]) if k in sizes else b for k, b in enumerate(blocks))
+    A, B, C, D = found.ports(M.nstates)
+    columns, rows = (
+        _order(new, size, len(found.A), total) for size, total in (("repetitions", B.shape[1]), ("columns", len(C)))
+    )
+    return (A, B[:, columns], C[rows], D[np.ix_(rows, columns)]), new
+
+
+def _slices(sizes: Sequence[int]) -> list[slice]:
+    return [slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist())]
+
+
+def _order(blocks: Sequence[DeltaBlock], size: str, count: int, total: int) -> Array:
+    """Return where the channels of blocks stand, and all else after them: first those of the real ones, `count`."""
+    at = {"real": 0, "other": count}
+    order: list[int] = []
+    for block in blocks:
+        kind, own = "real" if block.kind == "real" else "other", getattr(block, size)
+        order += range(at[kind], at[kind] + own)
+        at[kind] += own
+    return np.array([*order, *range(at["other"], total)], dtype=int)

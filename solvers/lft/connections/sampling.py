@@ -1,0 +1,173 @@
+"""Linear fractional models from one sampling instant to the next.
+
+Over an interval of length T inputs are held, and what uncertain factors return is a polynomial through its values at the s
+points of Gauss, c_i; the nominal system in between is integrated exactly:
+
+    x(t) = e^(A t) x + ∫ e^(A (t - τ)) (B_w w(τ) + B_u u(τ)) dτ,   w_i = Δ z(c_i T),   i = 1 .. s.
+
+So nominal models are exact, and members up to terms of order T^(2 s), as with Runge-Kutta-Gauss methods (Hairer, Norsett,
+Wanner 1993, II.7), of which this is the exponential kind. Each stage has the repetitions of the continuous model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
+
+#: Random deltas at which reduced models are compared.
+_POINTS = 6
+
+#: A, B, C and D.
+Matrices = tuple[Array, Array, Array, Array]
+
+
+class Window(NamedTuple):
+    """A held input that acts on a column of B and D during a part of each interval, from `start` to `stop` of its length."""
+
+    column: int
+    start: float = 0.0
+    stop: float = 1.0
+
+    @property
+    def at_instant(self) -> float:
+        """What of it acts at the sampling instant: one, or nothing."""
+        return float(self.start == 0.0 < self.stop)
+
+
+class Channels(NamedTuple):
+    """Where the channels of each real delta stand among inputs and outputs."""
+
+    w: tuple[slice, ...] = ()
+    z: tuple[slice, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Repetitions."""
+        return tuple(part.stop - part.start for part in self.w)
+
+
+def sampled(system: Matrices, channels: Channels, period: float, stages: int, windows: Sequence[Window]) -> Fractional:
+    """Return a system over an interval, as a fraction in its real deltas.
+
+    Parameters
+    ----------
+    system : tuple of arrays
+        A, B, C, D in continuous time.
+    channels : Channels
+        Of the real deltas; without any the result is exact.
+    period : float
+        Length of the interval (s).
+    stages : int
+        Points at which channels are evaluated.
+    windows : sequence of Window
+        What is held.
+
+    Returns
+    -------
+    Fractional
+        From states and windows to the states at the interval's end and the other outputs at its beginning.
+    """
+    A, B, C, D = system
+    w, z = (np.concatenate([np.zeros(0, dtype=int), *(np.r_[part] for part in parts)]) for parts in channels)
+    held = np.array([window.column for window in windows], dtype=int)
+    others = np.setdiff1d(np.arange(len(C)), z)
+    nodes = _Nodes(stages)
+    now = np.array([window.at_instant for window in windows])
+    shares = nodes.shares(windows)
+    none = np.zeros((len(C), stages * len(w)))
+    instant = np.hstack([C, D[:, held] * now, none, D[:, w]])
+    rows = [_end(A, B, w, period, nodes, windows), instant[others]]
+    for i, point in enumerate(nodes.points):
+        E, by_w, by_u = nodes.propagated(A, B[:, w], B[:, held], period, float(point))
+        x = np.hstack([E, np.einsum("ink,ik->nk", by_u, shares), *by_w, np.zeros((len(A), len(w)))])
+        direct = np.zeros((len(z), x.shape[1]))
+        direct[:, len(A) : len(A) + len(held)] = D[np.ix_(z, held)] * shares[i]
+        own = len(A) + len(held) + i * len(w)
+        direct[:, own : own + len(w)] = D[np.ix_(z, w)]
+        rows.append(C[z] @ x + direct)
+    rows.append(instant[z])
+    return _fraction(np.vstack(rows), len(A) + len(others), len(A) + len(held), channels.sizes, stages + 1)
+
+
+class _Nodes:
+    """The points of Gauss in an interval of length one, and polynomials through values there.
+
+    Parameters
+    ----------
+    count : int
+    """
+
+    def __init__(self, count: int) -> None:
+        x, b = np.polynomial.legendre.leggauss(count)
+        self.points, self.weights = (x + 1) / 2, b / 2
+        #: Coefficients (powers, points) of the polynomials that are one at a point and zero at the others.
+        self.coefficients = np.linalg.inv(np.vander(self.points, increasing=True))
+
+    def shares(self, windows: Sequence[Window]) -> Array:
+        """Return the values (points, windows) of polynomials with as many moments as possible of inputs that act in windows."""
+        powers = np.arange(1, len(self.points) + 1)
+        moments = [(window.stop**powers - window.start**powers) / powers for window in windows]
+        shares: Array = self.coefficients.T @ np.reshape(moments, (len(windows), -1)).T / self.weights[:, None]
+        return shares
+
+    def propagated(self, A: Array, B_w: Array, B_u: Array, period: float, until: float) -> tuple[Array, Array, Array]:
+        """Return the transition (n, n) and the responses (points, n, columns) to what has the value one at a point."""
+        from scipy.linalg import expm
+
+        B = np.hstack([B_w, B_u])
+        n, m, count = len(A), B.shape[1], len(self.points)
+        chain = np.zeros((n + count * m, n + count * m))
+        chain[:n, :n], chain[:n, n : n + m] = A * period, B * period
+        chain[n:, n:] = np.eye(count * m, k=m)
+        found = expm(chain * until)[:n]
+        powers = found[:, n:].reshape(n, count, m) * np.array([factorial(k) for k in range(count)])[:, None]
+        by_node = np.einsum("nkm,ki->inm", powers, self.coefficients)
+        return found[:, :n], by_node[:, :, : B_w.shape[1]], by_node[:, :, B_w.shape[1] :]
+
+
+def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Sequence[Window]) -> Array:
+    """Return the rows of the states at the interval's end."""
+    held = B[:, [window.column for window in windows]]
+    E, by_w, _ = nodes.propagated(A, B[:, w], held[:, :0], period, 1.0)
+    once = _Nodes(1)
+    times = {1.0 - edge for window in windows for edge in (window.start, window.stop)}
+    until = {time: once.propagated(A, held[:, :0], held, period, time)[2][0] for time in times}
+    columns = [until[1.0 - own.start][:, [k]] - until[1.0 - own.stop][:, [k]] for k, own in enumerate(windows)]
+    return np.hstack([E, *columns, *by_w, np.zeros((len(A), len(w)))])
+
+
+def _fraction(rows: Array, outputs: int, inputs: int, sizes: tuple[int, ...], times: int) -> Fractional:
+    """Return rows as a fraction: channels that come several times, all of them one after the other, ordered by delta."""
+    edges = np.cumsum([0, *sizes])
+    order = [time * edges[-1] + k for a, b in pairwise(edges) for time in range(times) for k in range(a, b)]
+    at = np.array(order, dtype=int)
+    whole = Fractional(
+        rows[outputs:, inputs:][np.ix_(at, at)],
+        rows[outputs:, :inputs][at],
+        rows[:outputs, inputs:][:, at],
+        rows[:outputs, :inputs],
+        tuple(times * size for size in sizes),
+    )
+    return _reduced(whole) if len(at) else whole
+
+
+def _reduced(model: Fractional) -> Fractional:
+    """Return the fraction with fewer repetitions; its states are inputs and outputs, and stay what they are."""
+    columns, rows = (_sizes(np.vstack([model.B, model.D]), 0), _sizes(np.hstack([model.C, model.D]), 1))
+    scaled = model._replace(B=model.B / columns, C=model.C / rows[:, None], D=model.D / columns / rows[:, None])
+    points = np.random.default_rng(0).uniform(-1.0, 1.0, (_POINTS, len(model.sizes)))
+    small = reduced(scaled, points=points)
+    return small._replace(B=small.B * columns, C=small.C * rows[:, None], D=model.D)
+
+
+def _sizes(matrix: Array, axis: int) -> Array:
+    """Return the largest entries of rows or columns, one where there is none."""
+    sizes = np.abs(matrix).max(axis=axis, initial=0.0)
+    return np.where(sizes > 0, sizes, 1.0)

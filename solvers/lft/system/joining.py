@@ -1,0 +1,200 @@
+"""What joins the branches of a tree: interactions as forces, rigid closures and gears as rows of the loop.
+
+Of interactions, what they do to ports and coordinates at the operating point, and by small displacements of these, are
+polynomials in their parameters. Closures keep the multipliers that they have at the nominal point; what changes of them is
+unknown, and so are the coordinates that follow from the independent ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
+from titop.blocks.interactions.interaction import load_derivatives
+from titop.graph.network.connections import Loop as Joined
+from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
+from titop.solvers.constraints.multipliers import independent_rows
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.fractions.interpolation import Irrational, Polynomial, interpolated
+from titop.solvers.lft.fractions.loops import Signal, stacked, zeros
+from titop.solvers.lft.laws.changed_blocks import ChangedBlock, not_rational
+from titop.solvers.lft.system.passes import Applied, Changes, Tree
+from titop.solvers.lft.system.readings import port_acceleration
+from titop.solvers.lft.uncertainty.uncertain import Uncertainty
+from titop.solvers.model.model import Model
+
+
+class Acting(NamedTuple):
+    """An interaction: efforts and wrenches on ports at rest, and their slopes by ``[xi of each port; V; q; v]``."""
+
+    joined: Joined
+    slopes: Polynomial
+
+    def push(self, tree: Tree, changes: Changes) -> Signal:
+        """Apply what changes of its wrenches; return what changes of its efforts (nv)."""
+        loop, model = changes.loop, tree.state.model
+        ports = [changes.at_port(*tree.place(str(ref))) for ref in self.joined.ports]
+        entries = [model.assembly.place(name)[1] for name in self.joined.coordinates]
+        chosen = np.eye(model.nv)[entries]
+        moved = stacked(
+            *(port.displacement for port in ports), *(port.twist for port in ports), chosen @ changes.q, chosen @ changes.v
+        )
+        loads = self.slopes.applied(loop, moved)
+        for k, ref in enumerate(self.joined.ports):
+            changes.push(str(ref), loads[6 * k : 6 * k + 6])
+        return chosen.T @ loads[6 * len(ports) :] if entries else zeros(model.nv)
+
+
+def interactions(model: Model, q: Array, v: Array, uncertainty: Uncertainty) -> tuple[list[Acting], list[Applied]]:
+    """Return the interactions of a model, and what they apply to ports at the operating point.
+
+    Raises
+    ------
+    ModelError
+        For parameters in which an interaction is no polynomial.
+    """
+    acting, applied = [], []
+    for joined in model.interactions:
+        closure = joined.closure
+        names = [name for name in (f"{closure.name}.{own}" for own in closure.parameters()) if uncertainty.at(name)]
+        changing = ChangedBlock(model.assembly, closure, names, uncertainty)
+        motion = target_motion(model, joined, q, v)
+        p = len(joined.ports)
+        relative = np.zeros((6 * max(p - 1, 0), 6 * p))
+        for k in range(1, p):
+            rows = slice(6 * k - 6, 6 * k)
+            relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
+            relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
+
+        def loads(values: Mapping[str, float], changing=changing, motion=motion, relative=relative) -> Array:  # type: ignore[no-untyped-def]
+            own = changing.at(values)
+            slopes = load_derivatives(own, motion, complex_step)
+            wrenches, efforts = own.act(motion)
+            still = np.concatenate([np.ravel(wrenches), efforts])[:, None]
+            return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], still])
+
+        fitted = interpolated(loads, changing.deltas, changing.reach, uncertainty.fits)
+        if isinstance(fitted, Irrational):
+            raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
+        acting.append(Acting(joined, fitted.columns(slice(-1))))
+        rest = fitted.columns(slice(-1, None))
+        applied += [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
+    return acting, applied
+
+
+class Constraints:
+    """Rigid closures and gears at the nominal point, and the multipliers that they keep.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+    a : (nv,) array
+        Accelerations at the point.
+    uncertainty : Uncertainty
+
+    Attributes
+    ----------
+    applied : list of Applied
+        What closures apply to ports at the point.
+    """
+
+    def __init__(self, point: OperatingPoint, a: Array, uncertainty: Uncertainty) -> None:
+        model = point.model
+        if point.v.any() or a.any():
+            advice = "in systems with closures or gears, only points at rest are exact: trim it, or use tt.lpv"
+            raise ModelError(Finding("moving-closure", "point", "rates or accelerations", "a point at rest", advice))
+        self.model, self.q, self.gears = model, point.q, model.gear_constraints
+        carried = model.carried(point.q, point.v, a, model.external_pushes(point.wrenches, point.u), point.u, point.tau)
+        self._loops: list[tuple[Joined, tuple[Array, Array], Array]] = []
+        self.applied: list[Applied] = []
+        row = 0
+        for joined in model.rigid_loops:
+            own = carried[row : row + len(joined.closure.constraint_names)]
+            own = np.where(np.abs(own) > 1e-12 * max(np.abs(carried).max(initial=0.0), 1e-300), own, 0.0)
+            row += len(own)
+            pose = relative_pose(model, joined, point.q)
+            self._loops.append((joined, pose, own))
+            for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
+                self.applied.append(Applied(str(ref), False, Polynomial.constant_of((jacobian.T @ own)[:, None])))
+        for gear in self.gears:
+            if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:
+                where, advice = f"{gear.gear.name}.ratio", "choose a point at which the driver's coordinate is zero"
+                raise ModelError(Finding("moved-closure", where, point.q[gear.driver[0]], "coordinates that stay", advice))
+        self._weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+
+    def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signal:
+        """Return the constraints' rows of displacements, twists or accelerations: zero."""
+        found = []
+        for joined, pose, _ in self._loops:
+            at = [tree.place(str(ref)) for ref in joined.ports]
+            if kind == "acceleration":
+                moved = [port_acceleration(tree, changes, *place) for place in at]
+            else:
+                moved = [getattr(changes.at_port(*place), kind) for place in at]
+            first, second = joined.closure.jacobians(*pose)
+            found.append(first @ moved[0] + second @ moved[1])
+        source = {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
+        for gear in self.gears:
+            driven, driver = source[gear.driven[1]], source[gear.driver[1]]
+            ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
+            found.append(driven - changes.loop.applied(ratio, driver))
+        return stacked(*found) if found else zeros(0)
+
+    def chosen(self, free: Array) -> Array:
+        """Return independent rows, of as many as act on free coordinates."""
+        weighted = self._weighted[:, free]
+        rank = int(np.linalg.matrix_rank(weighted, rtol=1e-6))
+        return independent_rows(weighted, rank, len(self.gears))
+
+    def push(self, tree: Tree, changes: Changes, multipliers: Signal) -> Signal:
+        """Apply the closures with changed multipliers; return the gears' efforts (nv)."""
+        row, total = 0, zeros(tree.state.model.nv)
+        for joined, pose, kept in self._loops:
+            own = multipliers[row : row + len(kept)]
+            row += len(kept)
+            R, r = pose
+            ports = [changes.at_port(*tree.place(str(ref))).displacement for ref in joined.ports]
+            moved = ports[1] - twist_transport(R, r) @ ports[0]
+            for k, ref in enumerate(joined.ports):
+                wrench = joined.closure.jacobians(R, r)[k].T @ own
+                if kept.any():
+                    wrench += _turned(joined, pose, kept, k) @ moved
+                changes.push(str(ref), wrench)
+        for gear in self.gears:
+            own = multipliers[row]
+            row += 1
+            ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
+            unit = np.eye(len(total))
+            total += unit[:, [gear.driven[1]]] @ own - unit[:, [gear.driver[1]]] @ changes.loop.applied(ratio, own)
+        return total
+
+
+def _turned(joined: Joined, pose: tuple[Array, Array], kept: Array, k: int) -> Array:
+    """Return how the wrench that multipliers apply to a port changes (6, 6) as the second port moves in the first."""
+    R, r = pose
+    return complex_step(lambda x: joined.closure.jacobians(R @ rotation_exp(x[3:]), r + R @ x[:3])[k].T @ kept, np.zeros(6))
+
+
+def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
+    """Refuse ports whose pose in each other is uncertain.
+
+    Raises
+    ------
+    ModelError
+        Naming a delta.
+    """
+    ways = [tree.way(*tree.place(str(ref))) for ref in joined.ports]
+    for way in ways[1:]:
+        common = 0
+        while common < min(len(way), len(ways[0])) and way[common] is ways[0][common]:
+            common += 1
+        for step in (*ways[0][common:], *way[common:]):
+            for delta in step.deltas:
+                expected = "parameters that move no port of a closure or interaction against the other"
+                advice = "the loop would close elsewhere: use tt.lpv, or keep it fixed"
+                raise ModelError(Finding("moved-closure", "parameters", delta, expected, f"{joined.closure.name}: {advice}"))

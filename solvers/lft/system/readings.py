@@ -1,0 +1,157 @@
+"""Outputs as signals of the loop, exact in uncertain numbers; what reads uncertain numbers in other ways is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, skew
+from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
+from titop.solvers.lft.fractions.steps import turned_outwards
+from titop.solvers.lft.system.passes import Changes, Tree
+from titop.solvers.linear.linear_equations import Points, snapshot
+from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
+from titop.solvers.signals.grammar import OUTPUT, read_name
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.system_inputs import SystemInputs
+
+
+class Moving(NamedTuple):
+    """Signals of the whole system.
+
+    Attributes
+    ----------
+    q, v, a, tau : Signal (nv)
+        Changes of coordinates, rates, accelerations and applied efforts.
+    inputs : Signal
+    changes : Changes
+    """
+
+    q: Signal
+    v: Signal
+    a: Signal
+    tau: Signal
+    inputs: Signal
+    changes: Changes
+
+
+class _Slopes(NamedTuple):
+    """What outputs' derivatives are asked of, by ``[dq; dv; da; dtau; inputs]``."""
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    inputs: Array
+
+
+def read(tree: Tree, moving: Moving, output: Any, system_inputs: SystemInputs) -> tuple[SystemOutputs, Signal, bool]:
+    """Return what an output stands for, its signals, and whether their dependence on uncertain numbers is known to be exact."""
+    groups = read_outputs(tree.state.model, [output], system_inputs)
+    if isinstance(output, str):
+        of = read_name(tree.state.model, OUTPUT, output)
+        if (reading := READINGS.get(of.kind)) is not None:
+            found = reading(tree, moving, of)
+            if found is not None:
+                return groups[0], found[list(of.entries)], True
+    return groups[0], _sampled(tree, moving, groups[0]), False
+
+
+def _sampled(tree: Tree, moving: Moving, group: SystemOutputs) -> Signal:
+    """Return signals by their derivatives in the middle of all ranges."""
+    model, q, v, a = tree.state
+    tau = model.inverse_dynamics(q, v, a) if model.is_tree else np.zeros(model.nv)
+    nv, m = model.nv, len(moving.inputs)
+    blocks = np.split(np.eye(4 * nv + m), [nv, 2 * nv, 3 * nv, 4 * nv])
+    at = snapshot(Points([model], q[None], v[None], tau[None]), a, tau, 0)
+    slopes = np.asarray(group.derivatives(at, _Slopes(*blocks)))
+    return slopes @ stacked(moving.q, moving.v, moving.a, moving.tau, moving.inputs)
+
+
+# -- ports -----------------------------------------------------------------------------------------------------------------
+
+
+def _place(tree: Tree, of: Quantity) -> tuple[int, str | None]:
+    return tree.place(of.owner)
+
+
+def _twist(tree: Tree, moving: Moving, of: Quantity) -> Signal:
+    return moving.changes.at_port(*_place(tree, of)).twist
+
+
+def _acceleration(tree: Tree, moving: Moving, of: Quantity) -> Signal:
+    """Return the change of the spatial acceleration: what is less gravity's, and gravity's as it turns."""
+    return port_acceleration(tree, moving.changes, *_place(tree, of))
+
+
+def port_acceleration(tree: Tree, changes: Changes, k: int, port: str | None) -> Signal:
+    """Return the change of a port's spatial acceleration (6)."""
+    change = changes.at_port(k, port)
+    if tree.gravity.is_zero:
+        return change.acceleration
+    gravity = turned_outwards(tree.constants, tree.way(k, port), tree.gravity)
+    turned = changes.loop.bilinear(tree.constants, CROSS, gravity, change.displacement[3:])
+    return stacked(change.acceleration[:3] + turned, change.acceleration[3:])
+
+
+def _specific_force(tree: Tree, moving: Moving, of: Quantity) -> Signal:
+    """Return the change of ``a + w x v``, accelerations less gravity's."""
+    k, port = _place(tree, of)
+    change = moving.changes.at_port(k, port)
+    total = change.acceleration[:3]
+    twist = tree.rest_at(tree.rests[k], k, tree.nodes[k], port).twist
+    if twist.is_zero:
+        return total
+    loop, constants = moving.changes.loop, tree.constants
+    turned = loop.bilinear(constants, CROSS, twist[3:], change.twist[:3])
+    return total + turned - loop.bilinear(constants, CROSS, twist[:3], change.twist[3:])
+
+
+def _position(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
+    """Return the change of a position in inertial axes; None where angles are asked for as well."""
+    if max(of.entries) >= 3:
+        return None
+    k, port = _place(tree, of)
+    moved = moving.changes.at_port(k, port).displacement[:3]
+    for step in reversed(tree.way(k, port)):
+        moved = step.turned(moving.changes.loop, moved, back=True)
+    return moved
+
+
+def _reaction(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
+    """Return the change of the wrench that a joint transmits to its child."""
+    if not tree.state.model.is_tree or of.owner not in tree.index:
+        return None
+    joint = tree.index[of.owner]
+    child = next(k for k, node in enumerate(tree.nodes) if node.parent == joint)
+    return moving.changes.carried[child]
+
+
+def _displacements(tree: Tree, moving: Moving, of: Quantity) -> Signal:
+    return moving.q
+
+
+#: ``value x unit`` of each unit vector as a matrix that acts on the value: ``sum_i CROSS_i value s_i = value x s``.
+CROSS = np.array([-skew(unit) for unit in np.eye(3)])
+
+#: From a tree, its signals and a quantity to the signals of all entries of the quantity's vector.
+READINGS: dict[Kind, Any] = {
+    Kind.POSITION: _displacements,
+    Kind.RATE: lambda tree, moving, of: moving.v,
+    Kind.ACCELERATION: lambda tree, moving, of: moving.a,
+    Kind.EFFORT: lambda tree, moving, of: moving.tau,
+    Kind.MOMENTUM: lambda tree, moving, of: moving.v * of.factor,
+    Kind.TWIST: _twist,
+    Kind.PORT_ACCELERATION: _acceleration,
+    Kind.SPECIFIC_FORCE: _specific_force,
+    Kind.POSE: _position,
+    Kind.REACTION: _reaction,
+}
+
+
+def scaled(loop: Loop, signal: Signal, gains: Sequence[Any]) -> Signal:
+    """Return signals times uncertain gains (each an `Affine` of one entry, or None)."""
+    rows = [signal[k] if gain is None else loop.applied(gain, signal[k]) for k, gain in enumerate(gains)]
+    return stacked(*rows) if rows else zeros(0)

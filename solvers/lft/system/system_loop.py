@@ -1,0 +1,199 @@
+"""The loop of a whole system: states, inputs and unknowns as columns, blocks and joints between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.engines.reference.passes import Node
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.fractions.interpolation import Polynomial
+from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, stacked, zeros
+from titop.solvers.lft.fractions.structured_reduction import Fractional
+from titop.solvers.lft.laws.rescaled import refuse_rescaled, rescaled_coordinates
+from titop.solvers.lft.system.joining import Constraints, interactions, refuse_uncertain_pose
+from titop.solvers.lft.system.passes import Applied, Changes, State, Tree
+from titop.solvers.lft.system.readings import Moving, read, scaled
+from titop.solvers.lft.uncertainty.point_values import accelerations_at, moved_state
+from titop.solvers.lft.uncertainty.uncertain import Uncertainty, gain_names
+from titop.solvers.mechanism.inputs import own_pushes
+from titop.solvers.model.reduction import reduction
+from titop.solvers.signals.grammar import read_names
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.system_inputs import SystemInputs
+
+
+class SystemLoop:
+    """The loop of a system about an operating point.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+    uncertainty : Uncertainty
+    inputs, outputs, hold, independent
+        As in `linearize`.
+
+    Attributes
+    ----------
+    a : (nv,) array
+        Accelerations at the point, which all members share.
+    states : int array
+        Entries of ``[dq; dv]``.
+    inputs, outputs : tuple of Signal
+        Paths and units.
+    is_exact : bool
+        Whether all outputs are known to be exact in the uncertain numbers.
+    """
+
+    def __init__(
+        self, point: OperatingPoint, uncertainty: Uncertainty, inputs: Any, outputs: Any, hold: Any, independent: Any
+    ) -> None:
+        self.point, self.uncertainty = point, uncertainty
+        middle = uncertainty.changed({})
+        model = point.model.changed(uncertainty.of_model(middle))[0]
+        self.system_inputs = SystemInputs(model, inputs, hold)
+        self.a = accelerations_at(point, self.system_inputs)
+        q, v = moved_state(point, middle)
+        self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
+        self.acting, applied = interactions(model, q, v, uncertainty)
+        applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
+        self.tree = Tree(State(model, q, v, self.a), applied, self._driven, uncertainty)
+        for joined in model.assembly.loops:
+            refuse_uncertain_pose(self.tree, joined)
+        self.loop, self.model = Loop(), model
+        reduced = reduction(model, q, v, self.system_inputs.held, independent)
+        self.states = reduced.states
+        rescaled = rescaled_coordinates(model, uncertainty)
+        if rescaled.any():
+            refuse_rescaled(model, rescaled, self.system_inputs, read_names("outputs", outputs))
+        self._build(self.states[: len(self.states) // 2], read_names("outputs", outputs))
+
+    def fractional(self, deltas: Sequence[str]) -> Fractional:
+        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states."""
+        solved = self.loop.solved(self._rates, self._outputs)
+        names = np.array(solved.deltas, dtype=object)
+        order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
+        n = len(names) + len(self.states)
+        order += range(len(names), n)
+        sizes = (*(int((names == delta).sum()) for delta in deltas), len(self.states))
+        M = solved.M
+        return Fractional(M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:], sizes)
+
+    def _build(self, independent: Array, outputs: Sequence[Any]) -> None:
+        model, loop, inputs, nv = self.model, self.loop, self.system_inputs, self.model.nv
+        free = np.flatnonzero(~inputs.held)
+        others = np.eye(nv)[:, np.setdiff1d(free, independent)]
+        states = loop.columns("x", 2 * len(independent))
+        spread = np.eye(nv)[:, independent]
+        q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in _halves(states))
+        given = loop.columns("u", len(inputs.channels))
+        driven = scaled(loop, given, [self._gain(channel.signal.path) for channel in inputs.channels])
+        solved_for = np.flatnonzero(~inputs.prescribed)
+        a = inputs.motions(nv) @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
+        changes = Changes(self.tree, loop, q, v, a)
+        for push in self.tree.applied:
+            changes.hold(push)
+        self._push(changes, driven)
+        joined = self._join(changes, solved_for)
+        changes.inwards()
+        applied = inputs.applied(nv) @ driven
+        needed = changes.efforts - self._own_efforts(driven) - joined
+        loop.require((needed - applied)[solved_for])
+        mask = np.diag(inputs.prescribed.astype(float))
+        moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, changes)
+        rates_q = v - model.bracket(self.tree.state.v) @ q
+        self._rates = stacked(rates_q[independent], a[independent])
+        found = [read(self.tree, moving, output, inputs) for output in outputs]
+        self.is_exact = all(exact for _, _, exact in found)
+        self.inputs = inputs.signals
+        self.outputs = tuple(signal for group, _, _ in found for signal in group.signals)
+        read_out = stacked(*(signal for _, signal, _ in found)) if found else zeros(0)
+        self._outputs = scaled(loop, read_out, [self._gain(signal.path) for signal in self.outputs])
+
+    def _join(self, changes: Changes, solved_for: Array) -> Signal:
+        """Apply interactions and closures; return their efforts (nv) on coordinates. Closures' rows join the loop."""
+        total = zeros(self.model.nv)
+        for acting in self.acting:
+            total += acting.push(self.tree, changes)
+        if self.constraints is None:
+            return total
+        free = np.flatnonzero(~self.system_inputs.held)
+        for kind, acted_on in (("displacement", free), ("twist", free), ("acceleration", solved_for)):
+            rows = self.constraints.chosen(acted_on)
+            self.loop.require(self.constraints.rows_of(self.tree, changes, kind)[rows])
+        count = len(self.model.constraint_names)
+        multipliers = np.eye(count)[:, rows] @ self.loop.columns("?", len(rows))
+        return total + self.constraints.push(self.tree, changes, multipliers)
+
+    def _gain(self, path: str) -> Affine | None:
+        """Return the uncertain gain of an input or output, None where it is certain."""
+        found = next((name for name in gain_names(path) if self.uncertainty.at(name)), None)
+        return None if found is None else self.uncertainty.vector([found], np.ones(1)).column()
+
+    def _push(self, changes: Changes, driven: Signal) -> None:
+        """Apply the inputs that are wrenches at ports."""
+        inputs, places = self.system_inputs, self.model.inputs
+        units = np.eye(6)
+        for k, channel in enumerate(inputs.channels):
+            if channel.kind == Kind.WRENCH:
+                changes.push(channel.port, units[:, [channel.entry]] @ driven[k])
+            elif channel.kind == Kind.INPUT:
+                for place, wrench, column in zip(places.places, places.units_at_places, places.columns, strict=True):
+                    if column == channel.entry:
+                        changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
+
+    def _own_efforts(self, driven: Signal) -> Signal:
+        """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
+        model, q = self.model, self.tree.state.q
+        matrix = model.inputs.motors.copy()
+        for block, at_q, at_v, columns in model.inputs.own:
+            matrix[at_v, columns] = block.input_matrix(q[at_q])
+        total = zeros(model.nv)
+        for k, channel in enumerate(self.system_inputs.channels):
+            if channel.kind == Kind.INPUT:
+                total += matrix[:, [channel.entry]] @ driven[k] + self._geared(channel.signal.path, channel.entry, driven[k])
+        return total
+
+    def _geared(self, name: str, entry: int, driven: Signal) -> Signal:
+        """Return what the uncertain part of a motor's gear adds."""
+        found = self.uncertainty.at(f"{name}.gear")
+        if found is None:
+            return zeros(self.model.nv)
+        along = (self.model.inputs.motors[:, entry] != 0).astype(float)[:, None]
+        return along @ self.loop.times(found[0].name, driven * found[1].half)
+
+    def _driven(self, node: Node) -> Array:
+        """Return the slopes of the efforts of a block's own inputs at the point."""
+        pushes = own_pushes(self.point.model.external_pushes(None, self.point.u))
+        n = node.block.nv
+        return sum((push.derivatives(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
+
+
+def _halves(signal: Signal) -> tuple[Signal, Signal]:
+    n = len(signal) // 2
+    return signal[:n], signal[n:]
+
+
+def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
+    """Return the wrenches that act on ports at the point: loads, external ones and those of actuators."""
+    model = point.model
+    found = []
+    for load in model.assembly.loads:
+        names = [f"{load.name}.{part}.{axis}" for part in ("force", "torque") for axis in "xyz"]
+        wrench = uncertainty.vector(names, np.concatenate([load.force, load.torque]))
+        found.append(Applied(str(load.target), load.frame == "world", Polynomial.of(wrench)))
+    found += [_constant(port, False, np.asarray(wrench)) for port, wrench in (point.wrenches or {}).items()]
+    inputs = model.inputs
+    levels = uncertainty.vector([f"{name}.u" for name in model.input_names], np.zeros(model.nu) if point.u is None else point.u)
+    for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
+        wrench = Affine(levels.value[k] * unit, tuple((delta, slope[k] * unit) for delta, slope in levels.slopes if slope[k]))
+        if wrench.value.any() or wrench.slopes:
+            found.append(Applied(place.port, place.inertial, Polynomial.of(wrench)))
+    return found
+
+
+def _constant(port: str, inertial: bool, wrench: Array) -> Applied:
+    return Applied(port, inertial, Polynomial.constant_of(wrench[:, None]))

@@ -1,0 +1,178 @@
+"""Equilibria that depend on parameters: found by a function of users at points of the box of these, and compared."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.fractions.polynomial_fit import spread_points
+from titop.solvers.lft.uncertainty.point_values import value_at
+from titop.solvers.lft.uncertainty.uncertain import Uncertainty
+from titop.solvers.model.model import Model
+
+#: What moves by less (rad, m, their rates, units of inputs), beside one or its nominal value, is rounding of the equilibrium.
+_RESTS = 1e-8
+#: How far a given point may be from the equilibrium that is found at nominal values, measured alike.
+_SAME = 1e-6
+#: Of so many parameters all corners are looked at, of more as many at random; random points of which fits know nothing.
+_ALL_CORNERS, _TESTS = 5, 30
+#: Seconds after which progress is shown.
+_SHOW_PROGRESS_AFTER = 1.0
+
+
+class Equilibria:
+    """The equilibria of a family, as changes of coordinates ``hinge.q``, rates ``wheel.v`` and inputs ``jet.u``.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+        At nominal values.
+    uncertainty : Uncertainty
+        Of the parameters alone.
+    function : callable
+        `equilibrium` of `lft`.
+    progress : bool
+
+    Attributes
+    ----------
+    paths : list of str
+        Of all coordinates, rates and inputs (m).
+    nominal : (m,) array
+    points : (k, n) array
+        Normalised values of the parameters: corners, then points that are spread over the box.
+    changes : (k, m) array
+        Of the equilibria there, against the nominal point; zero of what is among the parameters.
+    tests : list of OperatingPoint
+        Equilibria at random points, and
+    test_points, test_changes : arrays
+
+    Raises
+    ------
+    ModelError
+        For functions that return other points than asked for.
+    """
+
+    def __init__(self, point: OperatingPoint, uncertainty: Uncertainty, function: Any, progress: bool = True) -> None:
+        if not callable(function):
+            advice = "write lambda m: tt.trim(m, ...)"
+            raise ModelError(Finding("wrong-type", "equilibrium", type(function).__name__, "a function of a model", advice))
+        model = point.model
+        if model.is_constrained:
+            advice = "closures and gears keep what they carry at the point: use tt.lpv"
+            found = "a system with closures or gears"
+            raise ModelError(Finding("moving-closure", "equilibrium", found, "a tree", advice))
+        self.point, self.uncertainty, self._function, self._progress = point, uncertainty, function, progress
+        self.paths = [f"{name}{end}" for end in (".q", ".v") for name in model.coordinate_names]
+        self.paths += [f"{name}.u" for name in model.input_names]
+        self._given = [path for path in uncertainty.paths() if path in self.paths]
+        self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, _inputs(point)])
+        n = len(uncertainty.all)
+        self._refuse_other_nominal()
+        corners = np.array([*itertools.product((-1.0, 1.0), repeat=min(n, _ALL_CORNERS))])
+        if n > _ALL_CORNERS:
+            corners = np.random.default_rng(5).choice((-1.0, 1.0), (len(corners), n))
+        self.points, self._spread = corners, 0
+        self.changes = self._changes(self._found(corners))
+        self.test_points = np.random.default_rng(2).uniform(-1.0, 1.0, (_TESTS, n))
+        self.tests = self._found(self.test_points)
+        self.test_changes = self._changes(self.tests)
+
+    def at(self, values: Mapping[str, float]) -> OperatingPoint:
+        """Return the equilibrium at values of the parameters by path.
+
+        Raises
+        ------
+        ModelError
+            If the function returns no point, or another than was asked for.
+        ConvergenceError
+            Where there is none, naming the values.
+        """
+        model = self.point.model.changed(self.uncertainty.of_model(values))[0]
+        given = {path: values[path] for path in self._given}
+        shown = ", ".join(f"{path} = {value:.6g}" for path, value in values.items())
+        try:
+            found = self._function(model, given) if given else self._function(model)
+        except ConvergenceError as error:
+            raise ConvergenceError(f"no equilibrium at {shown}: {error}") from None
+        if not isinstance(found, OperatingPoint):
+            advice = "return what tt.trim finds: lambda m: tt.trim(m, ...)"
+            raise ModelError(Finding("wrong-type", "equilibrium", type(found).__name__, "a tt.OperatingPoint", advice))
+        self._refuse_another(found, model, given, shown)
+        return found
+
+    def values(self, row: Array) -> dict[str, float]:
+        """Return values by path at normalised ones (n)."""
+        result: dict[str, float] = {}
+        for own, delta in zip(self.uncertainty.all, row.tolist(), strict=True):
+            result |= own.values(own.block.value(delta))
+        return result
+
+    def spread(self, n: int) -> None:
+        """Have n points at least, beside corners, that are spread over the box."""
+        if n > self._spread:
+            new = spread_points(self.points.shape[1], n)[self._spread :]
+            self.changes = np.vstack([self.changes, self._changes(self._found(new))])
+            self.points, self._spread = np.vstack([self.points, new]), n
+
+    @property
+    def moving(self) -> list[int]:
+        """Entries that move by more than rounding."""
+        largest = np.abs(np.vstack([self.changes, self.test_changes])).max(axis=0)
+        return np.flatnonzero(largest > _RESTS * np.maximum(1.0, np.abs(self.nominal))).tolist()
+
+    def depends_on(self, k: int) -> bool:
+        """Tell whether the equilibrium depends on the k-th parameter, the others nominal."""
+        ends = np.zeros((2, self.points.shape[1]))
+        ends[:, k] = -1.0, 1.0
+        return bool((np.abs(self._changes(self._found(ends))) > _RESTS * np.maximum(1.0, np.abs(self.nominal))).any())
+
+    def _found(self, points: Array) -> list[OperatingPoint]:
+        """Return the equilibria at normalised values (k, n)."""
+        from tqdm import tqdm
+
+        options: dict[str, Any] = {
+            "delay": _SHOW_PROGRESS_AFTER, "disable": None if self._progress else True, "leave": False, "unit": " equilibria"
+        }  # fmt: skip
+        return [self.at(self.values(row)) for row in tqdm(points, **options)]
+
+    def _changes(self, found: list[OperatingPoint]) -> Array:
+        """Return what differs from the nominal point (k, m); zero of what is among the parameters."""
+        point, u = self.point, _inputs(self.point)
+        parts = [(point.model.difference(point.q, at.q), at.v - point.v, _inputs(at) - u) for at in found]
+        changes = np.array([np.concatenate(part) for part in parts]).reshape(len(found), len(self.paths))
+        return np.where(np.isin(self.paths, self._given), 0.0, changes)
+
+    def _refuse_other_nominal(self) -> None:
+        """Refuse a nominal point that is none of these equilibria."""
+        zero = np.zeros((1, len(self.uncertainty.all)))
+        change = self._changes(self._found(zero))[0]
+        k = int(np.argmax(np.abs(change) / np.maximum(1.0, np.abs(self.nominal))))
+        if abs(change[k]) > _SAME * max(1.0, abs(self.nominal[k])):
+            expected, advice = "the point itself at the nominal values", "pass as point what it returns there"
+            found = f"{self.paths[k]} differs by {change[k]:.3g}"
+            raise ModelError(Finding("other-equilibrium", "equilibrium", found, expected, advice))
+
+    def _refuse_another(self, found: OperatingPoint, model: Model, given: Mapping[str, float], shown: str) -> None:
+        """Refuse points of other parameters, wrenches or coordinates than asked for."""
+        other = []
+        if found.model is not model:
+            right, own = model.parameters(), found.model.parameters()
+            other = [path for path in right if path not in own or own[path][0] != right[path][0]]
+        before, after, none = self.point.wrenches or {}, found.wrenches or {}, np.zeros(6)
+        ports = {*before, *after}
+        other += [port for port in ports if not np.array_equal(before.get(port, none), after.get(port, none))]
+        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > _SAME * max(1.0, abs(x))]
+        if other:
+            where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
+            raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))
+
+
+def _inputs(point: OperatingPoint) -> Array:
+    """Return the inputs (nu) at a point."""
+    return np.zeros(point.model.nu) if point.u is None else point.u

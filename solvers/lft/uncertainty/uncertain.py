@@ -1,0 +1,323 @@
+"""What is uncertain: names of parameters, coordinates and gains with their ranges, read from what users give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.bodies.modal_parameters import Share
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.loops import Affine
+from titop.solvers.lft.uncertainty.common_parameters import common_parameters
+
+#: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
+WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
+
+#: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
+FIT = 1e-4
+
+#: Endings of names of gains, coordinates, rates and inputs.
+_GAIN, _ANGLE, _RATE, _INPUT = ".gain", ".q", ".v", ".u"
+
+
+class Percent(NamedTuple):
+    """A range relative to the nominal value, in percent."""
+
+    lower: float
+    upper: float
+
+
+def percent(lower: float, upper: float | None = None) -> Percent:
+    """Return a range relative to the nominal value.
+
+    Parameters
+    ----------
+    lower, upper : float
+        In percent: ``percent(15)`` is 15 % to either side, ``percent(-10, 20)`` from 10 % less to 20 % more.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> tt.percent(15)
+    Percent(lower=-15, upper=15)
+    """
+    return Percent(-abs(lower), abs(lower)) if upper is None else Percent(lower, upper)
+
+
+class Member(NamedTuple):
+    """One name of an uncertain number: ``middle + half d``, d in [-1, 1]; of an angle `half` is the tangent where d is 1.
+
+    Where the model has no parameter of the name, `shares` are those that follow from it.
+    """
+
+    path: str
+    middle: float
+    half: float
+    shares: tuple[Share, ...] = ()
+
+    def own(self, value: float) -> dict[str, float]:
+        """Return what a value of the name says of parameters of the model."""
+        if self.shares:
+            return {share.name: share.factor * value**share.exponent for share in self.shares}
+        return {self.path: value}
+
+
+class Uncertain(NamedTuple):
+    """Names with one delta.
+
+    Attributes
+    ----------
+    block : DeltaBlock
+        Range, unit and nominal value of the first name.
+    members : tuple of Member
+    """
+
+    block: DeltaBlock
+    members: tuple[Member, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the delta: the first of its names."""
+        return self.block.name
+
+    @property
+    def middle(self) -> float:
+        """The nominal value, as it enters, on the scale on which the range goes from -1 to 1."""
+        return self._scaled(self.block.nominal)
+
+    def values(self, value: float) -> dict[str, float]:
+        """Return the value of every parameter of the model for one of the first name."""
+        result: dict[str, float] = {}
+        for member in self.members:
+            change = value - self.members[0].middle if self.block.part else member.half * self._scaled(value)
+            result |= member.own(member.middle + change)
+        return result
+
+    def _scaled(self, value: float) -> float:
+        first = self.members[0]
+        if self.block.part:
+            return math.tan((value - first.middle) / self.block.part) / first.half
+        return (value - first.middle) / first.half
+
+
+class Uncertainty:
+    """All that is uncertain about a model.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+    parameters : mapping
+        As in `lft`.
+    quarters : sequence of str
+        Angles that enter by the tangent of their quarter.
+    fits : sequence of str, or mapping of str to float
+        As in `lft`.
+
+    Attributes
+    ----------
+    fits : dict of str to float
+        Tolerances of deltas in which laws may be fitted.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, names given twice, and ranges that are none.
+    """
+
+    def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
+        self.point, self.known = point, point.model.parameters()
+        self.common = common_parameters(point.model.assembly)
+        self._quarters = {quarters} if isinstance(quarters, str) else set(quarters)
+        given = read_mapping("parameters", parameters)
+        if not given:
+            advice = "use tt.linearize for none"
+            raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
+        self._given = {name for names in given for name in (names if isinstance(names, tuple) else (names,))}
+        self.all = tuple(self._read(names if isinstance(names, tuple) else (names,), given[names]) for names in given)
+        self._by_path: dict[str, tuple[Uncertain, Member]] = {}
+        taken: dict[str, str] = {}
+        for uncertain in self.all:
+            for member in uncertain.members:
+                for name in member.own(member.middle):
+                    if name in taken:
+                        found, advice = f"{member.path} and {taken[name]}, which change it both", "leave one out"
+                        raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
+                    taken[name] = member.path
+                self._by_path[member.path] = uncertain, member
+        for name in sorted(self._quarters - set(self._by_path)):
+            raise ModelError(Finding("unknown-angle", "quarters", name, "an angle among the parameters", "add it there"))
+        self.fits = self._read_fits(fits)
+
+    def at(self, path: str) -> tuple[Uncertain, Member] | None:
+        """Return what is uncertain of a name."""
+        return self._by_path.get(path)
+
+    def paths(self) -> list[str]:
+        """Return all names."""
+        return [*self._by_path]
+
+    def vector(self, paths: Sequence[str], nominal: Array) -> Affine:
+        """Return a vector by the names of its entries; those that are not uncertain are nominal."""
+        value, slopes = np.array(nominal, dtype=float), []
+        for k, path in enumerate(paths):
+            if found := self.at(path):
+                uncertain, member = found
+                value[k] = member.middle
+                slopes.append((uncertain.name, member.half * np.eye(len(paths))[k]))
+        return Affine(value, tuple(slopes))
+
+    def changed(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the value of every name where normalised numbers d have these values, zero by default; of angles, too."""
+        result = {}
+        for uncertain in self.all:
+            d, part = values.get(uncertain.name, 0.0), uncertain.block.part
+            for member in uncertain.members:
+                change = part * math.atan(member.half * d) if part else member.half * d
+                result[member.path] = member.middle + change
+        return result
+
+    def of_model(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return those of some values by path that are parameters of the model, and those that follow from them."""
+        result = {path: value for path, value in values.items() if path in self.known}
+        for path, value in values.items():
+            if path in self.common:
+                result |= self._by_path[path][1].own(value)
+        return result
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
+        nominal, unit = zip(*(self._nominal(name) for name in names), strict=True)
+        bounds = [self._bounds(name, value, given) for name, value in zip(names, nominal, strict=True)]
+        turning = [own == "rad" and self._turns(name) for name, own in zip(names, unit, strict=True)]
+        part = 0
+        if any(turning):
+            if not all(turning):
+                raise ModelError(Finding("mixed-tie", "parameters", names, "angles alone", "tie angles to angles"))
+            part = 4 if self._quarters & set(names) else 2
+            width, widest = bounds[0][1] - bounds[0][0], WIDEST_HALF if part == 2 else WIDEST_QUARTER
+            if width > widest:
+                found, advice = f"{math.degrees(width):.0f} degrees", _split(names[0], part)
+                raise ModelError(
+                    Finding(
+                        "wide-angle", f"parameters[{names[0]!r}]", found, f"{math.degrees(widest):.0f} degrees or less", advice
+                    )
+                )
+        members = []
+        for name, (lower, upper) in zip(names, bounds, strict=True):
+            if name in self.common and lower <= 0:
+                found = f"{lower:.6g} to {upper:.6g}"
+                raise ModelError(Finding("bad-range", f"parameters[{name!r}]", found, "values > 0", "narrow the range"))
+            half = (upper - lower) / 2
+            shares = self.common[name].shares if name in self.common else ()
+            members.append(Member(name, (lower + upper) / 2, math.tan(half / part) if part else half, shares))
+        (lower, upper), middle = bounds[0], nominal[0]
+        return Uncertain(DeltaBlock(names[0], "real", 0, 0, lower, upper, middle, unit[0], None, part), tuple(members))
+
+    def _turns(self, name: str) -> bool:
+        """Tell whether a name is an angle about one axis: a joint's, or that of a rotation about an axis of its frame."""
+        stem, dot, axis = name.rpartition(".")
+        if not stem.endswith(".rotation"):
+            return name.endswith(_ANGLE)
+        others = {other for other in rotation_names(stem.removesuffix(".rotation")) if other != f"{stem}{dot}{axis}"}
+        return not others & self._given and not any(self.known[other][0] for other in others)
+
+    def _read_fits(self, fits: Any) -> dict[str, float]:
+        """Return the tolerance of each delta that may be fitted."""
+        given = dict.fromkeys((fits,) if isinstance(fits, str) else fits, FIT) if not isinstance(fits, Mapping) else dict(fits)
+        result: dict[str, float] = {}
+        for name, tolerance in given.items():
+            found = self.at(name)
+            if found is None:
+                advice = did_you_mean(name, self.paths())
+                raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))
+            number = real_array(tolerance)
+            if number is None or number.shape or not 0 < number < 1:
+                raise ModelError(Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4"))
+            result[found[0].name] = float(number)
+        return result
+
+    def _nominal(self, name: Any) -> tuple[float, str]:
+        """Return the nominal value and the unit of what a name stands for."""
+        model, point = self.point.model, self.point
+        if name in self.known:
+            return self.known[name]
+        if name in self.common:
+            return self.common[name][:2]
+        if isinstance(name, str):
+            if name.endswith(_GAIN) and name.removesuffix(_GAIN):
+                return 1.0, "1"
+            stem = name[:-2]
+            if name.endswith((_ANGLE, _RATE)) and stem in model.coordinate_names:
+                k = model.coordinate_names.index(stem)
+                unit = model.assembly.coordinate_units[k]
+                if name.endswith(_RATE):
+                    return float(point.v[k]), f"{unit}/s"
+                if not model.has_plain_coordinates(k):
+                    advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
+                    raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
+                return float(point.q[model.assembly.place(stem)[0]]), unit
+            if name.endswith(_INPUT) and stem in model.input_names:
+                k = model.input_names.index(stem)
+                if k not in model.inputs.columns:
+                    expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
+                    raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
+                return 0.0 if point.u is None else float(point.u[k]), model.inputs.units[k]
+        names = [*self.known, *self.common, *(own + end for own in model.coordinate_names for end in (_ANGLE, _RATE))]
+        expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
+        raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
+
+    def _bounds(self, name: str, nominal: float, given: Any) -> tuple[float, float]:
+        """Return the range of a name."""
+        where = f"parameters[{name!r}]"
+        if isinstance(given, Percent):
+            lower, upper = sorted(nominal * (1 + x / 100) for x in given)
+            if not lower < upper:
+                advice = "give the range itself: (lower, upper)"
+                raise ModelError(Finding("no-range", where, f"{given} of {nominal}", "a range that is not empty", advice))
+        else:
+            numbers = real_array(given)
+            if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or not numbers[0] < numbers[1]:
+                advice = "write (90, 110) or tt.percent(15)"
+                raise ModelError(Finding("no-range", where, given, "two rising finite numbers", advice))
+            lower, upper = numbers.tolist()
+        if not lower < nominal < upper:
+            found, advice = f"{lower:.6g} to {upper:.6g}", "change the model or the range"
+            raise ModelError(Finding("nominal-outside", where, found, f"a range around the nominal {nominal:.6g}", advice))
+        return lower, upper
+
+
+def _split(name: str, part: int) -> str:
+    whole = "tt.lft_arcs makes several models, each of an arc"
+    return whole if part == 4 else f"quarters=[{name!r}] covers up to 480 degrees with twice the repetitions; or {whole}"
+
+
+def rotation_names(path: str) -> list[str]:
+    """Return the names of the components of a pose's rotation vector."""
+    return [f"{path}.rotation.{axis}" for axis in "xyz"]
+
+
+def gain_names(path: str) -> list[str]:
+    """Return the names by which a signal's gain may be known: its own, its vector's, its owner's."""
+    own = parts_of(path.split("[")[0])
+    return [f"{path}{_GAIN}", *(".".join(own[:k]) + _GAIN for k in range(len(own), 0, -1))]
+
+
+def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
+    """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
+    for member in uncertain.members:
+        if member.path in values:
+            value = float(values[member.path])
+            if uncertain.block.part:
+                return value - member.middle + uncertain.members[0].middle
+            return uncertain.members[0].middle + uncertain.members[0].half * (value - member.middle) / member.half
+    return None

@@ -1,0 +1,152 @@
+"""Controllers closed around linear fractional models, against loops of members that are simulated or computed by hand."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import control
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import titop as tt
+from tests.solvers.lft.closed_crafts import TORQUES, VALUES, craft, rate_control
+
+#: Responses computed in two ways, beside their size.
+ROUNDING = 1e-9
+
+PERIOD = 0.1
+
+
+@cache
+def closed(stages: int, delay: float) -> tt.LFTModel:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)  # of errors, which are what is tested
+        return craft().close(rate_control(PERIOD), stages=stages, delay=delay)
+
+
+def simulated(values: dict[str, float], delay: float, count: int) -> np.ndarray:
+    """Return the rates (count, 3) after a torque of 1 N m about y in the first period, from fine exact steps of the member."""
+    plant, K, fine = craft().members.linearized(craft().values(values)), rate_control(PERIOD), 20
+    n, m = plant.nstates, plant.ninputs
+    step = expm(np.block([[plant.A, plant.B], [np.zeros((m, n + m))]]) * PERIOD / fine)[:n]
+    x, x_k, commands, rates = np.zeros(n), np.zeros(3), [], []
+    late = round(delay / PERIOD * fine)
+    for k in range(count):
+        y = plant.C @ x
+        commands.append(K.C @ x_k + K.D @ y)
+        x_k = K.A @ x_k + K.B @ y
+        rates.append(y)
+        for i in range(fine):
+            sample = (k * fine + i - late) // fine
+            u = (commands[sample] if sample >= 0 else np.zeros(3)) + np.array([0.0, float(k == 0), 0.0])
+            x = step @ np.concatenate([x, u])
+    return np.array(rates)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.035, 0.1, 0.26])
+@pytest.mark.parametrize(("values", "tolerance"), [({}, ROUNDING), (VALUES, 2e-3)])
+def test_sampled_members_are_loops_simulated_finely(delay: float, values: dict[str, float], tolerance: float) -> None:
+    """Nominal to rounding, others within the error of two stages; another delay by 5 ms is told apart from both."""
+    member = closed(2, delay).at(values)
+    assert member.dt == PERIOD
+    torque = np.zeros((3, 200))
+    torque[1, 0] = 1.0
+    _, found = control.forced_response(member, U=torque)
+    right = simulated(values, delay, 200)
+    assert np.abs(found.T - right).max() < tolerance * np.abs(right).max()
+    assert np.abs(found.T - simulated(values, delay + 0.005, 200)).max() > 2e-3 * np.abs(right).max()
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.13])
+def test_more_stages_are_more_exact(delay: float) -> None:
+    errors = [closed(stages, delay).check(3) for stages in (1, 2, 3)]
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+    assert errors[2] < 1e-5
+    assert [closed(stages, 0.0).blocks[2].repetitions for stages in (1, 2)] == [8, 16]
+
+
+def test_check_finds_a_wrong_loop() -> None:
+    """A loop with the controller of another one's member, or delayed by a hundredth of a period."""
+    right, other = closed(3, 0.13), closed(3, 0.131)
+    assert replace(right, M=other.M).check(2) > 10 * right.check(2)
+
+
+def test_accelerations_need_channels_once_more() -> None:
+    model = craft("gyro", "hub.imu.dv")
+    loop = model.close(rate_control(0.02))
+    assert [block.repetitions for block in loop.blocks] == [2 * block.repetitions for block in model.blocks]
+    assert loop.check(2) < 1e-2
+
+
+def test_coarse_stages_are_warned_of() -> None:
+    with pytest.warns(tt.ModelWarning, match="coarse-stages"):
+        craft().close(rate_control(0.4))
+
+
+def test_a_sampled_loop_is_closed_again() -> None:
+    """By a gain, and by a controller that waits for whole periods."""
+    gain = control.ss([], [], [], [[-5.0]], inputs=["gyro_x"], outputs=["wheels_x"])
+    loop = closed(2, 0.0).close(gain).close(rate_control(PERIOD, 3.0), delay=0.2)
+    assert loop.M.nstates == closed(2, 0.0).M.nstates + 3 + 2 * 3
+    assert len(set(loop.M.state_labels)) == loop.M.nstates
+    z = np.exp(0.07j)
+    plant = closed(2, 0.0).at(VALUES)(z)
+    K = rate_control(PERIOD, 3.0)(z) / z**2 + np.diag([-5.0, 0.0, 0.0])
+    right = plant @ np.linalg.inv(np.eye(3) - K @ plant)
+    assert loop.at(VALUES)(z) == pytest.approx(right, rel=ROUNDING)
+    assert loop.check(2) < 2e-3
+
+
+def test_delays_in_continuous_time() -> None:
+    """Pade's fraction within its bound, `check` against the delay itself; by name, of one output alone."""
+    K = rate_control()
+    loop = craft().close(K, delay={"wheels_x": 0.3, "wheels.y": 0.1})
+    s = 2.0j
+    waits = np.diag(np.exp(-s * np.array([0.3, 0.1, 0.0])))
+    plant = craft().at(VALUES)(s)
+    right = plant @ np.linalg.inv(np.eye(3) - waits @ K(s) @ plant)
+    assert loop.at(VALUES)(s) == pytest.approx(right, rel=1e-6)  # 4e-8 * 0.6^9 for the delay alone
+    errors = [craft().close(K, delay=0.1, order=order).check(2) for order in (1, 4, 10)]
+    assert errors[0] > 2 * errors[1] > 4 * errors[2]  # at all frequencies, up to ten times the fraction's own poles
+
+
+def test_a_delay_before_sampling() -> None:
+    """An inner loop in continuous time, an outer one that is sampled: both are in the members."""
+    inner = control.ss([], [], [], [[-5.0]], inputs=["gyro_x"], outputs=["wheels_x"])
+    loop = craft().close(inner, delay=0.02).close(rate_control(0.02), delay=0.01)
+    assert loop.check(2) < 1e-2
+
+
+def test_bad_input() -> None:
+    K, L = rate_control(PERIOD), craft()
+    gain = control.ss([], [], [], [[1.0]], 0.1, inputs=["gyro_x"], outputs=["wheels_x"])
+    with pytest.raises(tt.ModelError, match="no-sample-time"):
+        L.close(control.ss([], [], [], [[1.0]], True, inputs=["gyro_x"], outputs=["wheels_x"]))
+    with pytest.raises(tt.ModelError, match=r"stages.*bad-value"):
+        L.close(K, stages=0)
+    with pytest.raises(tt.ModelError, match=r"order.*bad-value"):
+        L.close(rate_control(), order=2.5)  # type: ignore[arg-type]
+    with pytest.raises(tt.ModelError, match=r"delay.*bad-time"):
+        L.close(K, delay=-0.1)
+    with pytest.raises(tt.ModelError, match=r"periods at most.*bad-time"):
+        L.close(K, delay=1e6)
+    with pytest.raises(tt.ModelError, match=r"wheels_w.*unknown-signal"):
+        L.close(K, delay={"wheels_w": 0.1})
+    with pytest.raises(tt.ModelError, match="unknown-signal"):
+        L.close(control.ss([], [], [], [[1.0]], inputs=["gyro_q"], outputs=["wheels_x"]))
+    with pytest.raises(tt.ModelError, match="wrong-type"):
+        L.close(control.tf([1], [1, 1]))
+    loop = closed(1, 0.0)
+    with pytest.raises(tt.ModelError, match="other-sample-time"):
+        loop.close(rate_control(0.2))
+    with pytest.raises(tt.ModelError, match="other-sample-time"):
+        loop.close(rate_control())
+    with pytest.raises(tt.ModelError, match=r"whole periods.*bad-time"):
+        loop.close(gain, delay=0.05)
+    direct = craft("hub.imu.dw")
+    inverse, names = np.linalg.inv(direct.nominal.D), direct.nominal.output_labels
+    with pytest.raises(tt.ModelError, match="algebraic-loop"):
+        direct.close(control.ss([], [], [], inverse, 0.1, inputs=names, outputs=TORQUES))
