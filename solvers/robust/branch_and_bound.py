@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
-from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep

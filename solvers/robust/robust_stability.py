@@ -13,9 +13,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import branch_and_bound
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
 from titop.solvers.robust.power_iteration import lower_bound
-from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.upper_bound import LARGEST_G, UpperBound, upper_bound
 from titop.solvers.robust.validity import valid_interval

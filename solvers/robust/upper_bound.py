@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.scalings import Centres, Scaling
+from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.scalings import Scaling
 
 #: How much of the slack is left, and how many centres are taken at most.
 _SLACK, _CENTRES = 0.1, 100

@@ -10,8 +10,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.gain_search import GainSearch
-from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, channels, check_stable, read_loop

@@ -8,7 +8,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.robust.families import oscillator, structure_of_modes, two_masses
-from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.validity import valid_interval
