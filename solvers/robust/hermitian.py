@@ -43,6 +43,15 @@ class Unknowns:
         """Return the coordinates (n, no unit) of matrices."""
         return np.concatenate([(X.real + X.imag).ravel() for X in matrices])
 
+    def are_positive(self, x: Array) -> bool:
+        """Tell whether all matrices of coordinates are positive."""
+        try:
+            for X in self.matrices(x):
+                np.linalg.cholesky(X)
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
     def own_slopes(self, factors: Sequence[Array]) -> tuple[Array, Array]:
         """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the lower factors of all X."""
         n = self.places[-1].stop

@@ -1,7 +1,8 @@
 """Upper bound of the structured singular value of a matrix, by the method of centres.
 
 At the centre of a level its scaling proves a lower one; the next level lies a tenth of the slack above that (Boyd, El Ghaoui
-1993, "Method of centers for minimizing generalized eigenvalues").
+1993, "Method of centers for minimizing generalized eigenvalues"). The line through the last two centres is followed as long as
+the bound falls: where scalings have to become very unequal, centres alone creep.
 """
 
 from __future__ import annotations
@@ -74,17 +75,30 @@ def upper_bound(
     gain = float(np.linalg.norm(M, 2))
     best = UpperBound(gain, centres.unknowns.identity, largest * gain) if start is None else start
     best = best._replace(level=centres.bound(M, best.x, best.g))
-    level, x, last = 1.1 * best.level, best.x, np.inf
+    level, x, last, before = 1.1 * best.level, best.x, np.inf, None
     for _ in range(_CENTRES):
         if best.level <= max(enough, _ZERO * gain) or not np.isfinite(level):
             break
-        found = centres.centre(M, level, best.g, x)
-        if found is None:
+        centre = centres.centre(M, level, best.g, x)
+        if centre is None:
             break
-        bound, x = centres.bound(M, found, best.g), found
-        if bound < best.level:
-            best = UpperBound(bound, x, best.g)
+        bound = centres.bound(M, centre, best.g)
+        x, lowest = (centre, bound) if before is None else _followed(centres, M, best.g, (centre, bound), centre - before)
+        if lowest < best.level:
+            best = UpperBound(lowest, x, best.g)
         if bound >= (1 - tolerance) * last and level < _TIGHT * bound:
             break
-        last, level = bound, float(np.sqrt(bound**2 + _SLACK * max(level**2 - bound**2, 0.0)))
+        before, last = centre, bound
+        level = float(np.sqrt(lowest**2 + _SLACK * max(level**2 - lowest**2, 0.0)))
     return best
+
+
+def _followed(centres: Centres, M: Array, g: float, start: tuple[Array, float], step: Array) -> tuple[Array, float]:
+    """Return coordinates along a line, and their bound, up to where it falls no more; the steps double."""
+    best, length = start, 1.0
+    while True:
+        x = start[0] + length * step
+        bound = centres.bound(M, x, g) if centres.unknowns.are_positive(x) else np.inf
+        if bound >= best[1]:
+            return best
+        best, length = (x, bound), 2 * length
