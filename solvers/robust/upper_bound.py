@@ -16,7 +16,10 @@ from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.scalings import Scaling
 
 #: How much of the slack is left, and how many centres are taken at most.
-_SLACK, _CENTRES = 0.1, 100
+_SLACK, _CENTRES = 0.1, 200
+
+#: Lengths of a step along a line that are tried, and the shortest, relative to the last one.
+_LENGTHS, _SHORTEST = 20, 0.125
 
 #: A level this near to what its centre proves is a tight one.
 _TIGHT = 1.1
@@ -86,19 +89,26 @@ def upper_bound(
         x, lowest = (centre, bound) if before is None else _followed(centres, M, best.g, (centre, bound), centre - before)
         if lowest < best.level:
             best = UpperBound(lowest, x, best.g)
-        if bound >= (1 - tolerance) * last and level < _TIGHT * bound:
+        if best.level >= (1 - tolerance) * last and level < _TIGHT * bound:
             break
-        before, last = centre, bound
+        before, last = centre, best.level
         level = float(np.sqrt(lowest**2 + _SLACK * max(level**2 - lowest**2, 0.0)))
     return best
 
 
 def _followed(centres: Centres, M: Array, g: float, start: tuple[Array, float], step: Array) -> tuple[Array, float]:
-    """Return coordinates along a line, and their bound, up to where it falls no more; the steps double."""
+    """Return coordinates along a line, and their bound: steps double while it falls, or are halved until it does."""
     best, length = start, 1.0
-    while True:
+    for _ in range(_LENGTHS):
         x = start[0] + length * step
         bound = centres.bound(M, x, g) if centres.unknowns.are_positive(x) else np.inf
         if bound >= best[1]:
-            return best
-        best, length = (x, bound), 2 * length
+            if best[1] < start[1] or length <= _SHORTEST:
+                break
+            length /= 2
+        else:
+            best = (x, bound)
+            if length < 1:
+                break
+            length *= 2
+    return best
