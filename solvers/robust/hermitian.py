@@ -4,7 +4,7 @@ A hermitian matrix X has the real square matrix ``Y = Re X + Im X`` as coordinat
 
     X = (Y + Y^T + j (Y - Y^T)) / 2.
 
-The image ``U X U^H`` of the coordinate ab alone has the coordinates ``Re(u_a u_b^H) - Im(u_a u_b^H)^T``, with u_a a column of U.
+The image ``U X U^H`` of the coordinate ab alone has the coordinates ``Re(u_a u_b^H) - Im(u_a u_b^H)^T``, u_a a column of U.
 As images keep their norms, the derivatives of ``-log det F`` along ``F = L L^H`` are sums and scalar products of those of the
 images under ``L^-1``: gradient ``-tr V_k``, Hessian ``<V_k, V_l>``, one product of matrices for all.
 """

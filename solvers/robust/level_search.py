@@ -10,8 +10,9 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.upper_bound import LARGEST_G, UpperBound, upper_bound
 
-#: Relative tolerances of bounds, and of those with a smaller G.
-_CONVERGED, _COARSE = 3e-4, 3e-3
+#: Relative tolerances of bounds that may do, of those with any G, and of those that are above the level all the same: where
+#: scalings have to become very unequal, bounds creep before they fall.
+_COARSE, _CONVERGED, _FINE = 3e-3, 3e-4, 1e-5
 
 #: Bound of G that is tried first, relative to the gain: the smaller, the longer a scaling stays valid.
 _SMALL_G = 10.0
@@ -52,6 +53,8 @@ class LevelSearch:
             found = upper_bound(self.centres, M, _COARSE, found, enough)
         if found is None or found.level > enough:
             found = _lower(found, self._afresh(M, enough))
+        if found is not None and found.level > enough:
+            found = upper_bound(self.centres, M, _FINE, found, enough)
         if found is not None:
             self.known.append((omega, found))
         return found
