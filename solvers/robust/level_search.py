@@ -10,8 +10,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.upper_bound import LARGEST_G, UpperBound, upper_bound
 
-#: Relative tolerances of bounds that may do, of those with any G, and of those that are above the level all the same: where
-#: scalings have to become very unequal, bounds creep before they fall.
+#: Relative tolerances of bounds that begin nearby, of those begun afresh, and of those that are above the level all the same:
+#: where scalings have to become very unequal, bounds creep before they fall.
 _COARSE, _CONVERGED, _FINE = 3e-3, 3e-4, 1e-5
 
 #: Bound of G that is tried first, relative to the gain: the smaller, the longer a scaling stays valid.
@@ -53,8 +53,6 @@ class LevelSearch:
             found = upper_bound(self.centres, M, _COARSE, found, enough)
         if found is None or found.level > enough:
             found = _lower(found, self._afresh(M, enough))
-        if found is not None and found.level > enough:
-            found = upper_bound(self.centres, M, _FINE, found, enough)
         if found is not None:
             self.known.append((omega, found))
         return found
@@ -79,15 +77,16 @@ class LevelSearch:
 
     def _afresh(self, M: Array, enough: float) -> UpperBound | None:
         """Return a bound with a G as small as will do."""
-        found: UpperBound | None = None
-        for largest in (_SMALL_G, LARGEST_G) if self.centres.structure.real else (LARGEST_G,):
-            begin = None if self.start is None else self.start(M, largest)
-            if self.start is None or begin is not None:
-                tolerance = _COARSE if largest == _SMALL_G else _CONVERGED
-                found = _lower(found, upper_bound(self.centres, M, tolerance, begin, enough, largest))
-                if found is not None and found.level <= enough:
-                    break
-        return found
+        largest = _SMALL_G if self.centres.structure.real else LARGEST_G
+        begin = None if self.start is None else self.start(M, largest)
+        if self.start is not None and begin is None:
+            return None
+        found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
+        if found.level <= enough or largest == LARGEST_G:
+            return found
+        wider = found.g * LARGEST_G / _SMALL_G
+        found = found._replace(x=self.centres.widened(found.x, found.g, wider), g=wider)
+        return upper_bound(self.centres, M, _FINE, found, enough)
 
 
 def _lower(one: UpperBound | None, other: UpperBound | None) -> UpperBound | None:

@@ -15,8 +15,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.scalings import Scaling
 
-#: How much of the slack is left, and how many centres are taken at most.
-_SLACK, _CENTRES = 0.1, 200
+#: How much of the slack is left, how many centres are taken at most, and over how many the bound has to fall.
+_SLACK, _CENTRES, _PATIENCE = 0.1, 200, 4
 
 #: Lengths of a step along a line that are tried, and the shortest, relative to the last one.
 _LENGTHS, _SHORTEST = 20, 0.125
@@ -67,7 +67,7 @@ def upper_bound(
     centres : Centres
     M : array (columns of z, rows of w)
     tolerance : float
-        Relative: where a centre lowers the bound of the one before by less, it is taken.
+        Relative: where four centres lower the bound by less, it is taken.
     start : UpperBound, optional
         A scaling to begin with, of the same matrix or a similar one; needed for skew mu.
     enough : float
@@ -78,7 +78,7 @@ def upper_bound(
     gain = float(np.linalg.norm(M, 2))
     best = UpperBound(gain, centres.unknowns.identity, largest * gain) if start is None else start
     best = best._replace(level=centres.bound(M, best.x, best.g))
-    level, x, last, before = 1.1 * best.level, best.x, np.inf, None
+    level, x, before, met = 1.1 * best.level, best.x, None, [np.inf] * _PATIENCE
     for _ in range(_CENTRES):
         if best.level <= max(enough, _ZERO * gain) or not np.isfinite(level):
             break
@@ -89,9 +89,9 @@ def upper_bound(
         x, lowest = (centre, bound) if before is None else _followed(centres, M, best.g, (centre, bound), centre - before)
         if lowest < best.level:
             best = UpperBound(lowest, x, best.g)
-        if best.level >= (1 - tolerance) * last and level < _TIGHT * bound:
+        if best.level >= (1 - tolerance) * met[-_PATIENCE] and level < _TIGHT * bound:
             break
-        before, last = centre, best.level
+        before, met = centre, [*met, best.level]
         level = float(np.sqrt(lowest**2 + _SLACK * max(level**2 - lowest**2, 0.0)))
     return best
 
