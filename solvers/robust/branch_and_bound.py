@@ -86,7 +86,7 @@ def branch_and_bound(
     nearest: Member | None = None
     level, unproved, left = max(lower * (1 + gap), upper / 4), 0.0, 0.0
     for _ in range(30):
-        box = _Box(system, structure, 1 / level)
+        box = Box(system, structure, 1 / level)
         proved, member, volume = box.prove(cells, progress)
         if member is not None:
             nearest = member if nearest is None or member.radius < nearest.radius else nearest
@@ -104,8 +104,16 @@ def branch_and_bound(
     return Branched(upper, nearest, left if upper > lower * (1 + gap) * (1 + 1e-9) else 0.0)
 
 
-class _Box:
-    """All members whose normalised parameters, and complex blocks, are no larger than a radius."""
+class Box:
+    """All members whose normalised parameters, and complex blocks, are no larger than a radius.
+
+    Parameters
+    ----------
+    system : Matrices
+        With the channels of the uncertainty alone; stable.
+    structure : Structure
+    radius : float
+    """
 
     def __init__(self, system: Matrices, structure: Structure, radius: float) -> None:
         self.system, self.structure, self.radius = system, structure, radius

@@ -77,16 +77,17 @@ class LevelSearch:
 
     def _afresh(self, M: Array, enough: float) -> UpperBound | None:
         """Return a bound with a G as small as will do."""
-        largest = _SMALL_G if self.centres.structure.real else LARGEST_G
-        begin = None if self.start is None else self.start(M, largest)
-        if self.start is not None and begin is None:
-            return None
-        found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
-        if found.level <= enough or largest == LARGEST_G:
-            return found
-        wider = found.g * LARGEST_G / _SMALL_G
-        found = found._replace(x=self.centres.widened(found.x, found.g, wider), g=wider)
-        return upper_bound(self.centres, M, _FINE, found, enough)
+        for largest in (_SMALL_G, LARGEST_G) if self.centres.structure.real else (LARGEST_G,):
+            begin = None if self.start is None else self.start(M, largest)
+            if self.start is not None and begin is None:
+                continue
+            found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
+            if found.level <= enough or largest == LARGEST_G:
+                return found
+            wider = found.g * LARGEST_G / _SMALL_G
+            found = found._replace(x=self.centres.widened(found.x, found.g, wider), g=wider)
+            return upper_bound(self.centres, M, _FINE, found, enough)
+        return None
 
 
 def _lower(one: UpperBound | None, other: UpperBound | None) -> UpperBound | None:

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
@@ -18,10 +16,10 @@ from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
 from titop.solvers.robust.power_iteration import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, check_branching, check_positive, check_stable, read_loop
 
-#: How far beyond the ranges unstable members are looked for, and so many parameters can be branched over.
-_REACH, _BRANCHED = 100.0, 5
+#: How far beyond the ranges unstable members are looked for.
+_REACH = 100.0
 
 #: The level at which the search for the lowest begins when no unstable member is known.
 _LOWEST = 1e-3
@@ -134,7 +132,8 @@ def robust_stability(
         For unusable arguments, and a nominal loop that is not stable.
     """
     loop = read_loop(lft, blocks)
-    _check(level, gap, cells, loop)
+    check_positive(level=level)
+    check_branching(loop, gap, cells)
     check_stable(loop)
     found = _search(loop, _REACH if margin or gap is not None else 1 / level)
     if gap is None and not margin and found.lower >= level:
@@ -161,17 +160,6 @@ class _Found:
     lower: float
     deltas: tuple[Any, ...] = ()
     omega: float = 0.0
-
-
-def _check(level: Any, gap: Any, cells: Any, loop: UncertainLoop) -> None:
-    for name, value in (("level", level), ("gap", 1.0 if gap is None else gap), ("cells", cells)):
-        number = real_array(value)
-        if number is None or number.ndim or not 0 < number < np.inf:
-            raise ModelError(Finding("bad-value", name, value, "a positive number", "1.0 stands for the given ranges"))
-    real = len(loop.structure.real)
-    if gap is not None and not 0 < real <= _BRANCHED:
-        expected = f"one to {_BRANCHED} real parameters to branch over"
-        raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))
 
 
 def _search(loop: UncertainLoop, reach: float) -> _Found:

@@ -12,6 +12,7 @@ from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.scalings import Scaling
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.upper_bound import upper_bound
 from titop.solvers.robust.validity import valid_interval
 
 REAL, FULL = tt.DeltaBlock.real, tt.DeltaBlock.full
@@ -172,6 +173,25 @@ def test_intervals_do_not_depend_on_units() -> None:
         other = Scaling(*(part / units / units[:, None] for part in scaling))
         found = valid_interval(changed, other, levels, omega)
         np.testing.assert_allclose(found, valid_interval(system, scaling, levels, omega), rtol=1e-5, atol=1e-9)
+
+
+def test_intervals_end_where_rounding_hides_a_crossing() -> None:
+    """Of unequal scalings and weak damping: F is positive at all poles within, though eigenvalues may be off the axis."""
+    centres = Centres(Structure.of([REAL("a", 3), REAL("b", 2)]))
+    A, B, C, D = structure_of_modes([3, 2], 12, 0.003, 17)
+    system = Matrices(A, B, C, D)
+    omega = 1.02 * np.unique(np.abs(system.poles.imag))[4]
+    M = system.response(omega)
+    bound = upper_bound(centres, M, 3e-4)
+    levels = centres.levels(1.002 * bound.level)
+    x = centres.centre(M, 1.002 * bound.level, bound.g, bound.x)
+    assert x is not None
+    scaling = centres.scaling(x, bound.g)
+    low, high = valid_interval(system, scaling, levels, omega)
+    assert low < omega < high
+    for w in [*np.linspace(low, high, 50), *(w for w in np.abs(system.poles.imag) if low < w < high)]:
+        F = levels[:, None] * scaling.D_w * levels - scaling.form(system.response(w))
+        np.linalg.cholesky(F)
 
 
 def test_a_proof_is_never_below_a_member() -> None:
