@@ -41,24 +41,25 @@ def test_the_worst_oscillator_is_soft_and_least_damped() -> None:
 def test_branching_bounds_a_gain_where_scalings_do_not() -> None:
     """Nearly unstable members: the gain on a grid over two parameters lies within the bounds."""
     blocks = [tt.DeltaBlock.real("a", 2), tt.DeltaBlock.real("b", 2)]
-    A, B, C, D = structure_of_modes([2, 2], 4, 0.05, 9)
+    A, B, C, D = structure_of_modes([2, 2], 4, 0.05, 6)
+    B = 10 * B
     margin = tt.robust_stability(control.ss(A, B, C, D), blocks=blocks, margin=True).margin[1]
     inputs, outputs = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([[1.0, 0.0, 1.0, 0.0]])
     B, C = np.hstack([0.97 * margin * B, inputs]), np.vstack([C, outputs])
     names = [f"w{k}" for k in range(4)], [f"z{k}" for k in range(4)]
     M = control.ss(A, B, C, np.zeros((5, 5)), inputs=[*names[0], "f"], outputs=[*names[1], "x"])
     whole = tt.worst_case_gain(M, "f", "x", blocks=blocks)
-    found = tt.worst_case_gain(M, "f", "x", blocks=blocks, gap=0.1)
-    assert whole.upper > 1.1 * whole.lower, "what scalings alone leave"
-    assert found.lower <= found.upper <= 1.1 * found.lower * (1 + 1e-9)
+    found = tt.worst_case_gain(M, "f", "x", blocks=blocks, gap=0.15)
+    assert whole.upper == np.inf, "scalings alone do not even prove stability"
+    assert found.lower <= found.upper <= 1.15 * found.lower * (1 + 1e-9)
     assert found.left == 0
     grid = 0.0
-    for a in np.linspace(-1, 1, 41):
-        for b in np.linspace(-1, 1, 41):
+    for a in np.linspace(-1, 1, 11):
+        for b in np.linspace(-1, 1, 11):
             member = A + B[:, :4] @ np.diag([a, a, b, b]) @ C[:4]
             grid = max(grid, peak_gain(Matrices(member, inputs, outputs, np.zeros((1, 1))))[0])
     assert grid <= found.upper
-    np.testing.assert_allclose(found.lower, grid, rtol=0.02, err_msg="a step of the grid")
+    assert grid <= found.lower * (1 + 1e-6), "the member found is the worst of the grid, or worse"
 
 
 def test_an_unstable_member_has_an_infinite_gain() -> None:
