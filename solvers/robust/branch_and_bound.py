@@ -9,19 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
-from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.level_search import Known
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 
-#: Cells that are looked at, at most.
-_CELLS = 400
+#: Cells of a box that are looked at, at most.
+CELLS = 400
+
+#: How far the bound of an unproved box lies above the members found, relative, before the next box is tried.
+_CLOSER = 0.5
+
+#: Scalings that are handed on to the halves of a cell.
+_KEPT = 40
 
 #: A search that takes longer than this (s) shows a progress bar.
 _SHOW_PROGRESS_AFTER = 1.0
@@ -29,17 +36,37 @@ _SHOW_PROGRESS_AFTER = 1.0
 
 @dataclass(frozen=True)
 class _Cell:
-    """Part of a box: its middle, half its widths, and a frequency (rad/s) that was hard to prove about it."""
+    """Part of a box: its middle, half its widths, and scalings found for what it is part of, the hardest frequency last."""
 
     middle: Array
     half: Array
-    hard: float
+    known: Known
+
+
+class Branched(NamedTuple):
+    """What cells proved.
+
+    Attributes
+    ----------
+    upper : float
+        Bound of mu over all frequencies.
+    member : Member or None
+        The nearest unstable member met on the way.
+    left : float
+        Part of the volume of the smallest box tried that is not proved; zero where the gap was closed.
+    """
+
+    upper: float
+    member: Member | None
+    left: float
 
 
 def branch_and_bound(
-    system: Matrices, structure: Structure, lower: float, upper: float, gap: float, progress: bool = True
-) -> tuple[float, Member | None]:
-    """Return an upper bound of mu over all frequencies, and the nearest unstable member met on the way.
+    system: Matrices, structure: Structure, lower: float, upper: float, gap: float, cells: int = CELLS, progress: bool = True
+) -> Branched:
+    """Return an upper bound of mu over all frequencies.
+
+    A box that cannot be proved within its cells is followed by a smaller one, halfway to what is proved.
 
     Parameters
     ----------
@@ -50,13 +77,17 @@ def branch_and_bound(
     lower, upper : float
         Bounds known.
     gap : float
-        Relative distance of the bounds that is sought; what cannot be proved within 400 cells returns `upper`.
+        Relative distance of the bounds that is sought.
+    cells : int
+        Cells of a box that are looked at, at most.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
     """
     nearest: Member | None = None
-    level = max(lower * (1 + gap), upper / 4)
+    level, unproved, left = max(lower * (1 + gap), upper / 4), 0.0, 0.0
     for _ in range(30):
-        box = _Box(system, structure, 1 / level)
-        proved, member = box.prove(progress)
+        box = Box(system, structure, 1 / level)
+        proved, member, volume = box.prove(cells, progress)
         if member is not None:
             nearest = member if nearest is None or member.radius < nearest.radius else nearest
             lower = max(lower, 1 / nearest.radius)
@@ -65,43 +96,51 @@ def branch_and_bound(
             upper = level
             level = max(lower * (1 + gap), level / 2)
         else:
+            unproved, left = level, volume
+        if unproved:
+            level = max(level, unproved + _CLOSER * (upper - unproved))
+        if upper <= max(lower, unproved) * (1 + gap) * (1 + 1e-9):
             break
-        if upper <= lower * (1 + gap) * (1 + 1e-9):
-            break
-    return upper, nearest
+    return Branched(upper, nearest, left if upper > lower * (1 + gap) * (1 + 1e-9) else 0.0)
 
 
-class _Box:
-    """All members whose normalised parameters, and complex blocks, are no larger than a radius."""
+class Box:
+    """All members whose normalised parameters, and complex blocks, are no larger than a radius.
+
+    Parameters
+    ----------
+    system : Matrices
+        With the channels of the uncertainty alone; stable.
+    structure : Structure
+    radius : float
+    """
 
     def __init__(self, system: Matrices, structure: Structure, radius: float) -> None:
         self.system, self.structure, self.radius = system, structure, radius
         self.centres = Centres(structure)
 
-    def prove(self, progress: bool) -> tuple[bool, Member | None]:
-        """Tell whether all members are stable; return one that is not, if one was met."""
+    def prove(self, most: int, progress: bool) -> tuple[bool, Member | None, float]:
+        """Tell whether all members are stable, or return one that is not; and the part of the volume that is left."""
         from tqdm import tqdm
 
         n = len(self.structure.real)
-        cells, seen, left = [_Cell(np.zeros(n), np.full(n, self.radius), 0.0)], 0, 1.0
+        cells, seen, left = [_Cell(np.zeros(n), np.full(n, self.radius), [])], 0, 1.0
         options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
         layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
         with tqdm(total=100, desc=f"box of radius {self.radius:.3g}", bar_format=layout, **options) as bar:
-            while cells:
+            while cells and seen < most:
                 seen += 1
-                if seen > _CELLS:
-                    return False, None
                 cell = cells.pop()
                 member = self._unstable(cell.middle)
                 if member is not None:
-                    return False, member
+                    return False, member, left
                 proof, shares = self._proof(cell)
                 if proof.proved:
                     left -= float(np.prod(cell.half / self.radius))
                     bar.update(100 * (1 - left) - bar.n)
                 else:
-                    cells += self._halves(cell, int(np.argmax(shares)), proof.omega)
-        return True, None
+                    cells += self._halves(cell, int(np.argmax(shares)), proof)
+        return not cells, None, left if cells else 0.0
 
     def _unstable(self, middle: Array) -> Member | None:
         """Return the member on the way to a cell's middle at which stability is lost, if it is."""
@@ -119,17 +158,19 @@ class _Box:
         half = dict(zip(self.structure.real, cell.half.tolist(), strict=True))
         scale = np.concatenate([np.full(b.columns, half.get(k, self.radius)) for k, b in enumerate(blocks)])
         local = self.system.closed(middle).scaled(scale)
-        proof = sweep(self.centres, local, 1.0, tolerance=0.02, progress=False, first=[cell.hard])
+        proof = sweep(self.centres, local, 1.0, tolerance=0.02, progress=False, known=cell.known)
         shares = cell.half / self.radius
         if not proof.proved and proof.worst is not None:
             M = local.response(proof.omega)
             shares = self.centres.shares(M, proof.worst.x, proof.worst.g)[list(self.structure.real)]
         return proof, shares
 
-    def _halves(self, cell: _Cell, cut: int, hard: float) -> Sequence[_Cell]:
+    def _halves(self, cell: _Cell, cut: int, proof: Sweep) -> Sequence[_Cell]:
         """Return both halves of a cell."""
         half = cell.half.copy()
         half[cut] /= 2
         step = np.zeros(len(half))
         step[cut] = half[cut]
-        return [_Cell(cell.middle + sign * step, half, hard) for sign in (-1.0, 1.0)]
+        hard = [] if proof.worst is None else [(proof.omega, proof.worst)]
+        known = [*proof.known[-_KEPT:], *hard]
+        return [_Cell(cell.middle + sign * step, half, known) for sign in (-1.0, 1.0)]

@@ -1,129 +1,74 @@
-"""Positive matrices as unknowns of a barrier: their coordinates, and derivatives of log det along them.
+"""Hermitian matrices as unknowns of a barrier: their real coordinates, and the sizes of what they become in others.
 
-The unknowns are hermitian matrices X_i, or positive numbers that stand for multiples of 1. They enter ``F = R^H S(X) R``, where
-S holds each X_i twice on its diagonal, with signs + and -. With ``K = R F^-1 R^H``
+A hermitian matrix X has the real square matrix ``Y = Re X + Im X`` as coordinates, of the same norm, and
 
-    ∂ log det F / ∂X_ab = ±K_ba,      -∂² log det F / ∂X_ab ∂X_cd = ±K_bc K_da.
+    X = (Y + Y^T + j (Y - Y^T)) / 2.
+
+The image ``U X U^H`` of the coordinate ab alone has the coordinates ``Re(u_a u_b^H) - Im(u_a u_b^H)^T``, u_a a column of U.
+As images keep their norms, the derivatives of ``-log det F`` along ``F = L L^H`` are sums and scalar products of those of the
+images under ``L^-1``: gradient ``-tr V_k``, Hessian ``<V_k, V_l>``, one product of matrices for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
-from scipy.sparse import block_diag, csr_array
+from scipy.linalg import solve_triangular
 
 from titop.blocks.basics.spatial import Array
 
 
-@dataclass(frozen=True)
 class Unknowns:
-    """Coordinates of several positive matrices, and where these stand in S.
+    """Coordinates of several hermitian matrices.
 
-    Attributes
+    Parameters
     ----------
-    sizes : tuple of int
-        Of the matrices X.
-    places : tuple of slice
-        Coordinates of each.
-    rows, columns : array of int
-        Entries of S.
-    entries : sparse array (coordinates, entries)
-        Entries of S of each coordinate at one.
-    own : sparse array (coordinates, coordinates)
-        Entries of all X, row by row, of each.
+    sizes : sequence of int
+        Of the matrices.
     """
 
-    sizes: tuple[int, ...]
-    places: tuple[slice, ...]
-    rows: Array
-    columns: Array
-    entries: csr_array
-    own: csr_array
-
-    @classmethod
-    def of(cls, spans: Sequence[tuple[int, int, int]]) -> Unknowns:
-        """Return the unknowns from size, positive and negative entries of each; numbers have another size than their spans."""
-        rows: list[int] = []
-        columns: list[int] = []
-        triples: list[tuple[int, int, complex]] = []
-        places, at, begin = [], 0, 0
-        for size, above, below in spans:
-            places.append(slice(begin, begin + size * size))
-            for span, sign in ((above, 1.0), (below, -1.0)):
-                own = np.arange(at, at + span)
-                at, first = at + span, len(rows)
-                if span == size:
-                    rows += np.repeat(own, size).tolist()
-                    columns += np.tile(own, size).tolist()
-                    basis = basis_of(size).tocoo()
-                    triples += zip(basis.row + begin, basis.col + first, sign * basis.data, strict=True)
-                else:
-                    rows += own.tolist()
-                    columns += own.tolist()
-                    triples += [(begin, first + k, complex(sign)) for k in range(span)]
-            begin += size * size
-        r, c, values = zip(*triples, strict=True)
-        entries = csr_array((values, (r, c)), shape=(begin, len(rows)))
-        sizes = tuple(size for size, *_ in spans)
-        own = csr_array(block_diag([basis_of(size) for size in sizes], format="csr"))
-        return cls(sizes, tuple(places), np.array(rows), np.array(columns), entries, own)
-
-    @cached_property
-    def identity(self) -> Array:
-        """Coordinates (n, no unit) of identity matrices."""
-        return self.coordinates([np.eye(size) for size in self.sizes])
-
-    @cached_property
-    def _to_entries(self) -> tuple[csr_array, csr_array]:
-        """Entries of all X, and of S, by coordinates."""
-        return csr_array(self.own.T), csr_array(self.entries.T)
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = tuple(sizes)
+        self.places = tuple(slice(*ends) for ends in pairwise(accumulate((r * r for r in sizes), initial=0)))
+        self.identity = self.coordinates([np.eye(r) for r in sizes])
 
     def matrices(self, x: Array) -> list[Array]:
         """Return the matrices (n x n, no unit) of coordinates."""
-        flat = self._to_entries[0] @ x
-        return [flat[place].reshape(size, size) for size, place in zip(self.sizes, self.places, strict=True)]
+        squares = [x[place].reshape(r, r) for r, place in zip(self.sizes, self.places, strict=True)]
+        return [((Y + Y.T) + 1j * (Y - Y.T)) / 2 for Y in squares]
 
     def coordinates(self, matrices: Sequence[Array]) -> Array:
         """Return the coordinates (n, no unit) of matrices."""
-        return (self.own.conj() @ np.concatenate([X.ravel() for X in matrices])).real
+        return np.concatenate([(X.real + X.imag).ravel() for X in matrices])
 
-    def stacked(self, x: Array) -> Array:
-        """Return S (n x n, no unit)."""
-        size = int(self.rows[-1]) + 1
-        S = np.zeros((size, size), dtype=complex)
-        S[self.rows, self.columns] = self._to_entries[1] @ x
-        return S
+    def are_positive(self, x: Array) -> bool:
+        """Tell whether all matrices of coordinates are positive."""
+        try:
+            for X in self.matrices(x):
+                np.linalg.cholesky(X)
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
-    def slopes(self, K: Array) -> tuple[Array, Array]:
-        """Return gradient (n,) and Hessian (n x n) of ``-log det F``, without units, from ``K = R F^-1 R^H``."""
-        along = K[self.columns[:, None], self.rows]
-        half = self.entries @ (along * along.T)
-        return -(self.entries @ K[self.columns, self.rows]).real, (self.entries @ half.T).real
-
-    def own_slopes(self, inverses: Sequence[Array]) -> tuple[Array, Array]:
-        """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the inverses of all X."""
-        gradient = -(self.own @ np.concatenate([inverse.T.ravel() for inverse in inverses])).real
-        hessian = np.zeros((len(gradient),) * 2)
-        for inverse, place in zip(inverses, self.places, strict=True):
-            r, basis = len(inverse), basis_of(len(inverse))
-            along = np.einsum("bc,da->abcd", inverse, inverse).reshape(r * r, r * r)
-            hessian[place, place] = (basis @ (basis @ along).T).real
+    def own_slopes(self, factors: Sequence[Array]) -> tuple[Array, Array]:
+        """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the lower factors of all X."""
+        n = self.places[-1].stop
+        gradient, hessian = np.empty(n), np.zeros((n, n))
+        for r, place, L in zip(self.sizes, self.places, factors, strict=True):
+            V = images(solve_triangular(L, np.eye(r), lower=True, check_finite=False)).reshape(r * r, r * r)
+            gradient[place], hessian[place, place] = -traces(V, r), V @ V.T
         return gradient, hessian
 
 
-@cache
-def basis_of(r: int) -> csr_array:
-    """Return an orthonormal basis of hermitian r x r matrices: sparse, one a row, entries row by row."""
-    half, triples, k = np.sqrt(0.5), [], 0
-    for a in range(r):
-        triples.append((k, a * r + a, 1.0 + 0j))
-        k += 1
-        for b in range(a + 1, r):
-            triples += [(k, a * r + b, half + 0j), (k, b * r + a, half + 0j)]
-            triples += [(k + 1, a * r + b, half * 1j), (k + 1, b * r + a, -half * 1j)]
-            k += 2
-    rows, columns, values = zip(*triples, strict=True)
-    return csr_array((values, (rows, columns)), shape=(r * r, r * r))
+def images(U: Array) -> Array:
+    """Return the coordinates (r², m, m) of ``U X U^H`` for each coordinate of X (r x r) alone, without units."""
+    m, r = U.shape
+    outer = U.T[:, None, :, None] * U.conj().T[None, :, None, :]
+    return (outer.real - outer.imag.swapaxes(2, 3)).reshape(r * r, m, m)
+
+
+def traces(V: Array, m: int) -> Array:
+    """Return the traces of hermitian matrices (m x m) whose coordinates are rows."""
+    return np.asarray(V[:, :: m + 1].sum(axis=1))

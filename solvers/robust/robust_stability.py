@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.branch_and_bound import branch_and_bound
-from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
+from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
+from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
 from titop.solvers.robust.power_iteration import lower_bound
-from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, check_branching, check_positive, check_stable, read_loop
 
-#: How far beyond the ranges unstable members are looked for, and so many parameters can be branched over.
-_REACH, _BRANCHED = 100.0, 5
+#: How far beyond the ranges unstable members are looked for.
+_REACH = 100.0
 
 #: The level at which the search for the lowest begins when no unstable member is known.
 _LOWEST = 1e-3
@@ -52,6 +51,9 @@ class RobustStability:
         Covered by one scaling each: the proof.
     shares : dict
         How the highest bound met grows with each block's own range alone, of sum one.
+    left : float
+        Part of the volume that is not proved, of the smallest box that branching tried; zero where it closed the gap, or none
+        was asked for.
     """
 
     robust: bool | None
@@ -64,6 +66,7 @@ class RobustStability:
     omega: float
     intervals: Array
     shares: dict[str, float]
+    left: float = 0.0
 
     @property
     def margin(self) -> tuple[float, float]:
@@ -78,6 +81,8 @@ class RobustStability:
     def __str__(self) -> str:
         verdict = {True: "robustly stable", False: "not robustly stable", None: "undecided"}[self.robust]
         text = f"{verdict} at level {self.level:g}: structured singular value between {self.lower:.4g} and {self.upper:.4g}"
+        if self.left:
+            text = f"{text} ({100 * self.left:.3g} % of a box left: give more cells)"
         return f"{text}, {self.kind} at {self.omega:.4g} rad/s with {self.member}" if self.kind else text
 
 
@@ -87,6 +92,7 @@ def robust_stability(
     blocks: Sequence[DeltaBlock] | None = None,
     margin: bool = False,
     gap: float | None = None,
+    cells: int = CELLS,
     tolerance: float = 0.01,
     progress: bool = True,
 ) -> RobustStability:
@@ -109,6 +115,8 @@ def robust_stability(
         Find the lowest level that can be proved, whatever `level` is.
     gap : float, optional
         Branch over the box of the real parameters, five at most, until the bounds are this close, relative. May take minutes.
+    cells : int
+        Parts of a box that branching looks at, at most; what is left then is said in `left`.
     tolerance : float
         Relative, of the lowest level.
     progress : bool
@@ -124,11 +132,12 @@ def robust_stability(
         For unusable arguments, and a nominal loop that is not stable.
     """
     loop = read_loop(lft, blocks)
-    _check(level, gap, loop)
+    check_positive(level=level)
+    check_branching(loop, gap, cells)
     check_stable(loop)
     found = _search(loop, _REACH if margin or gap is not None else 1 / level)
     if gap is None and not margin and found.lower >= level:
-        return _result(loop, level, found, None, False)
+        return _result(loop, level, found, None)
     centres = Centres(loop.structure)
     begin = max(found.lower, _LOWEST) if margin or gap is not None else level
     proof = sweep(centres, loop.uncertain, begin, margin or gap is not None, tolerance, progress)
@@ -136,9 +145,12 @@ def robust_stability(
     if margin and found.lower < level < proof.level:
         given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
         proof = given if given.proved else proof
+    left = 0.0
     if gap is not None and proof.level > found.lower * (1 + gap):
-        proof, found = _branched(loop, proof, found, gap, progress)
-    return _result(loop, level, found, proof, True)
+        branched = branch_and_bound(loop.uncertain, loop.structure, found.lower, proof.level, gap, cells, progress)
+        proof.proved, proof.level, left = proof.proved or branched.upper < proof.level, branched.upper, branched.left
+        found = max(found, _of_member(loop.structure, branched.member), key=lambda one: one.lower)
+    return _result(loop, level, found, proof, left)
 
 
 @dataclass(frozen=True)
@@ -150,22 +162,14 @@ class _Found:
     omega: float = 0.0
 
 
-def _check(level: Any, gap: Any, loop: UncertainLoop) -> None:
-    for name, value in (("level", level), ("gap", 1.0 if gap is None else gap)):
-        number = real_array(value)
-        if number is None or number.ndim or not 0 < number < np.inf:
-            raise ModelError(Finding("bad-value", name, value, "a positive number", "1.0 stands for the given ranges"))
-    real = len(loop.structure.real)
-    if gap is not None and not 0 < real <= _BRANCHED:
-        expected = f"one to {_BRANCHED} real parameters to branch over"
-        raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))
-
-
 def _search(loop: UncertainLoop, reach: float) -> _Found:
     """Look for the nearest unstable or ill-posed member among the real parameters."""
-    structure = loop.structure
-    member = EigenvalueSearch(loop.uncertain, structure, reach).run()
-    if not np.isfinite(member.radius):
+    return _of_member(loop.structure, EigenvalueSearch(loop.uncertain, loop.structure, reach).run())
+
+
+def _of_member(structure: Structure, member: Member | None) -> _Found:
+    """Return the uncertainty of an unstable or ill-posed member."""
+    if member is None or not np.isfinite(member.radius):
         return _Found(0.0)
     deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
     for k, delta in zip(structure.real, member.deltas.tolist(), strict=True):
@@ -181,18 +185,7 @@ def _at_frequency(loop: UncertainLoop, proof: Sweep) -> _Found:
     return _Found(found.value, tuple(found.deltas), proof.omega)
 
 
-def _branched(loop: UncertainLoop, proof: Sweep, found: _Found, gap: float, progress: bool) -> tuple[Sweep, _Found]:
-    """Close the gap of the bounds by branch and bound."""
-    upper, nearer = branch_and_bound(loop.uncertain, loop.structure, found.lower, proof.level, gap, progress)
-    proof.level = upper
-    if nearer is not None and 1 / nearer.radius > found.lower:
-        deltas = iter((nearer.deltas / nearer.radius).tolist())
-        blocks = [next(deltas) if b.kind == "real" else np.zeros((b.repetitions, b.columns)) for b in loop.structure.blocks]
-        found = _Found(1 / nearer.radius, tuple(blocks), nearer.omega)
-    return proof, found
-
-
-def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | None, swept: bool) -> RobustStability:
+def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | None, left: float = 0.0) -> RobustStability:
     """Return what is known."""
     upper = proof.level if proof is not None and proof.proved else np.inf
     robust = False if found.lower >= level else (True if upper <= level else None)
@@ -218,4 +211,5 @@ def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | Non
         loop.frequency(omega),
         np.vectorize(loop.frequency, otypes=[float])(intervals) if intervals.size else intervals,
         shares,
+        left,
     )

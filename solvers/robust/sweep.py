@@ -7,16 +7,16 @@ intervals hold as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.level_search import Known, LevelSearch, Start
 from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.upper_bound import LARGEST_G, UpperBound, upper_bound
+from titop.solvers.robust.upper_bound import UpperBound
 from titop.solvers.robust.validity import valid_interval
 
 #: A sweep that takes longer than this (s) shows a progress bar.
@@ -24,17 +24,6 @@ _SHOW_PROGRESS_AFTER = 1.0
 
 #: Frequencies looked at, at most, and what is left of a gap that is not closed (relative).
 _FREQUENCIES, _SHORTEST = 2000, 1e-9
-
-#: A centre is sought where the bound lies this far below the level.
-_ROOM = 0.98
-
-#: Relative tolerance of bounds at a frequency, and of those with a smaller G.
-_CONVERGED, _COARSE = 3e-4, 3e-3
-
-#: Bounds of G that are tried, relative to the gain: the smaller, the longer a scaling stays valid.
-_BOUNDS_OF_G = (10.0, LARGEST_G)
-
-Start = Callable[[Array, float], UpperBound | None] | None
 
 
 @dataclass
@@ -52,6 +41,8 @@ class Sweep:
         The bound there.
     intervals : list of (low, high)
         Frequencies (rad/s) covered by one scaling each.
+    known : list of (omega, UpperBound)
+        Scalings at frequencies (rad/s), with which searches nearby begin.
     """
 
     level: float
@@ -59,6 +50,7 @@ class Sweep:
     omega: float = 0.0
     worst: UpperBound | None = None
     intervals: list[tuple[float, float]] = field(default_factory=list)
+    known: Known = field(default_factory=list)
 
     def gaps(self) -> list[tuple[float, float]]:
         """Return what is not covered; zero and infinity alone count as gaps."""
@@ -83,7 +75,7 @@ def sweep(
     tolerance: float = 0.01,
     progress: bool = True,
     start: Start = None,
-    first: Sequence[float] = (),
+    known: Known | None = None,
 ) -> Sweep:
     """Prove a level at all frequencies, or find the lowest that can be proved.
 
@@ -102,19 +94,21 @@ def sweep(
         Show a progress bar on a terminal when it takes longer than a second.
     start : callable, optional
         Function of a response that returns the scaling with which the search at a frequency begins, or None.
-    first : sequence of float
-        Frequencies (rad/s) to begin with.
+    known : list of (omega, UpperBound), optional
+        Scalings of a similar system. The frequency of the last one is looked at first.
     """
     from tqdm import tqdm
 
-    result = Sweep(level)
+    known = known or []
+    result = Sweep(level, known=list(known))
+    search = LevelSearch(centres, tolerance, start, result.known)
     options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
     if raised:
-        _raise(centres, system, result, tolerance, start)
+        _raise(search, system, result)
     layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with tqdm(total=100, desc="frequencies", bar_format=layout, **options) as bar:
-        for omega in _frequencies(system, result, first):
-            if not _cover(centres, system, result, omega, raised, tolerance, start):
+        for omega in _frequencies(system, result, [w for w, _ in known[-1:]]):
+            if not _cover(search, system, result, omega, raised):
                 result.omega = omega
                 return result
             bar.update(_covered(result) - bar.n)
@@ -129,15 +123,12 @@ def _seeds(system: Matrices) -> list[float]:
     return [*sorted(set(np.abs(turning.imag).tolist())), 0.0, np.inf]
 
 
-def _raise(centres: Centres, system: Matrices, result: Sweep, tolerance: float, start: Start) -> None:
+def _raise(search: LevelSearch, system: Matrices, result: Sweep) -> None:
     """Raise the level above the bounds at the frequencies of the poles."""
     for omega in _seeds(system):
-        M = system.response(omega)
-        begin = start(M, LARGEST_G) if start is not None else None
-        if start is None or begin is not None:
-            bound = upper_bound(centres, M, _CONVERGED, begin, enough=result.level)
-            if bound.level > result.level:
-                result.level = bound.level * (1 + tolerance)
+        bound = search.run(system.response(omega), omega, result.level)
+        if bound is not None and bound.level > result.level:
+            result.level = bound.level * (1 + search.tolerance)
 
 
 def _frequencies(system: Matrices, result: Sweep, first: Sequence[float]) -> Iterator[float]:
@@ -175,38 +166,21 @@ def _covered(result: Sweep) -> float:
     return float(100 * (1 - left / (np.pi / 2)))
 
 
-def _cover(
-    centres: Centres, system: Matrices, result: Sweep, omega: float, raised: bool, tolerance: float, start: Start
-) -> bool:
+def _cover(search: LevelSearch, system: Matrices, result: Sweep, omega: float, raised: bool) -> bool:
     """Add the interval about a frequency; tell whether there is one."""
-    M = system.response(omega)
-    bound = _bounded(centres, M, result.level, start)
+    M, centres = system.response(omega), search.centres
+    bound = search.run(M, omega, result.level)
     if bound is None:
         return False
     if result.worst is None or bound.level > result.worst.level:
         result.worst, result.omega = bound, omega
-    if raised:
-        if bound.level > _ROOM * result.level:
-            result.level = max(result.level, bound.level * (1 + tolerance))
+    if raised and bound.level > search.room * result.level:
+        result.level = max(result.level, bound.level * (1 + search.tolerance))
     elif bound.level >= result.level:
         return False
-    centre = centres.centre(M, result.level, bound.g, bound.x)
-    x = bound.x if centre is None else centre
+    x = search.centre(M, omega, result.level, bound)
     low, high = valid_interval(system, centres.scaling(x, bound.g), centres.levels(result.level), omega)
     if not high - low > _SHORTEST * omega and 0 < omega < np.inf:
         return False
     result.intervals.append((low, high))
     return True
-
-
-def _bounded(centres: Centres, M: Array, level: float, start: Start) -> UpperBound | None:
-    """Return a bound below a level with a G as small as will do, else the lowest; None where there is none."""
-    bound = None
-    for largest in _BOUNDS_OF_G if centres.structure.real else _BOUNDS_OF_G[-1:]:
-        begin = start(M, largest) if start is not None else None
-        if start is None or begin is not None:
-            last = largest == LARGEST_G
-            bound = upper_bound(centres, M, _CONVERGED if last else _COARSE, begin, _ROOM * level, largest)
-            if bound.level <= _ROOM * level:
-                break
-    return bound

@@ -10,9 +10,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
+
+#: So many parameters can be branched over.
+_BRANCHED = 5
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,23 @@ def check_stable(loop: UncertainLoop) -> None:
     if not np.real(worst) < 0:
         advice = "close the loop first: lft.close(K); free rigid modes need a controller or omit="
         raise ModelError(Finding("unstable-nominal", "lft", f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
+
+
+def check_positive(**given: Any) -> None:
+    """Refuse what is no positive number, by name."""
+    for name, value in given.items():
+        number = real_array(value)
+        if number is None or number.ndim or not 0 < number < np.inf:
+            raise ModelError(Finding("bad-value", name, value, "a positive number", "1.0 stands for the given ranges"))
+
+
+def check_branching(loop: UncertainLoop, gap: Any, cells: Any) -> None:
+    """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters or with too many."""
+    check_positive(gap=1.0 if gap is None else gap, cells=cells)
+    real = len(loop.structure.real)
+    if gap is not None and not 0 < real <= _BRANCHED:
+        expected = f"one to {_BRANCHED} real parameters to branch over"
+        raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))
 
 
 def channels(names: Any, known: tuple[str, ...], skipped: int, where: str) -> list[int]:

@@ -1,7 +1,8 @@
 """Upper bound of the structured singular value of a matrix, by the method of centres.
 
 At the centre of a level its scaling proves a lower one; the next level lies a tenth of the slack above that (Boyd, El Ghaoui
-1993, "Method of centers for minimizing generalized eigenvalues").
+1993, "Method of centers for minimizing generalized eigenvalues"). The line through the last two centres is followed as long as
+the bound falls: where scalings have to become very unequal, centres alone creep.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.scalings import Centres, Scaling
+from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.scalings import Scaling
 
-#: How much of the slack is left, and how many centres are taken at most.
-_SLACK, _CENTRES = 0.1, 100
+#: How much of the slack is left, how many centres are taken at most, and over how many the bound has to fall.
+_SLACK, _CENTRES, _PATIENCE = 0.1, 200, 4
+
+#: Lengths of a step along a line that are tried, and the shortest, relative to the last one.
+_LENGTHS, _SHORTEST = 20, 0.125
 
 #: A level this near to what its centre proves is a tight one.
 _TIGHT = 1.1
@@ -62,7 +67,7 @@ def upper_bound(
     centres : Centres
     M : array (columns of z, rows of w)
     tolerance : float
-        Relative: where a centre lowers the bound of the one before by less, it is taken.
+        Relative: where four centres lower the bound by less, it is taken.
     start : UpperBound, optional
         A scaling to begin with, of the same matrix or a similar one; needed for skew mu.
     enough : float
@@ -73,17 +78,37 @@ def upper_bound(
     gain = float(np.linalg.norm(M, 2))
     best = UpperBound(gain, centres.unknowns.identity, largest * gain) if start is None else start
     best = best._replace(level=centres.bound(M, best.x, best.g))
-    level, x, last = 1.1 * best.level, best.x, np.inf
+    level, x, before, met = 1.1 * best.level, best.x, None, [np.inf] * _PATIENCE
     for _ in range(_CENTRES):
         if best.level <= max(enough, _ZERO * gain) or not np.isfinite(level):
             break
-        found = centres.centre(M, level, best.g, x)
-        if found is None:
+        centre = centres.centre(M, level, best.g, x)
+        if centre is None:
             break
-        bound, x = centres.bound(M, found, best.g), found
-        if bound < best.level:
-            best = UpperBound(bound, x, best.g)
-        if bound >= (1 - tolerance) * last and level < _TIGHT * bound:
+        bound = centres.bound(M, centre, best.g)
+        x, lowest = (centre, bound) if before is None else _followed(centres, M, best.g, (centre, bound), centre - before)
+        if lowest < best.level:
+            best = UpperBound(lowest, x, best.g)
+        if best.level >= (1 - tolerance) * met[-_PATIENCE] and level < _TIGHT * bound:
             break
-        last, level = bound, float(np.sqrt(bound**2 + _SLACK * max(level**2 - bound**2, 0.0)))
+        before, met = centre, [*met, best.level]
+        level = float(np.sqrt(lowest**2 + _SLACK * max(level**2 - lowest**2, 0.0)))
+    return best
+
+
+def _followed(centres: Centres, M: Array, g: float, start: tuple[Array, float], step: Array) -> tuple[Array, float]:
+    """Return coordinates along a line, and their bound: steps double while it falls, or are halved until it does."""
+    best, length = start, 1.0
+    for _ in range(_LENGTHS):
+        x = start[0] + length * step
+        bound = centres.bound(M, x, g) if centres.unknowns.are_positive(x) else np.inf
+        if bound >= best[1]:
+            if best[1] < start[1] or length <= _SHORTEST:
+                break
+            length /= 2
+        else:
+            best = (x, bound)
+            if length < 1:
+                break
+            length *= 2
     return best

@@ -10,15 +10,20 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.robust.branch_and_bound import CELLS, Box
+from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.gain_search import GainSearch
-from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, channels, check_stable, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, channels, check_branching, check_stable, read_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 
 #: A gain so many times the highest found is not bounded.
 _HIGHEST = 100.0
+
+#: Numbers that are tried by branching.
+_BOXES = 5
 
 #: Where scalings for this level are found, those for one are looked for.
 _ROOM = 0.999
@@ -39,7 +44,9 @@ class WorstCaseGain:
     omega : float
         Frequency (rad/s) of its peak.
     intervals : array (n, 2), rad/s
-        Covered by one scaling each: the proof of the upper bound.
+        Covered by one scaling each: the proof of the upper bound for the whole box.
+    left : float
+        Part of the box' volume in which branching did not prove the gap; zero where it did, or was not asked for.
     """
 
     upper: float
@@ -47,10 +54,12 @@ class WorstCaseGain:
     member: dict[str, Any]
     omega: float
     intervals: Array
+    left: float = 0.0
 
     def __str__(self) -> str:
         where = f"{self.lower:.6g} at {self.omega:.4g} rad/s with {self.member}"
-        return f"worst-case gain between {where} and {self.upper:.6g}"
+        text = f"worst-case gain between {where} and {self.upper:.6g}"
+        return f"{text} ({100 * self.left:.3g} % of the box left: give more cells)" if self.left else text
 
 
 def worst_case_gain(
@@ -58,6 +67,8 @@ def worst_case_gain(
     input: str | Sequence[str],
     output: str | Sequence[str],
     blocks: Sequence[DeltaBlock] | None = None,
+    gap: float | None = None,
+    cells: int = CELLS,
     tolerance: float = 0.01,
     progress: bool = True,
 ) -> WorstCaseGain:
@@ -75,6 +86,10 @@ def worst_case_gain(
         Signals of the model, several as one vector.
     blocks : sequence of DeltaBlock, optional
         For a state space.
+    gap : float, optional
+        Branch over the box of the real parameters, five at most, until the bounds are this close, relative. May take minutes.
+    cells : int
+        Parts of the box that branching looks at, at most; what is left then is said in `left`.
     tolerance : float
         Relative, of the upper bound.
     progress : bool
@@ -90,20 +105,44 @@ def worst_case_gain(
         For unknown signals and unusable arguments, and a nominal loop that is not stable.
     """
     loop = read_loop(lft, blocks)
+    check_branching(loop, gap, cells)
     check_stable(loop)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = loop.system.part([*range(z), *rows], [*range(w), *columns])
     worst = GainSearch(system, loop.structure).run()
-    upper, intervals = np.inf, np.zeros((0, 2))
+    upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     if 0 < worst.value < np.inf:
         scaled = system.scaled(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)]))
-        blocks = [*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))]
-        search = _SkewStart(Structure.of(blocks))
+        whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
+        search = _SkewStart(whole)
         proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
         upper = worst.value * proof.level if proof.proved else np.inf
         intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
-    return _result(loop, upper, worst, intervals)
+        if gap is not None and upper > worst.value * (1 + gap):
+            factor, left = _branched(scaled, whole, upper / worst.value, gap, cells, progress)
+            upper = worst.value * factor
+    return _result(loop, upper, worst, intervals, left)
+
+
+def _branched(
+    system: Matrices, structure: Structure, upper: float, gap: float, cells: int, progress: bool
+) -> tuple[float, float]:
+    """Return a bound of the gain of a system whose highest known gain is one, and the part of the box that is left.
+
+    That the gain is below a number in all cells is that mu is below one with a performance block for this number. What cannot
+    be proved within the cells is followed by what lies halfway to the bound known.
+    """
+    z = structure.z[-1].start
+    factor, first = 1 + gap, 0.0
+    for _ in range(_BOXES):
+        outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, 1 / factor)])
+        proved, member, left = Box(system.scaled(outputs), structure, 1.0).prove(cells, progress)
+        first = first or left
+        if proved or member is not None:
+            return (factor if proved else np.inf), first
+        factor = np.sqrt(factor * min(upper, _HIGHEST))
+    return upper, first
 
 
 class _SkewStart:
@@ -132,11 +171,11 @@ class _SkewStart:
         return UpperBound(_HIGHEST, x, found.g)
 
 
-def _result(loop: UncertainLoop, upper: float, worst: Any, intervals: Array) -> WorstCaseGain:
+def _result(loop: UncertainLoop, upper: float, worst: Any, intervals: Array, left: float) -> WorstCaseGain:
     structure = loop.structure
     deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
     for k, delta in zip(structure.real, worst.deltas.tolist(), strict=True):
         deltas[k] = delta
     if intervals.size:
         intervals = np.vectorize(loop.frequency, otypes=[float])(intervals)
-    return WorstCaseGain(float(upper), worst.value, structure.values(deltas), loop.frequency(worst.omega), intervals)
+    return WorstCaseGain(float(upper), worst.value, structure.values(deltas), loop.frequency(worst.omega), intervals, left)
