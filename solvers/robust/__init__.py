@@ -4,6 +4,7 @@ A loop of a linear model `M` and an uncertainty, ``z = M w``, ``w = Δ z``, is s
 singular value of M is below one. All is computed from the matrices of M and a tuple of blocks (`lft.delta_blocks`):
 
 - `structure`: where blocks stand in Δ; `state_space`: the matrices of M; `uncertain_loop`: reading them and their blocks;
+  `balancing`: their channels in better coordinates;
 - `hermitian`, `scalings`, `centres`, `upper_bound`: scalings that bound mu at a frequency;
 - `validity`, `level_search`, `sweep`: at all frequencies, each search begun with what is known nearby;
 - `power_iteration`, `eigenvalue_search`, `gain_search`: members that destabilise, or whose gain is high;

@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.power_iteration import lower_bound
 from titop.solvers.robust.structure import Structure
@@ -148,6 +149,7 @@ def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Array, list[Arr
         return structure, np.zeros(1), [matrix[:z, :w].astype(complex)]
     loop = read_loop(lft, blocks)
     check_stable(loop)
+    loop = balanced(loop)
     frequencies = real_array(omega)
     if frequencies is None or frequencies.ndim != 1 or not frequencies.size or not (frequencies >= 0).all():
         raise ModelError(

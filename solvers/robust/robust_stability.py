@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
@@ -135,6 +136,7 @@ def robust_stability(
     check_positive(level=level)
     check_branching(loop, gap, cells)
     check_stable(loop)
+    loop = balanced(loop)
     found = _search(loop, _REACH if margin or gap is not None else 1 / level)
     if gap is None and not margin and found.lower >= level:
         return _result(loop, level, found, None)

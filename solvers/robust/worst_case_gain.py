@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, Box
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.gain_search import GainSearch
@@ -107,6 +108,7 @@ def worst_case_gain(
     loop = read_loop(lft, blocks)
     check_branching(loop, gap, cells)
     check_stable(loop)
+    loop = balanced(loop)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = loop.system.part([*range(z), *rows], [*range(w), *columns])

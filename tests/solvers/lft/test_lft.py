@@ -148,6 +148,17 @@ def test_omitted_coordinates() -> None:
         tt.lft(m, still(m), {"hub.mass": tt.percent(20)}, INPUTS, ["gyro"], omit=["sada_right"])
 
 
+def test_omitted_coordinates_that_uncertain_angles_turn() -> None:
+    """Where the satellite is goes through the angles' channels, and no member depends on it."""
+    m, angles = satellite(), {tied("sada_*.q"): (-1.5, 1.2)}
+    position = ["base.x", "base.y", "base.z"]
+    model = tt.lft(m, still(m), angles, INPUTS, ["gyro"], omit=position, reduce=False)
+    assert model.check(5) < EXACT
+    assert model.M.nstates == tt.linearize(m, still(m), INPUTS, ["gyro"], position).nstates
+    with pytest.raises(tt.ModelError, match=r"sada_right.*not-omissible"):
+        tt.lft(m, still(m), angles, INPUTS, ["gyro"], omit=["sada_right"])
+
+
 def test_a_wheels_spin() -> None:
     """The gyroscopic stiffness of a wheel is linear in its spin: a rate of its own."""
     s = tt.System("wheel", gravity=[0, 0, 0])
