@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import control
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
@@ -454,6 +455,56 @@ def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         solved = found.sol(s)
         # eight points and six polynomials: 3e-4 of the length where it bends most
         assert np.abs(line[:, [0, 2]].T - solved[2:, ::5]).max() < 5e-4
+
+
+def test_robust_satellite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Takes 35 s: all bounds of 18 repetitions, and four simulations of 500 s."""
+    example = script("robust_satellite")
+    found = example["main"](["--output", str(tmp_path / "figure.png"), "--samples", "30"])
+    assert "fast: not robustly stable" in capsys.readouterr().out
+    family, fast, slow, tt = found["family"], found["fast"], found["slow"], example["tt"]
+    assert family.check(3) < 1e-9  # as in the tests of the models
+    assert max(fast["rates"] + fast["corners"]) < 0
+
+    # the member that was found lies within the ranges; sampled exactly, it leaves as fast as the nonlinear system does
+    values = fast["worst"].values
+    assert all(b.lower * (1 - 1e-9) <= values[b.name] <= b.upper for b in family.blocks if b.lower > 0)
+    point = family.operating_point(values)
+    signals = (example["MOTORS"], example["TRACKER"], example["PLACE"], example["STIFF"])
+    plant = tt.linearize(point.model, point, *signals)
+    period = example["SAMPLE_TIME"]
+    K = example["design"](found["model"], example["FAST"])
+    rate = np.log(np.abs(np.linalg.eigvals(sampled_loop(plant, K, period))).max()) / period
+    assert rate > 0.001
+    assert example["simulated_growth"](found["runs"]["fast, the member found"]) == pytest.approx(
+        rate, rel=0.05
+    )  # two modes swing
+    assert example["simulated_growth"](found["runs"]["fast, worst random member"]) < 0
+
+    assert slow["stability"].robust
+    gain = found["gain"]
+    assert slow["sampled"].gain <= gain.lower * (1 + 1e-6)
+    assert gain.lower <= gain.upper < 1.25 * gain.lower  # ROOM and its rounding up
+    assert found["simulated gain"] == pytest.approx(gain.lower, rel=0.02)  # what is left of the start, and sampling
+    assert found["bounds"].peak < 1
+
+
+def sampled_loop(plant: control.StateSpace, K: control.StateSpace, period: float) -> Any:
+    """Return the matrix of a loop ``u = -K y``, K by Tustin's rule, u held: from one sample to the next."""
+    P, Q = control.sample_system(plant, period, "zoh"), control.sample_system(K, period, "bilinear")
+    return np.block([[P.A - P.B @ Q.D @ P.C, -P.B @ Q.C], [Q.B @ P.C, Q.A]])
+
+
+def test_loop_shaping_of_an_integrator() -> None:
+    """Of 1/s the lowest level is sqrt(2); the closed loop reaches the one that was asked for, and no lower."""
+    G = control.ss(0, 1, 1, 0)
+    for room in (1.05, 1.5):
+        K = script("robust_satellite")["loop_shaping"](G, room)
+        norms = []
+        for w in np.geomspace(1e-3, 1e3, 400):
+            g, k = G(1j * w), -K(1j * w)  # by positive feedback
+            norms.append(np.linalg.norm(np.array([[k], [1]]) / (1 - g * k) @ np.array([[1, g]])))
+        assert np.sqrt(2) * (1 - 1e-6) < max(norms) <= room * np.sqrt(2) * (1 + 1e-6)
 
 
 def test_snap_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
