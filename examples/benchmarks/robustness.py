@@ -49,7 +49,7 @@ def panel(name: str) -> tt.FlexibleBody:
 
 def satellite() -> tt.Model:
     """Return a free hub with two panels on sprung drives."""
-    s = tt.System("satellite")
+    s = tt.System("satellite", gravity=[0.0, 0.0, 0.0])
     inertia = [[120.0, 2.0, -1.0], [2.0, 140.0, 3.0], [-1.0, 3.0, 160.0]]
     left = tt.Pose([-1.0, 0.0, 0.2], np.diag([-1.0, -1.0, 1.0]))
     ports = {"right": [1.0, 0.0, 0.2], "left": left, "imu": [0.1, 0.3, 0.0]}
