@@ -100,6 +100,8 @@ def lyapunov_stability(
     points too, which is no proof. A family of samples is tested at its points, and half-way between them at interpolated
     members; that says nothing of the system between its samples.
 
+    Parameters of a sampled loop change at its sampling instants, arbitrarily fast.
+
     A quadratic P in angles is worth its time: one that is linear shows much less of what is symmetric about the middle.
 
     What the search finds is verified by eigenvalues that are computed anew. 50 states take some 10 s, with 14 repetitions or

@@ -189,6 +189,9 @@ def _read_samples(request: Request) -> LyapunovTest:
     if not request.family.valid.any():
         advice = "widen what tt.lpv may trim"
         raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
+    if getattr(request.controller, "dt", None):
+        found, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
+        raise ModelError(Finding("sampled-controller", "controller", found, "a controller in continuous time", advice))
     family = SampledFamily(request.family, request.controller)
     rates = _read_rates(request.rates, family.names)
     return LyapunovTest(family, None, rates, _exponents(rates, family.names, request.degree), True)

@@ -11,7 +11,7 @@ from numpy.polynomial import Polynomial
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.closing import closed_loop
+from titop.solvers.lft.closing import read_closing
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.state_space import Matrices
@@ -200,7 +200,8 @@ class SampledFamily:
         member = self.model.at(values)
         if self.controller is None:
             return np.asarray(member.A)
-        return np.asarray(closed_loop(_Member(member), self.controller).A)
+        closing = read_closing(_Member(member), self.controller, 1, 0.0, 1)
+        return np.asarray(closing.exact((member.A, member.B, member.C, member.D))[0])
 
 
 @dataclass(frozen=True)

@@ -270,8 +270,11 @@ def test_wrong_arguments_are_told(arguments: dict[str, Any], code: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("arguments", [{"margin": True}, {"points": 3}, {"blocks": [REAL("k")]}])
+SAMPLED = control.ss([], [], [], [[-1.0]], 0.1, inputs=["hinge_q"], outputs=["hinge_tau"])
+
+
+@pytest.mark.parametrize("arguments", [{"margin": True}, {"points": 3}, {"blocks": [REAL("k")]}, {"controller": SAMPLED}])
 def test_what_samples_do_not_know_is_told(arguments: dict[str, Any]) -> None:
     family = tt.lpv(bob(), {"bob.mass": [1.6, 2.4]}, unknowns=["hinge.tau"], inputs=["hinge"], progress=False)
-    with pytest.raises(tt.ModelError, match="not-of-samples"):
+    with pytest.raises(tt.ModelError, match=r"not-of-samples|sampled-controller"):
         tt.lyapunov_stability(family, **arguments)
