@@ -71,7 +71,8 @@ class LyapunovStability:
             return f"not shown: no Lyapunov function of this form was found ({self.status})"
         count = len(next(iter(self.points.values()), ()))
         how = "proved for all values" if self.proof else f"tested at {count} points, not proved between them"
-        speeds = [f"{name} at {self.rates[name]:g} or less" if name in self.rates else name for name in self.parameters]
+        known = {name: f"{name} at {rate:g} or less" if rate else f"{name} constant" for name, rate in self.rates.items()}
+        speeds = [known.get(name, name) for name in self.parameters]
         fast = "" if all(name in self.rates for name in self.parameters) else " (without a rate: arbitrarily fast)"
         return f"stable while parameters change: {', '.join(speeds)}{fast}; decay {self.decay:.4g} 1/s, {how}"
 
@@ -104,8 +105,8 @@ def lyapunov_stability(
 
     A quadratic P in angles is worth its time: one that is linear shows much less of what is symmetric about the middle.
 
-    What the search finds is verified by eigenvalues that are computed anew. 50 states take some 10 s, with 14 repetitions or
-    with one parameter's rate; ten times as long with `decay` or `margin`.
+    What the search finds is verified by eigenvalues that are computed anew. A proof by multipliers takes some 6 s at 50 states
+    and 14 repetitions, a quadratic P of one parameter 25 s; ten times as long with `decay` or `margin`.
 
     Parameters
     ----------
