@@ -11,7 +11,7 @@ singular value of M is below one. All is computed from the matrices of M and a t
 
 These are for parameters that are constant. Where they change with time, a function is looked for that falls along all motions:
 
-- `matrix_inequalities`: what finds it; `lyapunov_coordinates`: states and channels in which that is well scaled;
+- `matrix_inequalities`: what finds it, by Clarabel; `lyapunov_coordinates`: states and channels in which that is well scaled;
 - `common_lyapunov`: one function for all members; `varying_members`, `parameter_lyapunov`: one that depends on the parameters;
   `one_parameter`: its proof between points;
 - `lyapunov_tests`: which of these is asked for; `lyapunov`: what users call.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,12 @@ from titop.solvers.robust.lyapunov_tests import LyapunovTest, Request, read_test
 
 #: How far beyond the ranges, and into them, a margin is looked for.
 _WIDEST = 64.0
+
+#: A search that takes longer than this (s) shows a progress bar.
+_SHOW_PROGRESS_AFTER = 1.0
+
+#: What looks for a Lyapunov function with all ranges so many times as large, at a rate of decay (1/s).
+Search = Callable[..., Certificate | str]
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,7 @@ def lyapunov_stability(
     decay: bool = False,
     margin: bool = False,
     tolerance: float = 0.01,
+    progress: bool = True,
 ) -> LyapunovStability:
     """Show that a family is stable while its parameters change with time, by a Lyapunov function.
 
@@ -130,6 +137,8 @@ def lyapunov_stability(
         Find by how much all ranges of a linear fractional model may grow together.
     tolerance : float
         Relative, of decay and margin.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
 
     Returns
     -------
@@ -138,7 +147,8 @@ def lyapunov_stability(
     Raises
     ------
     ModelError
-        For unusable arguments, and a nominal loop that is not stable.
+        For unusable arguments, a nominal loop that is not stable, and where the solver is missing
+        (``pip install "titop[robust]"``).
 
     See Also
     --------
@@ -163,23 +173,33 @@ def lyapunov_stability(
     >>> shown.stable, shown.proof, 1.31 < shown.margin < 1.33
     (True, True, True)
     """
+    from tqdm import tqdm
+
     request = Request(family, rates, blocks, controller, degree, points, decay, margin, tolerance)
     test = read_test(request)
-    found = test.search(1.0)
-    reached = _margin(test, isinstance(found, Certificate), tolerance) if margin else None
+    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
+    with tqdm(desc="Lyapunov functions", unit=" searches", **options) as bar:
+
+        def search(factor: float, rate: float = 0.0) -> Certificate | str:
+            result = test.search(factor, rate)
+            bar.update()
+            return result
+
+        found = search(1.0)
+        reached = _margin(search, isinstance(found, Certificate), tolerance) if margin else None
+        if decay and isinstance(found, Certificate):
+            found = _fastest(search, found, test.slowest(), tolerance)
     if isinstance(found, str):
         member = test.unstable(1.0)
         return _result(test, _nothing(test, found), False if member else None, reached, member)
-    if decay:
-        found = _fastest(test, found, tolerance)
     return _result(test, found, True, reached, {})
 
 
-def _margin(test: LyapunovTest, holds: bool, tolerance: float) -> float:
-    """Return the largest factor of all ranges with which the test shows stability, zero if it was not found."""
+def _margin(search: Search, holds: bool, tolerance: float) -> float:
+    """Return the largest factor of all ranges with which a search shows stability, zero if it was not found."""
 
     def shown(factor: float) -> bool:
-        return isinstance(test.search(factor), Certificate)
+        return isinstance(search(factor), Certificate)
 
     low, high = (1.0, 2.0) if holds else (0.5, 1.0)
     while holds and low < _WIDEST and shown(high):
@@ -194,12 +214,11 @@ def _margin(test: LyapunovTest, holds: bool, tolerance: float) -> float:
     return low
 
 
-def _fastest(test: LyapunovTest, found: Certificate, tolerance: float) -> Certificate:
-    """Return the certificate of the highest decay, by bisection."""
-    high = test.slowest()
+def _fastest(search: Search, found: Certificate, high: float, tolerance: float) -> Certificate:
+    """Return the certificate of the highest decay (1/s) below one that is known, by bisection."""
     while high - found.decay > tolerance * high:
         middle = (found.decay + high) / 2
-        better = test.search(1.0, middle)
+        better = search(1.0, middle)
         if isinstance(better, str):
             high = middle
         else:
