@@ -16,7 +16,7 @@ from titop.solvers.robust.matrix_inequalities import Inequality, Term, Unknown, 
 from titop.solvers.robust.varying_members import Members
 
 #: Points at which the search begins, those added where it fails and their least distance, and how often.
-_FIRST, _ADDED, _APART, _ROUNDS = 12, 6, 0.05, 25
+_FIRST, _ADDED, _APART, _ROUNDS = 6, 4, 0.05, 25
 
 #: The part of a decay at points that is asked for between them.
 _BETWEEN = 0.9
