@@ -92,6 +92,8 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.model.model import Model as Model
+from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
+from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.mu import MuBounds as MuBounds
 from .solvers.robust.mu import mu as mu
 from .solvers.robust.robust_stability import RobustStability as RobustStability

@@ -65,7 +65,7 @@ def lft(
     ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what is proved for it is
     guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
 
-    The model holds for constant parameters.
+    The model holds for constant parameters; of parameters that change with time, see `lyapunov_stability`.
 
     Parameters
     ----------

@@ -10,4 +10,11 @@ singular value of M is below one. All is computed from the matrices of M and a t
 - `power_iteration`, `eigenvalue_search`, `gain_search`: members that destabilise, or whose gain is high;
 - `branch_and_bound`: parts of the box of the parameters, where scalings for the whole leave a gap;
 - `mu`, `robust_stability`, `worst_case_gain`: what users call.
+
+These are for parameters that are constant. Where they change with time, a function is looked for that falls along all motions:
+
+- `matrix_inequalities`: what finds it, by Clarabel; `lyapunov_coordinates`: states and channels in which that is well scaled;
+- `common_lyapunov`: one function for all members; `varying_members`, `parameter_lyapunov`: one that depends on the parameters;
+  `one_parameter`: its proof between points;
+- `lyapunov_tests`: which of these is asked for; `lyapunov`: what users call.
 """

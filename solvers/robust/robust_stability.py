@@ -131,6 +131,10 @@ def robust_stability(
     ------
     ModelError
         For unusable arguments, and a nominal loop that is not stable.
+
+    See Also
+    --------
+    lyapunov_stability : for parameters that change with time.
     """
     loop = read_loop(lft, blocks)
     check_positive(level=level)

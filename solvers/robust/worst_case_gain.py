@@ -79,6 +79,8 @@ def worst_case_gain(
     small as scalings can prove, at all frequencies at once as in `robust_stability`. The lower bound is a member: the worst of
     corners and of climbs along the derivatives of the H-infinity norm (Zhou, Doyle, Glover 1996, chapters 10 and 11).
 
+    Real parameters are constant in time: a drive that turns is not covered.
+
     Parameters
     ----------
     lft : LFTModel or control.StateSpace
@@ -104,6 +106,10 @@ def worst_case_gain(
     ------
     ModelError
         For unknown signals and unusable arguments, and a nominal loop that is not stable.
+
+    See Also
+    --------
+    lyapunov_stability : for parameters that change with time.
     """
     loop = read_loop(lft, blocks)
     check_branching(loop, gap, cells)

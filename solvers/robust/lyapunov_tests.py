@@ -1,0 +1,260 @@
+"""Which test of a Lyapunov function a family and rates ask for: by multipliers, or at points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.lft.model.lft_model import LFTModel
+from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.robust.common_lyapunov import Certificate, common_lyapunov
+from titop.solvers.robust.one_parameter import poles, suspects
+from titop.solvers.robust.parameter_lyapunov import ParameterLyapunov, monomials
+from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
+from titop.solvers.robust.varying_members import Family, FractionalFamily, Members, SampledFamily, slope_of
+
+#: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
+_HIGHEST_DEGREE, _FEW, _MANY = 4, 5, 3
+
+#: Corners of so many parameters are looked at.
+_CORNERS = 8
+
+
+class Request(NamedTuple):
+    """What users ask for: the arguments of `lyapunov_stability`."""
+
+    family: Any
+    rates: Any
+    blocks: Any
+    controller: Any
+    degree: Any
+    points: Any
+    decay: bool
+    margin: bool
+    tolerance: Any
+
+
+@dataclass
+class LyapunovTest:
+    """A test of a family with all ranges scaled by a factor, at a rate of decay.
+
+    Attributes
+    ----------
+    family : Family
+    loop : UncertainLoop or None
+        Of a linear fractional model.
+    rates : dict
+        By name, in units per second.
+    exponents : array (terms, p)
+        No unit.
+    at_points : bool
+        Whether it is tested at points, else by multipliers.
+    """
+
+    family: Family
+    loop: UncertainLoop | None
+    rates: dict[str, float]
+    exponents: Array
+    at_points: bool
+    _searches: dict[float, ParameterLyapunov] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        return self.family.names
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the loop is one in discrete time."""
+        return self.loop is not None and self.loop.period > 0
+
+    @property
+    def states(self) -> int:
+        """How many the members have."""
+        return self.family.grid().A.shape[-1] if self.loop is None else len(self.loop.system.A)
+
+    def search(self, factor: float, rate: float = 0.0) -> Certificate | str:
+        """Return what shows a decay (1/s) with all ranges so many times as large, or why nothing does."""
+        if not self.at_points:
+            assert self.loop is not None
+            return common_lyapunov(_grown(self.loop.uncertain, factor), self.loop.structure, rate)
+        if factor not in self._searches:
+            members = self._members(factor)
+            if _abscissa(members.A).max() >= 0:
+                return "a member is unstable, or has no response"
+            bounds = np.array([self.rates.get(name, 0.0) for name in self.names])
+            doubts = self._doubts(factor) if self.loop is not None and len(self.names) == 1 else None
+            self._searches[factor] = ParameterLyapunov(members, self.exponents, bounds, doubts)
+        return self._searches[factor].search(rate)
+
+    def points(self) -> dict[str, Array]:
+        """Return the values of the parameters, in their units, at which they were tested."""
+        if not self.at_points:
+            return {}
+        rows = [self.family.values(s) for s in self._searches[1.0].members.s]
+        return {name: np.array([row[name] for row in rows]) for name in self.names}
+
+    def unstable(self, factor: float) -> dict[str, float]:
+        """Return the parameters of the most unstable member, empty if none is known."""
+        members = self._members(factor)
+        growth = _abscissa(members.A)
+        worst = int(growth.argmax())
+        return self.family.values(members.s[worst]) if growth[worst] >= 0 else {}
+
+    def slowest(self) -> float:
+        """Return the least decay (1/s) of known members, which a family's cannot exceed."""
+        return -float(_abscissa(self._members(1.0).A).max())
+
+    def _members(self, factor: float) -> Members:
+        family = self._of(factor)
+        members = family.grid().joined(family.between())
+        if isinstance(family, FractionalFamily):
+            middle = np.zeros((1, len(self.names)))
+            where = (
+                poles(_grown(family.system, factor))[:, None]
+                if len(self.names) == 1 == len(family.structure.blocks)
+                else middle
+            )
+            return family.members(np.vstack([middle, where])).joined(members)
+        order = np.argsort(np.linalg.norm(members.s, axis=1), kind="stable")
+        return Members(*(part[order] for part in members))
+
+    def _of(self, factor: float) -> Family:
+        return replace(self.family, factor=factor) if isinstance(self.family, FractionalFamily) else self.family
+
+    def _doubts(self, factor: float) -> Any:
+        """Return what looks for failures between the points of the only parameter."""
+        family = self._of(factor)
+        assert isinstance(family, FractionalFamily)
+        assert self.loop is not None
+        system, slope = _grown(self.loop.uncertain, factor), slope_of(family.parameters[0], factor)
+        rate = self.rates.get(self.names[0], 0.0)
+        return lambda P, decay: family.members(suspects(system, P, slope, rate, decay)[:, None])
+
+
+def read_test(request: Request) -> LyapunovTest:
+    """Return the test for a request.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and a nominal loop that is not stable.
+    """
+    _check_numbers(request)
+    if isinstance(request.family, LPVModel):
+        return _read_samples(request)
+    lft = request.family
+    if request.controller is not None:
+        if not isinstance(lft, LFTModel):
+            found, advice = type(lft).__name__, "close the loop first"
+            raise ModelError(Finding("wrong-type", "controller", found, "an LFTModel or an LPVModel to be closed", advice))
+        lft = lft.close(request.controller)
+    loop = read_loop(lft, request.blocks)
+    check_stable(loop)
+    real = len(loop.structure.real)
+    count = request.points or (_FEW if real <= 2 else _MANY)
+    family = FractionalFamily(loop.uncertain, loop.structure, count)
+    rates = _read_rates(request.rates, family.names)
+    at_points = bool(rates) or request.points is not None
+    if at_points:
+        _refuse_operators(loop, rates)
+    else:  # members are needed to look for an unstable one alone
+        family = replace(family, count=2 if real <= _CORNERS else 1)
+    if loop.period and (rates or request.decay):
+        name = "rates" if rates else "decay"
+        advice = "leave it out: a common function holds for sampled loops too; or model the loop in continuous time"
+        raise ModelError(Finding("sampled-loop", name, f"a step of {loop.period} s", "a loop in continuous time", advice))
+    return LyapunovTest(family, loop, rates, _exponents(rates, family.names, request.degree), at_points)
+
+
+def _read_samples(request: Request) -> LyapunovTest:
+    """Return the test of a family of samples."""
+    advice = "use tt.lft for ranges that may grow and grids of other points"
+    unused = {"blocks": request.blocks, "points": request.points, "margin": request.margin or None}
+    findings = [
+        Finding("not-of-samples", name, value, "nothing, for an LPVModel", advice)
+        for name, value in unused.items()
+        if value is not None
+    ]
+    if findings:
+        raise ModelError(findings)
+    if not request.family.valid.any():
+        advice = "widen what tt.lpv may trim"
+        raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
+    if getattr(request.controller, "dt", None):
+        found, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
+        raise ModelError(Finding("sampled-controller", "controller", found, "a controller in continuous time", advice))
+    family = SampledFamily(request.family, request.controller)
+    rates = _read_rates(request.rates, family.names)
+    return LyapunovTest(family, None, rates, _exponents(rates, family.names, request.degree), True)
+
+
+def _exponents(rates: Mapping[str, float], names: tuple[str, ...], degree: int) -> Array:
+    """Return those of P: constant in parameters without rates."""
+    return monomials(len(names), np.array([name in rates for name in names], dtype=bool), degree)
+
+
+def _read_rates(given: Any, names: tuple[str, ...]) -> dict[str, float]:
+    """Return rates by name."""
+    rates, findings = {}, []
+    for name, value in read_mapping("rates", given or {}).items():
+        number = real_array(value)
+        if name not in names:
+            expected = "a parameter of the family"
+            findings.append(Finding("unknown-parameter", "rates", name, expected, did_you_mean(name, names)))
+        elif number is None or number.ndim or not 0 <= number < np.inf:
+            advice = "0 for a constant one; leave out what changes arbitrarily fast"
+            findings.append(Finding("bad-rate", f"rates[{name!r}]", value, "a finite rate, in units per second", advice))
+        else:
+            rates[name] = float(number)
+    if findings:
+        raise ModelError(findings)
+    return rates
+
+
+def _refuse_operators(loop: UncertainLoop, rates: Mapping[str, float]) -> None:
+    """Refuse blocks that are no parameters in a test at points."""
+    others = [block.name for block in loop.structure.blocks if block.kind != "real"]
+    if others:
+        name, advice = "rates" if rates else "points", f"leave {'rates' if rates else 'points'} out, or these blocks"
+        raise ModelError(Finding("not-real", name, ", ".join(others), "real blocks alone in a test at points", advice))
+
+
+def _check_numbers(request: Request) -> None:
+    """Refuse numbers that are none."""
+    findings = []
+    if not _is_count(request.degree, 1, _HIGHEST_DEGREE):
+        expected = f"1 to {_HIGHEST_DEGREE}"
+        findings.append(Finding("bad-value", "degree", request.degree, expected, "2 is a good start"))
+    if request.points is not None and not _is_count(request.points, 2, np.inf):
+        findings.append(Finding("bad-value", "points", request.points, "2 or more", "leave it out for a choice"))
+    number = real_array(request.tolerance)
+    if number is None or number.ndim or not 0 < number < 1:
+        findings.append(Finding("bad-value", "tolerance", request.tolerance, "between 0 and 1", "such as 0.01"))
+    if findings:
+        raise ModelError(findings)
+
+
+def _is_count(value: Any, least: float, most: float) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _grown(system: Matrices, factor: float) -> Matrices:
+    """Return the channels of uncertainties that are so many times as large."""
+    return system.scaled(np.full(len(system.C), factor))
+
+
+def _abscissa(A: Array) -> Array:
+    """Return the largest real part of the poles (k, 1/s) of members (k, n, n), infinite where there is no response."""
+    result = np.full(len(A), np.inf)
+    finite = np.isfinite(A).all(axis=(1, 2))
+    result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1)
+    return result

@@ -1,0 +1,213 @@
+"""Members of families at points of their parameters, for tests of parameters that change with time."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.connections.closing import read_closing
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.structure import Structure
+
+#: Most members of a grid, and random ones between its points.
+_MOST, _BETWEEN = 4096, 200
+
+#: A loop with such a condition has no response.
+_ILL_POSED = 1e9
+
+
+class Members(NamedTuple):
+    """Frozen members of a family at k points of p parameters.
+
+    Attributes
+    ----------
+    s : array (k, p)
+        The parameters normalised to [-1, 1] (no unit): δ of a linear fractional model, which of an angle is a tangent; the
+        distance from the middle of the points, in half their range, of a family of samples.
+    slopes : array (k, p)
+        Derivatives of `s` to the parameters, in their inverse units.
+    A : array (k, n, n)
+        Not a number where a member has no response.
+    """
+
+    s: Array
+    slopes: Array
+    A: Array
+
+    def joined(self, other: Members) -> Members:
+        """Return the members of both."""
+        return Members(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+class Family(Protocol):
+    """What tests read of a family: names of parameters, members, and what a point's values are."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    def grid(self) -> Members:
+        """Return the members at the points of the test."""
+
+    def between(self) -> Members:
+        """Return members between these points."""
+
+    def values(self, s: Array) -> dict[str, float]:
+        """Return the parameters in their units at a normalised point (p,)."""
+
+
+@dataclass(frozen=True)
+class FractionalFamily:
+    """Members of a linear fractional model; complex and full blocks are zero.
+
+    Attributes
+    ----------
+    system : Matrices
+        The channels of the uncertainty alone.
+    structure : Structure
+    count : int
+        Values of each parameter on the grid.
+    factor : float
+        By how much all ranges are larger.
+    """
+
+    system: Matrices
+    structure: Structure
+    count: int
+    factor: float = 1.0
+
+    @property
+    def parameters(self) -> tuple[DeltaBlock, ...]:
+        """The real blocks."""
+        return tuple(self.structure.blocks[k] for k in self.structure.real)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        return tuple(block.name for block in self.parameters)
+
+    def grid(self) -> Members:
+        """Return the members at all points of the grid."""
+        points = self.count ** len(self.names)
+        if points > _MOST:
+            found, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
+            raise ModelError(Finding("too-many-points", "points", found, f"a grid of {_MOST} points or fewer", advice))
+        axis = np.linspace(-1, 1, self.count)
+        return self.members(np.array([*itertools.product(axis, repeat=len(self.names))]))
+
+    def between(self) -> Members:
+        """Return random members."""
+        return self.members(np.random.default_rng(0).uniform(-1, 1, (_BETWEEN, len(self.names))))
+
+    def values(self, s: Array) -> dict[str, float]:
+        """Return the parameters in their units at a normalised point (p,)."""
+        return {b.name: b.value(float(x) * self.factor) for b, x in zip(self.parameters, s, strict=True)}
+
+    def members(self, s: Array) -> Members:
+        """Return the members at normalised points (k, p)."""
+        slopes = np.array([slope_of(b, self.factor)(x) for b, x in zip(self.parameters, s.T, strict=True)]).reshape(s.T.shape).T
+        return Members(s, slopes, np.array([self._member(row) for row in s]))
+
+    def _member(self, s: Array) -> Array:
+        delta = self.structure.only(dict(zip(self.structure.real, (self.factor * s).tolist(), strict=True)))
+        loop = np.eye(len(self.system.D)) - self.system.D @ delta
+        if np.linalg.cond(loop) > _ILL_POSED:
+            return np.full_like(self.system.A, np.nan)
+        return self.system.closed(delta).A
+
+
+def slope_of(block: DeltaBlock, factor: float = 1.0) -> Polynomial:
+    """Return the derivative of ``s = δ / factor`` to the parameter (1 over its unit) as a polynomial in s."""
+    a, b = (x * factor for x in block.fraction)
+    below = Polynomial([1.0, b])
+    if not block.part:
+        return below**2 / a
+    start = np.tan((block.nominal - (block.lower + block.upper) / 2) / block.part)
+    return (below**2 + (start * below + Polynomial([0.0, a])) ** 2) / (a * block.part)
+
+
+@dataclass(frozen=True)
+class SampledFamily:
+    """Members of a family of samples, maybe closed by a controller; between its points, interpolated ones.
+
+    Attributes
+    ----------
+    model : LPVModel
+    controller : control.StateSpace or None
+    """
+
+    model: LPVModel
+    controller: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        return tuple(self.model.parameters)
+
+    def grid(self) -> Members:
+        """Return the members at the points that have an equilibrium."""
+        return self._members(self._points())
+
+    def between(self) -> Members:
+        """Return interpolated members half-way between neighbours, of a list between each point and the next."""
+        points = self._points()
+        if self.model.is_grid:
+            axes = [(axis[1:] + axis[:-1]) / 2 if len(axis) > 1 else axis for axis in self.model.parameters.values()]
+            middles = np.array([*itertools.product(*axes)])
+        else:
+            middles = (points[1:] + points[:-1]) / 2
+        known = [row for row in middles if self._is_known(row)]
+        return self._members(np.array(known).reshape(-1, points.shape[1]))
+
+    def values(self, s: Array) -> dict[str, float]:
+        """Return the parameters in their units at a normalised point (p,)."""
+        middle, half = self._ranges()
+        return dict(zip(self.names, (middle + half * s).tolist(), strict=True))
+
+    def _points(self) -> Array:
+        """Return the values (k, p) at all points with an equilibrium."""
+        axes = [*self.model.parameters.values()]
+        columns = np.meshgrid(*axes, indexing="ij") if self.model.is_grid else axes
+        points = np.stack([column.ravel() for column in columns], axis=1)
+        return points[self.model.valid.ravel()]
+
+    def _ranges(self) -> tuple[Array, Array]:
+        """Return middle and half-range (p) of the parameters."""
+        axes = [*self.model.parameters.values()]
+        low, high = np.array([axis.min() for axis in axes]), np.array([axis.max() for axis in axes])
+        return (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+
+    def _is_known(self, point: Array) -> bool:
+        try:
+            self.model.at(dict(zip(self.names, point, strict=True)))
+        except ModelError:
+            return False
+        return True
+
+    def _members(self, points: Array) -> Members:
+        middle, half = self._ranges()
+        n = len(self.model.states) + (self.controller.nstates if self.controller is not None else 0)
+        A = np.array([self._closed(dict(zip(self.names, row, strict=True))) for row in points]).reshape(-1, n, n)
+        return Members((points - middle) / half, np.broadcast_to(1 / half, points.shape), A)
+
+    def _closed(self, values: dict[str, float]) -> Array:
+        member = self.model.at(values)
+        if self.controller is None:
+            return np.asarray(member.A)
+        closing = read_closing(_Member(member), self.controller, 1, 0.0, 1)
+        return np.asarray(closing.exact((member.A, member.B, member.C, member.D))[0])
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A member as a fractional model without uncertainty."""
+
+    M: Any
+    blocks: tuple[DeltaBlock, ...] = ()
+    channels: tuple[int, int] = (0, 0)
