@@ -17,7 +17,7 @@ from tests.blocks.checking.wrong_blocks import Segment, refused, segment
         tt.Universal("elbow"),
         tt.Planar("table"),
         tt.Screw("screw", pitch=0.2),
-        tt.Beam("beam", length=1.0, density=1.0, area=1.0, young=1.0, iy=1.0, iz=1.0, torsion_constant=1.0, shear_modulus=1.0),
+        tt.Beam("beam", length=1, density=1, area=1, young=1, iy=1, iz=1, torsion_constant=1, shear_modulus=1, modes=1),
     ],
     ids=lambda block: block.name,
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.transforms import Bbox
 
 import titop as tt
 from tests.graph.drawing.drawn_systems import (
@@ -46,13 +46,16 @@ def layout_of(s: tt.System) -> Layout:
     return arrange(top_of(s))
 
 
-def overlapping(boxes: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of bounding boxes that overlap by more than hinting."""
-    for a, b in itertools.combinations(boxes, 2):
-        width = min(a.x1, b.x1) - max(a.x0, b.x0)
-        height = min(a.y1, b.y1) - max(a.y0, b.y0)
-        if width > PIXELS and height > PIXELS:
-            yield a, b
+def overlapping(boxes: list[Any], others: list[Any]) -> list[tuple[Any, Any]]:
+    """Return pairs of bounding boxes, of one list and of another, that overlap by more than hinting."""
+    one, two = (np.array([box.extents for box in each]).reshape(-1, 4) for each in (boxes, others))
+    low, high = np.maximum(one[:, None, :2], two[None, :, :2]), np.minimum(one[:, None, 2:], two[None, :, 2:])
+    return [(boxes[i], others[j]) for i, j in np.argwhere((high - low > PIXELS).all(axis=2))]
+
+
+def overlapping_within(boxes: list[Any]) -> list[tuple[Any, Any]]:
+    """Return pairs of bounding boxes of one list that overlap by more than hinting."""
+    return [(a, b) for a, b in overlapping(boxes, boxes) if a is not b]
 
 
 SYSTEMS = {
@@ -77,6 +80,16 @@ def system(request: pytest.FixtureRequest) -> tt.System:
     return SYSTEMS[request.param]()
 
 
+def test_overlaps_are_found() -> None:
+    """The negative control: one box within another and one across its corner, but none beside it or across by hinting."""
+    box = Bbox.from_extents(0, 0, 10, 10)
+    others = [(2, 2, 5, 5), (6, 7, 20, 20), (11, 0, 20, 10), (8.5, 0, 20, 10), (0, 9, 10, 20)]
+    boxes = [Bbox.from_extents(*other) for other in others]
+    assert overlapping([box], boxes) == [(box, boxes[0]), (box, boxes[1])]
+    assert overlapping_within([box, boxes[0]]) == [(box, boxes[0]), (boxes[0], box)]
+    assert overlapping_within([box, boxes[2]]) == []
+
+
 class TestGeometry:
     def test_nothing_overlaps_and_texts_are_inside_their_boxes(self, system: tt.System) -> None:
         figure = draw_system(system)
@@ -85,17 +98,17 @@ class TestGeometry:
         patches = [patch for patch in figure.axes[0].patches if patch.get_gid().startswith("box:")]
         texts = [text for text in figure.axes[0].texts if text.get_text()]
         extents = [text.get_window_extent(renderer) for text in texts]
-        assert list(overlapping(extents)) == []
+        assert overlapping_within(extents) == []
         boxes = {id(patch): patch.get_window_extent(renderer) for patch in patches}
         single = {patch.get_gid(): boxes[id(patch)] for patch in patches}  # of a group's two boxes the front one
-        assert list(overlapping(list(single.values()))) == []
+        assert overlapping_within(list(single.values())) == []
         for text, extent in zip(texts, extents, strict=True):
             kind, _, name = text.get_gid().partition(":")
             if kind in ("name", "detail", "port"):
                 around = [boxes[id(patch)] for patch in patches if patch.get_gid() == f"box:{name}"]
                 assert any(_inside(extent, box) for box in around), text.get_text()
             else:
-                assert list(overlapping([extent, *single.values()])) == []
+                assert overlapping([extent], list(single.values())) == []
             assert _inside(extent, figure.bbox), text.get_text()
 
     def test_wires_leave_and_enter_at_the_edges_of_their_boxes(self, system: tt.System) -> None:

@@ -104,9 +104,11 @@ def symbolic(lagrangian: Any, q: Any, v: Any, damping: list[float], at: list[flo
     forces = sympy.Matrix([sympy.diff(lagrangian, x) for x in q])
     transport = sympy.Matrix([sum(sympy.diff(p, x) * rate for x, rate in zip(q, v, strict=True)) for p in momenta])
     effort = forces - transport - sympy.Matrix([d * rate for d, rate in zip(damping, v, strict=True)])
-    rest = {**dict(zip(q, at, strict=True)), **dict.fromkeys(v, 0)}
-    inverse = np.array(mass.subs(rest), dtype=float)
-    by_q, by_v = (np.array(effort.jacobian(sympy.Matrix(list(x))).subs(rest), dtype=float) for x in (q, v))
+    place, rest = dict(zip(q, at, strict=True)), dict.fromkeys(v, 0)
+    inverse = np.array(mass.subs(rest).subs(place), dtype=float)
+    # by either half of the state while the other stands still: these expressions are short
+    by_q = np.array(effort.subs(rest).jacobian(sympy.Matrix(list(q))).subs(place), dtype=float)
+    by_v = np.array(effort.subs(place).jacobian(sympy.Matrix(list(v))).subs(rest), dtype=float)
     n = len(at)
     A = np.block([[np.zeros((n, n)), np.eye(n)], [np.linalg.solve(inverse, by_q), np.linalg.solve(inverse, by_v)]])
     return A, np.vstack([np.zeros((n, n)), np.linalg.inv(inverse)])

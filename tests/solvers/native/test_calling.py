@@ -148,7 +148,7 @@ s.connect(arm.port("tip"), hand, tt.Revolute("wrist", axis=[1, 1, 0]))
 m = s.resolve()
 rng = np.random.default_rng(0)
 q, v, x = m.random_configuration(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
-print(*wrenches, *m.forward_dynamics(q, v, x), *m.inverse_dynamics(list(q), v, x.tolist()))
+print(*wrenches, *m.forward_dynamics(q, v, x), *m.forward_dynamics(list(q), v, x.tolist()))
 try:
     m.forward_dynamics(q, v, x[1:])
 except tt.ModelError as error:

@@ -91,7 +91,7 @@ def test_with_rigid_closures_and_gears() -> None:
 
     def build() -> tt.System:
         base = tt.RigidBody("bed", 3.0, inertia=0.3, ports={"A": [0, 0, 0], "B": [1.0, 0, 0]})
-        one, two = Telescope("one"), Telescope("two", length=0.8)
+        one, two = Telescope("one"), tt.RigidBody("two", 1.0, [0, 0, 0.5], [0.1, 0.1, 0.01], ports={"C": [0, 0, 1.1]})
         s = tt.System("twin", gravity=[0, -9.81, 0])
         s.connect("world", base, tt.Prismatic("rail", axis=[1, 0, 0]))
         s.connect(base.port("A"), one, tt.Revolute("left", axis=[0, 1, 0]))
