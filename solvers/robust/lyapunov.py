@@ -112,8 +112,8 @@ def lyapunov_stability(
 
     A quadratic P in angles is worth its time: one that is linear shows much less of what is symmetric about the middle.
 
-    What the search finds is verified by eigenvalues that are computed anew. A proof by multipliers takes some 6 s at 50 states
-    and 14 repetitions, a quadratic P of one parameter 25 s; ten times as long with `decay` or `margin`.
+    What the search finds is verified by eigenvalues that are computed anew. A proof by multipliers takes some 3 s at 50 states
+    and 14 repetitions, a quadratic P of one parameter 80 s; ten times as long with `decay` or `margin`.
 
     Parameters
     ----------
