@@ -6,6 +6,8 @@ bodies where they are.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
@@ -23,19 +25,31 @@ _OF_REACH = 1e-8
 
 def reaches(model: NamedModel, q: Array) -> Array:
     """Return how far each coordinate (nv) goes until things look different."""
-    units = np.array(model.assembly.coordinate_units)
-    here = np.abs(model.difference(model.neutral(), q))
-    return np.where(units == "rad", 1.0, np.where(units == "m", model.size, here))
+    known = _known_reaches(tuple(model.assembly.coordinate_units), model.size)
+    if not np.isnan(known).any():
+        return known
+    return np.where(np.isnan(known), np.abs(model.difference(model.neutral(), q)), known)
+
+
+@lru_cache(maxsize=64)
+def _known_reaches(units: tuple[str, ...], size: float) -> Array:
+    """Return the reaches of coordinates in rad and m, NaN of others; not to be written into."""
+    known = np.array([{"rad": 1.0, "m": size}.get(unit, np.nan) for unit in units])
+    known.flags.writeable = False
+    return known
 
 
 def motion_rate(model: NamedModel, q: Array, v: Array) -> float:
     """Return the largest of the rates (1/s) over the coordinates' reaches; zero at rest."""
-    along = reaches(model, q)
+    return _rate(v, reaches(model, q))
+
+
+def _rate(v: Array, along: Array) -> float:
     return float(np.abs(np.divide(v, along, out=np.zeros(len(v)), where=along > 0)).max(initial=0.0))
 
 
-def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: Array | None = None) -> tuple[Array, Array]:
-    """Return accelerations, and their rates along the motion, in parts of what is allowed (nv each).
+def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: Array | None = None) -> Array:
+    """Return accelerations, and their rates along the motion, in parts of what is allowed (2, nv).
 
     Parameters
     ----------
@@ -45,22 +59,22 @@ def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: Array | N
     derivatives : (nv, 2nv) array, optional
         Derivatives of the accelerations by coordinates and rates, if known.
     """
-    model, rate = point.model, motion_rate(point.model, point.q, point.v)
-    along = reaches(model, point.q)
+    along = reaches(point.model, point.q)
+    rate = _rate(point.v, along)
     if derivatives is None:
         derivatives = acceleration_derivatives(point)[0]
     allowed = _OF_REACH * np.abs(derivatives) @ np.concatenate([along, rate * along])
     found = _parts(a, drift, allowed, rate)
-    if max(part.max(initial=0.0) for part in found) <= 1.0:
+    if found.max(initial=0.0) <= 1.0:
         return found
     return _parts(a, drift, allowed + _OF_TERMS * _alone(point, along, rate), rate)
 
 
-def _parts(a: Array, drift: Array, allowed: Array, rate: float) -> tuple[Array, Array]:
-    """Return both in parts of what is allowed; nothing is no part of anything."""
+def _parts(a: Array, drift: Array, allowed: Array, rate: float) -> Array:
+    """Return both (2, nv) in parts of what is allowed; nothing is no part of anything."""
+    found = np.abs([a, drift])
     with np.errstate(divide="ignore", invalid="ignore"):
-        now, later = (np.where(found == 0.0, 0.0, np.abs(found) / of) for found, of in ((a, allowed), (drift, rate * allowed)))
-    return now, later
+        return np.divide(found, [allowed, rate * allowed], out=np.zeros(found.shape), where=found != 0.0)
 
 
 def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
