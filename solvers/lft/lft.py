@@ -16,7 +16,14 @@ from titop.solvers.lft.fractions.fractional import closed, degrees, recentred
 from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
 from titop.solvers.lft.model.lft_model import LFTModel
 from titop.solvers.lft.model.members import Members
-from titop.solvers.lft.refusals import refuse_corners, refuse_idle, refuse_inexact, refuse_unbalanced, warn_of_motion
+from titop.solvers.lft.refusals import (
+    refuse_corners,
+    refuse_idle,
+    refuse_inexact,
+    refuse_unbalanced,
+    warn_of_error,
+    warn_of_motion,
+)
 from titop.solvers.lft.system.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty.definiteness import refuse_ill_posed
 from titop.solvers.lft.uncertainty.equilibria import Equilibria
@@ -184,7 +191,11 @@ def lft(
     result = _assembled(small, uncertain, labels, members, moved)
     refuse_ill_posed(small, result.blocks)
     is_fitted = uncertainty.fits or (moved and how == "fitted")
-    return replace(result, error=result.check()) if is_fitted else result
+    if not is_fitted:
+        return result
+    fitted = replace(result, error=result.check())
+    warn_of_error(fitted.error)
+    return fitted
 
 
 class Labels(NamedTuple):

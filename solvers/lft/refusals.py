@@ -22,6 +22,8 @@ from titop.solvers.lft.uncertainty.equilibria import Equilibria
 from titop.solvers.lft.uncertainty.point_values import accelerations_at
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 
+#: An error above this, in parts of the response, is worth a warning.
+_COARSE = 5e-2
 #: Random values of a block's parameters that are looked at.
 _INSIDE = 8
 
@@ -40,6 +42,14 @@ def warn_of_motion(point: OperatingPoint, a: Array) -> None:
         advice = "find an equilibrium with tt.trim; members keep these accelerations, and hold for short times only"
         where = f"point: {point.model.coordinate_names[worst]}"
         warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
+
+
+def warn_of_error(error: float) -> None:
+    """Warn of fits that are far from some members."""
+    if error > _COARSE:
+        found, expected = f"errors up to {error:.2g} of the response", f"{_COARSE:g} or less"
+        advice = "give smaller tolerances, leave outputs out that are functions or angles, or narrow the ranges"
+        warn([Finding("coarse-fit", "lft", found, expected, advice)], stacklevel=4)
 
 
 def refuse_idle(names: Sequence[str], model: Fractional) -> None:

@@ -11,9 +11,11 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.lft.connections.labels import positions, signals_of
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
+from titop.solvers.signals.exported import Signal
 
 #: So many parameters can be branched over.
 _BRANCHED = 5
@@ -28,16 +30,16 @@ class UncertainLoop:
     system : Matrices
         In continuous time; a sampled one by the bilinear map, which keeps stability and gains.
     structure : Structure
-    inputs, outputs : tuple of str
-        Names of all channels.
+    inputs, outputs : tuple of Signal
+        All channels.
     period : float
         Sample time (s), zero in continuous time.
     """
 
     system: Matrices
     structure: Structure
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
     period: float
 
     @property
@@ -72,7 +74,8 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     check_sizes(structure, D)
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
     system = _continuous(A, B, C, D, period) if period else Matrices(A, B, C, D)
-    return UncertainLoop(system, structure, tuple(model.input_labels), tuple(model.output_labels), period)
+    _, inputs, outputs = signals_of(model)
+    return UncertainLoop(system, structure, tuple(inputs), tuple(outputs), period)
 
 
 def read_blocks(blocks: Any) -> Structure:
@@ -117,24 +120,19 @@ def check_branching(loop: UncertainLoop, gap: Any, cells: Any) -> None:
         raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))
 
 
-def channels(names: Any, known: tuple[str, ...], skipped: int, where: str) -> list[int]:
-    """Return the places of signals among the channels behind those of the uncertainty.
+def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) -> list[int]:
+    """Return the places of signals among the channels behind those of the uncertainty; a vector's name stands for its entries.
 
     Raises
     ------
     ModelError
-        For unknown names.
+        For unknown names, and signals named twice.
     """
     wanted = [names] if isinstance(names, str) else list(names)
-    free = known[skipped:]
-    findings = [
-        Finding("unknown-signal", where, name, "a signal of the model", did_you_mean(name, free))
-        for name in wanted
-        if name not in free
-    ]
-    if findings or not wanted:
-        raise ModelError(findings or Finding("unknown-signal", where, names, "a signal or more", did_you_mean("", free)))
-    return [skipped + free.index(name) for name in wanted]
+    if not wanted:
+        advice = did_you_mean("", [signal.name for signal in known[skipped:]])
+        raise ModelError(Finding("unknown-signal", where, names, "a signal or more", advice))
+    return [skipped + k for k in positions(where, wanted, known[skipped:])]
 
 
 def _continuous(A: Array, B: Array, C: Array, D: Array, period: float) -> Matrices:

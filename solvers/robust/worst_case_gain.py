@@ -86,7 +86,7 @@ def worst_case_gain(
     lft : LFTModel or control.StateSpace
         The nominal loop, stable; of a state space the first channels are those of the blocks.
     input, output : str or sequence of str
-        Signals of the model, several as one vector.
+        Signals of the model, ``"hinge.q"`` or ``"hinge_q"``, several as one vector; ``"gyro"`` stands for all of its entries.
     blocks : sequence of DeltaBlock, optional
         For a state space.
     gap : float, optional

@@ -123,24 +123,25 @@ def interpolated(
         rng = np.random.default_rng(0)
         for _ in range(2):
             point = dict(zip(deltas, rng.uniform(-1, 1, len(deltas)), strict=True))
-            misfit = _misfit(evaluated(found, point), function(point), found.constant)
-            if misfit > tolerance:
-                return Irrational(deltas[-1], misfit)
+            wrong = misfit(evaluated(found, point), function(point), found.constant)
+            if wrong > tolerance:
+                return Irrational(deltas[-1], wrong)
     return found
 
 
 def _through(function: MatrixFunction, deltas: Sequence[str], nodes: Sequence[Array]) -> Polynomial:
     """Return the polynomial through the function's values at all combinations of nodes of each delta."""
     values = np.array([function(dict(zip(deltas, point, strict=True))) for point in itertools.product(*nodes)])
+    rounding = _ROUNDING * np.abs(values).max(axis=(0, 1), initial=0.0)
     values = values.reshape(*(len(own) for own in nodes), *values.shape[1:])
     for axis, own in enumerate(nodes):
         far = np.abs(own).max() or 1.0
         inverse = np.linalg.inv(np.vander(own / far, increasing=True)) / (far ** np.arange(len(own)))[:, None]
         values = np.moveaxis(np.tensordot(inverse, values, (1, axis)), 0, axis)
     exponents = [*itertools.product(*(range(len(own)) for own in nodes))]
-    size = np.abs(values).max(initial=0.0)
-    kept = [e for e in exponents if not any(e) or np.abs(values[e]).max(initial=0.0) > 1e-14 * size]
-    return Polynomial(tuple(deltas), tuple(kept), tuple(_cleaned(values[e]) for e in kept))
+    cleaned = np.where(np.abs(values) > rounding, values, 0.0)
+    kept = [e for e in exponents if not any(e) or cleaned[e].any()]
+    return Polynomial(tuple(deltas), tuple(kept), tuple(cleaned[e] for e in kept))
 
 
 def evaluated(polynomial: Polynomial, point: Mapping[str, float]) -> Array:
@@ -175,7 +176,7 @@ def _misfit_of(function: MatrixFunction, delta: str, nodes: Array) -> float:
 def _worst(values: Sequence[Array], nodes: Array, tests: Array, right: Sequence[Array], reference: Array) -> float:
     weights = np.vander(tests, len(nodes), increasing=True) @ np.linalg.inv(np.vander(nodes, increasing=True))
     stacked = np.array(values)
-    return max(_misfit(np.tensordot(w, stacked, 1), y, reference) for w, y in zip(weights, right, strict=True))
+    return max(misfit(np.tensordot(w, stacked, 1), y, reference) for w, y in zip(weights, right, strict=True))
 
 
 def _nodes(degree: int) -> Array:
@@ -187,7 +188,7 @@ def _chebyshev(degree: int) -> Array:
     return np.cos(np.pi * (2 * np.arange(degree + 1) + 1) / (2 * degree + 2))
 
 
-def _misfit(found: Array, right: Array, reference: Array) -> float:
+def misfit(found: Array, right: Array, reference: Array) -> float:
     """Return by how much two matrices differ, entries judged beside the largest of their row and of their column."""
     if not right.size:
         return 0.0
@@ -198,11 +199,6 @@ def _misfit(found: Array, right: Array, reference: Array) -> float:
     parts = np.divide(excess, beside, out=np.where(excess > 0, np.inf, 0.0), where=beside > 0)
     worst = float(parts.max())
     return worst if np.isfinite(parts).all() else np.inf
-
-
-def _cleaned(matrix: Array) -> Array:
-    """Return a matrix without what rounding left of zeros."""
-    return np.where(np.abs(matrix) > 1e-13 * np.abs(matrix).max(initial=0.0), matrix, 0.0)
 
 
 def _horner(loop: Loop, deltas: tuple[str, ...], terms: dict[tuple[int, ...], Array], signal: Signal) -> Signal:

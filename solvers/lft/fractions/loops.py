@@ -178,6 +178,10 @@ class Loop:
                 new |= set(np.flatnonzero(self.drives[column]).tolist())
         return sorted(found)
 
+    def deltas_of(self, value: Signal) -> list[str]:
+        """Return the deltas on which signals depend."""
+        return [*dict.fromkeys(self.kinds[column].removeprefix("δ ") for column in self.needed(value))]
+
     def bilinear(self, constants: Loop, matrices: Sequence[Array] | Array, value: Signal, signal: Signal) -> Signal:
         """Return ``sum_i matrices[i] value signal[i]`` with uncertain constants `value`."""
         height = len(matrices[0]) if len(matrices) else 0

@@ -30,6 +30,8 @@ _NEW = (
     (0.0, 1e-12),
 )
 _EXACT, _ROUNDED = 3e-11, 1e-12
+#: No direction is turned farther than into any other.
+_TURNED = 1.0
 #: Of sums of products, in parts of their terms.
 _ROUNDING = float(np.finfo(float).eps)
 
@@ -148,7 +150,7 @@ def _points(model: Fractional) -> list[list[complex]]:
     """Return values of all deltas, the last 1/s about the poles."""
     rng, last = np.random.default_rng(0), model.parts[-1]
     poles = np.abs(np.linalg.eigvals(model.A[last, last]))
-    poles = poles[poles > 1e-3 * poles.max(initial=0.0)]
+    poles = poles[poles > 1e-7 * poles.max(initial=0.0)]
     speeds = np.quantile(poles, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(poles) else np.ones(1)
     return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds if w > 0]
 
@@ -217,5 +219,5 @@ def _beyond(basis: Array, vectors: Array, noise: Array, least: tuple[float, floa
     left, sizes, right = np.linalg.svd(rest, full_matrices=False)
     new = sizes > 1.0
     found: Array = left[:, new]
-    noises = np.linalg.norm(right[new] * (noise[kept] / floor), axis=1) / sizes[new]
+    noises = np.minimum(np.linalg.norm(right[new] * (noise[kept] / floor), axis=1) / sizes[new], _TURNED)
     return found - basis @ (basis.T @ found), noises

@@ -31,7 +31,7 @@ _SAME = 1e-9
 
 
 def law_of(
-    assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, own: OwnCoordinates, spins: bool, turned: bool
+    assembly: Assembly, block: Block, at: At, uncertainty: Uncertainty, own: OwnCoordinates, spins: list[str], turned: bool
 ) -> BlockLaw:
     """Return the law of a block about the operating point.
 
@@ -43,10 +43,10 @@ def law_of(
     at : At
     uncertainty : Uncertainty
     own : OwnCoordinates
-    spins : bool
-        Whether the twist of its parent port at the operating point is uncertain.
+    spins : list of str
+        The deltas on which the twist of its parent port at the operating point depends.
     turned : bool
-        Whether its acceleration is.
+        Whether its acceleration is uncertain.
 
     Raises
     ------
@@ -61,8 +61,8 @@ def law_of(
         return rigid_law(number, block.mass, block.com, block.inertia)
     names = _own_names(assembly, block, uncertainty)
     if spins and block.mass_matrix(at.q).any():
-        advice = "only rigid bodies have laws that are rational in uncertain rates"
-        raise ModelError(Finding("not-rational", "parameters", block.name, "a rigid body on what spins", advice))
+        expected, advice = f"rigid bodies alone on what spins, not {block.name}", "keep it fixed, or sample it with tt.lpv"
+        raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
     is_modal = isinstance(block, FlexibleBody) and not overrides(block)
     parts = modal_parts(block, names, at, uncertainty, bool(own.paths)) if is_modal else ModalParts()  # type: ignore[arg-type]
     sampled = [name for name in names if name not in parts.known]

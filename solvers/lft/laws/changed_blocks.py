@@ -70,7 +70,7 @@ class ChangedBlock:
         result = {}
         for delta in self.deltas:
             uncertain, member = self.uncertainty.at(self.path(delta))  # type: ignore[misc]
-            far = 1.0 if uncertain.block.part else max(1.0, _WIDE * abs(member.middle) / member.half)
+            far = 1.0 if uncertain.block.part else max(1.0, _WIDE * abs(member.middle / member.half))
             while far > 1.0 and any(len(self.at({delta: x}).check()[0]) > known for x in (-far, far)):
                 far = max(1.0, far / 2)
             result[delta] = far

@@ -104,7 +104,8 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
         return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     refuse_moving_port(block, port, q, OwnCoordinates.of([*names.values()], uncertainty))
     rotation, position = block.pose(port, q)
-    shift = Shift(uncertainty.vector(position_names(f"{block.name}.{port}"), position))
+    moved = uncertainty.vector(position_names(f"{block.name}.{port}"), position)
+    shift = Shift(moved._replace(value=position))  # with what own coordinates do there
     if not block.nv:
         return [Leg((shift, *rotation_steps(f"{block.name}.{port}", rotation, uncertainty)))]
     if moving:

@@ -20,7 +20,7 @@ _SAME = 1e-12
 
 
 def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
-    """Return the uncertain parameters on which the pose of a port, or what moves it, depends; positions apart.
+    """Return the uncertain parameters on which the pose of a port, or what moves it, depends; of its position what moves it.
 
     Of blocks without own coordinates the poses of ports are parameters themselves.
     """
@@ -28,12 +28,11 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         return []
     names = []
     for name in changing.names:
-        if ".position." in name:
-            continue
+        compared = slice(4, None) if ".position." in name else slice(None)
         uncertain, _ = changing.uncertainty.at(name)  # type: ignore[misc]
         other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({uncertain.name: 0.7})
         before, after = (_pose_and_subspace(own, changing.block, port, q) for own in (changing.block, other))
-        if np.abs(before - after).max() > _SAME:
+        if np.abs((before - after)[:, compared]).max(initial=0.0) > _SAME:
             names.append(name)
     return names
 
@@ -53,8 +52,10 @@ def moved_port(
         raise ModelError(Finding("not-rational", "parameters", names[0], expected, advice))
     block, n = changing.block, changing.block.nv
     own = ChangedBlock(changing.assembly, block, names, changing.uncertainty)
+    places = [name for name in changing.names if name.startswith(f"{block.name}.{port}.position.") and name not in names]
+    placed = ChangedBlock(changing.assembly, block, [*names, *places], changing.uncertainty)
 
-    def polynomial(matrix: Callable[[Block, Scales], Array]) -> Polynomial:
+    def polynomial(matrix: Callable[[Block, Scales], Array], own: ChangedBlock = own) -> Polynomial:
         found = interpolated(
             lambda values: matrix(own.at(values), _scales(own.at(values), block)), own.deltas, own.reach, own.uncertainty.fits
         )
@@ -67,9 +68,10 @@ def moved_port(
         return np.einsum("kij,j,k->ijk", bent, scales.rows, scales.columns).reshape(6 * n, n)
 
     rotation = polynomial(lambda changed, _: changed.pose(port, q)[0])
-    position = polynomial(lambda changed, _: changed.pose(port, q)[1][:, None])
+    position = polynomial(lambda changed, _: changed.pose(port, q)[1][:, None], placed)
+    is_shift = polynomial(lambda changed, _: changed.pose(port, q)[1][:, None]).is_constant
     steps: tuple[Step, ...] = (
-        shift if position.is_constant else PolynomialShift(position),
+        shift if is_shift else PolynomialShift(position),
         Rotate(rotation.constant) if rotation.is_constant else PolynomialRotate(rotation),
     )
     subspace = polynomial(lambda changed, scales: changed.motion_subspace(port, q) * scales.columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -13,6 +14,7 @@ from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.bodies.modal_parameters import Share
 from titop.solvers.lft.connections.labels import signals_of
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.uncertainty.moving import MovingCoordinate
 from titop.solvers.lft.uncertainty.uncertain import Member, Uncertain
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.signals.exported import Signal
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _MATRICES = ("A", "B", "C", "D")
 _SIGNALS = ("states", "inputs", "outputs")
-_NUMBERS = ("dt", "block_numbers", "member_numbers", "share_numbers", "error")
+_NUMBERS = ("dt", "block_numbers", "member_numbers", "share_numbers", "moving_numbers", "error")
 
 
 #: The fields of a loaded model.
-Loaded: TypeAlias = "tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...], None, float]"
+Loaded: TypeAlias = (
+    "tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...], None, float, tuple[MovingCoordinate, ...]]"
+)
 
 
 class Saved(Protocol):
@@ -42,6 +46,8 @@ class Saved(Protocol):
     def uncertain(self) -> tuple[Uncertain, ...]: ...
     @property
     def error(self) -> float: ...
+    @property
+    def moving(self) -> tuple[MovingCoordinate, ...]: ...
 
 
 def mussv_rows(blocks: tuple[DeltaBlock, ...]) -> list[list[int]]:
@@ -61,7 +67,8 @@ def save_lft(model: Saved, path: str | Path) -> None:
 
     names = {"block_names": "names", "states": "states", "inputs": "inputs", "outputs": "outputs"}
     texts = {
-        key: np.array(arrays.pop(key), dtype=object) for key in [*names, "block_kinds", "block_units", "members", "shares"]
+        key: np.array(arrays.pop(key), dtype=object)
+        for key in [*names, "block_kinds", "block_units", "members", "shares", "moving"]
     }
     with replaced_file(path) as file:
         savemat(file, {**arrays, **texts}, do_compression=True)
@@ -73,7 +80,7 @@ def load_lft(path: str | Path) -> Loaded:
     if Path(path).suffix == ".npz":
         archive = Archive(path, "LFTModel.save")
         archive.check_format(_FORMAT)
-        texts: dict[str, Any] = {name: archive.texts(name, None, 2) for name in (*_SIGNALS, "members")}
+        texts: dict[str, Any] = {name: archive.texts(name, None, 2) for name in (*_SIGNALS, "members", "moving")}
         texts["shares"] = archive.texts("shares", None, 3)
         texts |= {name: archive.names(name) for name in ("block_names", "block_kinds", "block_units")}
         n = [len(texts[name]) for name in _SIGNALS]
@@ -83,6 +90,7 @@ def load_lft(path: str | Path) -> Loaded:
         arrays["member_numbers"] = archive.array("member_numbers", len(texts["members"]), 2)
         arrays |= {name: archive.scalar(name, "f") for name in ("dt", "error")}
         arrays["share_numbers"] = archive.array("share_numbers", len(texts["shares"]), 2)
+        arrays["moving_numbers"] = archive.array("moving_numbers", len(texts["moving"]), 5)
         return _model({**arrays, **texts}, archive.texts("name"))
     return _from_mat(path)
 
@@ -96,7 +104,7 @@ def _from_mat(path: str | Path) -> Loaded:
             found = loadmat(file)
         arrays = {name: np.asarray(found[name], dtype=float) for name in (*_MATRICES, *_NUMBERS)}
         arrays |= {name: arrays[name].item() for name in ("dt", "error")}
-        for name in (*_SIGNALS, "members", "shares"):
+        for name in (*_SIGNALS, "members", "shares", "moving"):
             arrays[name] = [tuple(_text(x) for x in row) for row in found[name]]  # type: ignore[assignment]
         for name in ("block_names", "block_kinds", "block_units"):
             arrays[name] = tuple(_text(x) for x in found[name].ravel())  # type: ignore[assignment]
@@ -129,9 +137,24 @@ def _arrays(model: Saved) -> dict[str, Any]:
         [(b.repetitions, b.columns, b.lower, b.upper, b.nominal, -1 if b.degree is None else b.degree, b.part) for b in blocks],
         dtype=float,
     ).reshape(-1, 7)
+    arrays["moving"] = np.array([(own.name, own.unit) for own in model.moving], dtype=str).reshape(-1, 2)
+    arrays["moving_numbers"] = np.array([_numbers_of(own) for own in model.moving], dtype=float).reshape(-1, 5)
     arrays["blk"] = np.array(mussv_rows(blocks), dtype=float).reshape(-1, 2)
     arrays |= {"error": np.array(float(model.error)), "dt": np.array(float(M.dt or 0.0))}
     return arrays | {"name": np.array(str(M.name)), "format": np.array(_FORMAT)}
+
+
+def _numbers_of(own: MovingCoordinate) -> list[float]:
+    """Return the numbers of what moves; no degree and no error are no numbers."""
+    return [math.nan if x is None else x for x in (own.nominal, own.lower, own.upper, own.degree, own.error)]
+
+
+def _moving(texts: Any, numbers: Any) -> tuple[MovingCoordinate, ...]:
+    found = []
+    for (name, unit), (nominal, lower, upper, degree, error) in zip(texts, np.asarray(numbers).tolist(), strict=True):
+        fit = (None, None) if math.isnan(degree) else (int(degree), error)
+        found.append(MovingCoordinate(str(name), nominal, lower, upper, str(unit), *fit))
+    return tuple(found)
 
 
 def _model(arrays: dict[str, Any], name: str) -> Loaded:
@@ -152,4 +175,4 @@ def _model(arrays: dict[str, Any], name: str) -> Loaded:
         follow = tuple(shares.get((own, path), ()))
         members.setdefault(own, []).append(Member(path, float(middle), float(half), follow))
     uncertain = tuple(Uncertain(block, tuple(members[block.name])) for block in blocks if block.name in members)
-    return M, tuple(blocks), uncertain, None, arrays["error"]
+    return M, tuple(blocks), uncertain, None, arrays["error"], _moving(arrays["moving"], arrays["moving_numbers"])

@@ -56,7 +56,7 @@ class LFTModel:
     error : float
         Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members: see `check`.
     moving : tuple of MovingCoordinate
-        What moves of an equilibrium that depends on the parameters, and how exactly it is fitted; files do not keep it.
+        What moves of an equilibrium that depends on the parameters, and how exactly it is fitted.
 
     Notes
     -----

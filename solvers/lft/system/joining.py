@@ -7,63 +7,74 @@ unknown, and so are the coordinates that follow from the independent ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
-from titop.blocks.interactions.interaction import load_derivatives
+from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_derivatives
 from titop.graph.network.connections import Loop as Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.fractions.interpolation import Irrational, Polynomial, interpolated
+from titop.solvers.lft.fractions.interpolation import Irrational, Polynomial, interpolated, misfit
 from titop.solvers.lft.fractions.loops import Signal, stacked, zeros
 from titop.solvers.lft.laws.changed_blocks import ChangedBlock, not_rational
-from titop.solvers.lft.system.passes import Applied, Changes, Tree
+from titop.solvers.lft.system.passes import Applied, Changes, State, Tree
 from titop.solvers.lft.system.readings import port_acceleration
+from titop.solvers.lft.uncertainty.point_values import changed_state
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 from titop.solvers.model.model import Model
 
+#: A normalised value at which numbers of an interaction are compared with those in the middle, and how well they have to agree.
+_ELSEWHERE, _SAME = 0.7, 1e-10
+
 
 class Acting(NamedTuple):
-    """An interaction: efforts and wrenches on ports at rest, and their slopes by ``[xi of each port; V; q; v]``."""
+    """An interaction: slopes of its wrenches and efforts by ``[xi of each port; V; q; v; u]``, its inputs `u` (m)."""
 
     joined: Joined
     slopes: Polynomial
 
-    def push(self, tree: Tree, changes: Changes) -> Signal:
-        """Apply what changes of its wrenches; return what changes of its efforts (nv)."""
+    def push(self, tree: Tree, changes: Changes, u: Signal) -> Signal:
+        """Apply what changes of its wrenches, the inputs of the model changed by `u` (nu); return that of its efforts (nv)."""
         loop, model = changes.loop, tree.state.model
         ports = [changes.at_port(*tree.place(str(ref))) for ref in self.joined.ports]
         entries = [model.assembly.place(name)[1] for name in self.joined.coordinates]
         chosen = np.eye(model.nv)[entries]
         moved = stacked(
-            *(port.displacement for port in ports), *(port.twist for port in ports), chosen @ changes.q, chosen @ changes.v
-        )
+            *(port.displacement for port in ports), *(port.twist for port in ports), chosen @ changes.q, chosen @ changes.v,
+            u[input_columns(model, self.joined)],
+        )  # fmt: skip
         loads = self.slopes.applied(loop, moved)
         for k, ref in enumerate(self.joined.ports):
             changes.push(str(ref), loads[6 * k : 6 * k + 6])
         return chosen.T @ loads[6 * len(ports) :] if entries else zeros(model.nv)
 
 
-def interactions(model: Model, q: Array, v: Array, uncertainty: Uncertainty) -> tuple[list[Acting], list[Applied]]:
-    """Return the interactions of a model, and what they apply to ports at the operating point.
+def input_columns(model: Model, joined: Joined) -> slice:
+    """Return where the inputs of an interaction stand among the model's."""
+    return dict(model.inputs.acting).get(joined.closure.name, slice(0))
+
+
+def interactions(state: State, u: Array | None, uncertainty: Uncertainty) -> tuple[list[Acting], list[Applied]]:
+    """Return the interactions of a model, and what they apply to ports at the operating point, where inputs are `u` (nu).
 
     Raises
     ------
     ModelError
-        For parameters in which an interaction is no polynomial.
+        For parameters in which an interaction is no polynomial, and coordinates and rates on which it depends.
     """
     acting, applied = [], []
+    model, q, v, _ = state
     for joined in model.interactions:
         closure = joined.closure
-        names = [name for name in (f"{closure.name}.{own}" for own in closure.parameters()) if uncertainty.at(name)]
-        changing = ChangedBlock(model.assembly, closure, names, uncertainty)
-        motion = target_motion(model, joined, q, v)
+        changing = ChangedBlock(model.assembly, closure, _own_names(model, joined, uncertainty), uncertainty)
+        motion = target_motion(model, joined, q, v, None if u is None else u[input_columns(model, joined)])
         p = len(joined.ports)
         relative = np.zeros((6 * max(p - 1, 0), 6 * p))
         for k in range(1, p):
@@ -71,13 +82,16 @@ def interactions(model: Model, q: Array, v: Array, uncertainty: Uncertainty) -> 
             relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
             relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
 
-        def loads(values: Mapping[str, float], changing=changing, motion=motion, relative=relative) -> Array:  # type: ignore[no-untyped-def]
+        def loads(values: Mapping[str, float], motion=motion, changing=changing, relative=relative) -> Array:  # type: ignore[no-untyped-def]
             own = changing.at(values)
             slopes = load_derivatives(own, motion, complex_step)
-            wrenches, efforts = own.act(motion)
-            still = np.concatenate([np.ravel(wrenches), efforts])[:, None]
-            return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], still])
+            driven = complex_step(lambda x: _loads(own, motion._replace(u=x)), motion.u)
+            still = _loads(own, motion)[:, None]
+            return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
 
+        for delta, other in _other_motions(state, joined, motion, uncertainty):
+            if misfit(loads({}, other), loads({}), loads({})) > _SAME:
+                raise ModelError(_moved_closure(delta, joined.closure.name))
         fitted = interpolated(loads, changing.deltas, changing.reach, uncertainty.fits)
         if isinstance(fitted, Irrational):
             raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
@@ -85,6 +99,36 @@ def interactions(model: Model, q: Array, v: Array, uncertainty: Uncertainty) -> 
         rest = fitted.columns(slice(-1, None))
         applied += [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
     return acting, applied
+
+
+def _loads(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return all wrenches and efforts of an interaction (6 p + n)."""
+    wrenches, efforts = interaction.act(motion)
+    return np.concatenate([np.ravel(wrenches), efforts])
+
+
+def _own_names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
+    """Return the uncertain parameters on which an interaction may depend, those of soft bodies along which it runs too."""
+    closure = joined.closure
+    owners = [closure.name]
+    if closure.own_field:
+        owners += dict.fromkeys(parts_of(name)[0] for name in joined.coordinates)
+    names = [f"{owner}.{own}" for owner in owners for own in model.assembly.blocks[owner].parameters()]
+    return [name for name in names if uncertainty.at(name)]
+
+
+def _other_motions(
+    state: State, joined: Joined, motion: TargetMotion, uncertainty: Uncertainty
+) -> Iterator[tuple[str, TargetMotion]]:
+    """Yield what an interaction is told where each uncertain coordinate and rate of the point differs."""
+    model, q, v, _ = state
+    here = uncertainty.changed({})
+    for own in uncertainty.all:
+        there = uncertainty.changed({own.name: _ELSEWHERE})
+        moved = {path: value for path, value in there.items() if value != here[path]}
+        q_there, v_there = changed_state(model, q, v, moved)
+        if (q_there != q).any() or (v_there != v).any():
+            yield own.name, target_motion(model, joined, q_there, v_there, motion.u)
 
 
 class Constraints:
@@ -121,11 +165,24 @@ class Constraints:
             self._loops.append((joined, pose, own))
             for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
                 self.applied.append(Applied(str(ref), False, Polynomial.constant_of((jacobian.T @ own)[:, None])))
+        self._weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+        self._refuse_motion(uncertainty)
         for gear in self.gears:
             if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:
                 where, advice = f"{gear.gear.name}.ratio", "choose a point at which the driver's coordinate is zero"
                 raise ModelError(Finding("moved-closure", where, point.q[gear.driver[0]], "coordinates that stay", advice))
-        self._weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+
+    def _refuse_motion(self, uncertainty: Uncertainty) -> None:
+        """Refuse rates, and coordinates of gears, that are uncertain."""
+        model = self.model
+        for name, column in zip(model.coordinate_names, self._weighted.T, strict=True):
+            if column.any() and (found := uncertainty.at(f"{name}.v")):
+                rows = np.flatnonzero(column)
+                raise ModelError(_moved_closure(found[0].name, model.constraint_names[rows[0]]))
+        for gear in self.gears:
+            for _, k in (gear.driver, gear.driven):
+                if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
+                    raise ModelError(_moved_closure(found[0].name, gear.gear.name))
 
     def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signal:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""
@@ -195,6 +252,11 @@ def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
             common += 1
         for step in (*ways[0][common:], *way[common:]):
             for delta in step.deltas:
-                expected = "parameters that move no port of a closure or interaction against the other"
-                advice = "the loop would close elsewhere: use tt.lpv, or keep it fixed"
-                raise ModelError(Finding("moved-closure", "parameters", delta, expected, f"{joined.closure.name}: {advice}"))
+                raise ModelError(_moved_closure(delta, joined.closure.name))
+
+
+def _moved_closure(delta: str, name: str) -> Finding:
+    """Return that a closure, a gear or an interaction does not stay as it is for all values of a delta."""
+    expected = "parameters that move no port or coordinate of a closure, gear or interaction against the other"
+    advice = f"{name}: the loop would close elsewhere: use tt.lpv, or keep it fixed"
+    return Finding("moved-closure", "parameters", delta, expected, advice)

@@ -89,8 +89,8 @@ class Tree:
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             at = At(*own, twist, acceleration, *self.poses[k], assembly.gravity, driven(node))
             coordinates = OwnCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
-            uncertain = (bool(self.constants.needed(x)) for x in rest)
-            self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, *uncertain))
+            spin, turned = self.constants.deltas_of(rest.twist), bool(self.constants.needed(rest.acceleration))
+            self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, spin, turned))
         self.applied = applied
         self.wrenches = self._rest_inwards()
 

@@ -122,7 +122,7 @@ def _position(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
 
 def _reaction(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
     """Return the change of the wrench that a joint transmits to its child."""
-    if not tree.state.model.is_tree or of.owner not in tree.index:
+    if of.owner not in tree.index:
         return None
     joint = tree.index[of.owner]
     child = next(k for k, node in enumerate(tree.nodes) if node.parent == joint)

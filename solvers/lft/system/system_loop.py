@@ -58,7 +58,7 @@ class SystemLoop:
         self.a = accelerations_at(point, self.system_inputs)
         q, v = moved_state(point, middle)
         self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
-        self.acting, applied = interactions(model, q, v, uncertainty)
+        self.acting, applied = interactions(State(model, q, v, self.a), point.u, uncertainty)
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
         self.tree = Tree(State(model, q, v, self.a), applied, self._driven, uncertainty)
         for joined in model.assembly.loops:
@@ -97,7 +97,7 @@ class SystemLoop:
         for push in self.tree.applied:
             changes.hold(push)
         self._push(changes, driven)
-        joined = self._join(changes, solved_for)
+        joined = self._join(changes, solved_for, driven)
         changes.inwards()
         applied = inputs.applied(nv) @ driven
         needed = changes.efforts - self._own_efforts(driven) - joined
@@ -113,11 +113,15 @@ class SystemLoop:
         read_out = stacked(*(signal for _, signal, _ in found)) if found else zeros(0)
         self._outputs = scaled(loop, read_out, [self._gain(signal.path) for signal in self.outputs])
 
-    def _join(self, changes: Changes, solved_for: Array) -> Signal:
+    def _join(self, changes: Changes, solved_for: Array, driven: Signal) -> Signal:
         """Apply interactions and closures; return their efforts (nv) on coordinates. Closures' rows join the loop."""
-        total = zeros(self.model.nv)
+        total, channels = zeros(self.model.nv), self.system_inputs.channels
+        chosen = np.zeros((self.model.nu, len(channels)))
+        for k, channel in enumerate(channels):
+            if channel.kind == Kind.INPUT:
+                chosen[channel.entry, k] = 1.0
         for acting in self.acting:
-            total += acting.push(self.tree, changes)
+            total += acting.push(self.tree, changes, chosen @ driven)
         if self.constraints is None:
             return total
         free = np.flatnonzero(~self.system_inputs.held)

@@ -34,7 +34,12 @@ def value_at(point: OperatingPoint, path: str) -> float:
 
 def moved_state(point: OperatingPoint, values: Mapping[str, float]) -> tuple[Array, Array]:
     """Return configuration and rates of the point with the coordinates among values by path (``hinge.q``, ``wheel.v``)."""
-    q, v, model = point.q.copy(), point.v.copy(), point.model
+    return changed_state(point.model, point.q, point.v, values)
+
+
+def changed_state(model: Model, q: Array, v: Array, values: Mapping[str, float]) -> tuple[Array, Array]:
+    """Return configuration and rates with the coordinates among values by path, the others as they are."""
+    q, v = q.copy(), v.copy()
     for path, value in values.items():
         if is_of_point(model, path) and not path.endswith(".u"):
             in_q, in_v = model.assembly.place(path[:-2])
@@ -59,16 +64,22 @@ def moved_inputs(point: OperatingPoint, values: Mapping[str, float]) -> Array | 
 def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float], a: Array) -> OperatingPoint:
     """Return the point of a changed model with other values by name.
 
-    Its efforts are those that keep the accelerations `a` (nv); closures carry what they do.
+    Its efforts are those that keep the accelerations `a` (nv); closures and gears carry what they do.
     """
     q, v = moved_state(point, values)
     u = moved_inputs(point, values)
 
     def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
         pushes = model.external_pushes(point.wrenches, u)
-        return model.engine.dynamics.tree_inverse(q, v, a, pushes)
+        driven = 0.0 if u is None else model.inputs.motors @ u
+        return model.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
 
     tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
+    if model.gear_constraints:
+        before = point.model
+        pushes = before.external_pushes(point.wrenches, point.u)
+        carried = before.carried(point.q, point.v, a, pushes, point.u, point.tau)
+        tau = tau - (model.closure_jacobian(q) - before.closure_jacobian(point.q)).T @ carried
     return OperatingPoint(model, q, v, tau, u, point.wrenches)
 
 

@@ -56,6 +56,8 @@ def percent(lower: float, upper: float | None = None) -> Percent:
 class Member(NamedTuple):
     """One name of an uncertain number: ``middle + half d``, d in [-1, 1]; of an angle `half` is the tangent where d is 1.
 
+    Negative of what shrinks where the first name grows: by a percentage of a negative value.
+
     Where the model has no parameter of the name, `shares` are those that follow from it.
     """
 
@@ -63,6 +65,14 @@ class Member(NamedTuple):
     middle: float
     half: float
     shares: tuple[Share, ...] = ()
+
+    def at(self, d: float, part: int) -> float:
+        """Return the value where the normalised number is `d`; of an angle, which enters by the tangent of a `part` of it."""
+        return self.middle + (part * math.atan(self.half * d) if part else self.half * d)
+
+    def normalised(self, value: float, part: int) -> float:
+        """Return the normalised number at a value."""
+        return (math.tan((value - self.middle) / part) if part else value - self.middle) / self.half
 
     def own(self, value: float) -> dict[str, float]:
         """Return what a value of the name says of parameters of the model."""
@@ -98,15 +108,11 @@ class Uncertain(NamedTuple):
         """Return the value of every parameter of the model for one of the first name."""
         result: dict[str, float] = {}
         for member in self.members:
-            change = value - self.members[0].middle if self.block.part else member.half * self._scaled(value)
-            result |= member.own(member.middle + change)
+            result |= member.own(member.at(self._scaled(value), self.block.part))
         return result
 
     def _scaled(self, value: float) -> float:
-        first = self.members[0]
-        if self.block.part:
-            return math.tan((value - first.middle) / self.block.part) / first.half
-        return (value - first.middle) / first.half
+        return self.members[0].normalised(value, self.block.part)
 
 
 class Uncertainty:
@@ -179,10 +185,8 @@ class Uncertainty:
         """Return the value of every name where normalised numbers d have these values, zero by default; of angles, too."""
         result = {}
         for uncertain in self.all:
-            d, part = values.get(uncertain.name, 0.0), uncertain.block.part
             for member in uncertain.members:
-                change = part * math.atan(member.half * d) if part else member.half * d
-                result[member.path] = member.middle + change
+                result[member.path] = member.at(values.get(uncertain.name, 0.0), uncertain.block.part)
         return result
 
     def of_model(self, values: Mapping[str, float]) -> dict[str, float]:
@@ -213,11 +217,13 @@ class Uncertainty:
                     )
                 )
         members = []
-        for name, (lower, upper) in zip(names, bounds, strict=True):
+        for name, value, (lower, upper) in zip(names, nominal, bounds, strict=True):
             if name in self.common and lower <= 0:
                 found = f"{lower:.6g} to {upper:.6g}"
                 raise ModelError(Finding("bad-range", f"parameters[{name!r}]", found, "values > 0", "narrow the range"))
             half = (upper - lower) / 2
+            if isinstance(given, Percent) and value * nominal[0] < 0:
+                half = -half  # all grow by the same percentage
             shares = self.common[name].shares if name in self.common else ()
             members.append(Member(name, (lower + upper) / 2, math.tan(half / part) if part else half, shares))
         (lower, upper), middle = bounds[0], nominal[0]
@@ -316,8 +322,6 @@ def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
     """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
     for member in uncertain.members:
         if member.path in values:
-            value = float(values[member.path])
-            if uncertain.block.part:
-                return value - member.middle + uncertain.members[0].middle
-            return uncertain.members[0].middle + uncertain.members[0].half * (value - member.middle) / member.half
+            part = uncertain.block.part
+            return uncertain.members[0].at(member.normalised(float(values[member.path]), part), part)
     return None

@@ -87,3 +87,21 @@ def test_unknown_signals_are_told() -> None:
     for names in (("forse", "x"), ("force", "zk")):
         with pytest.raises(tt.ModelError, match="unknown-signal"):
             tt.worst_case_gain(M, *names, blocks=blocks)
+
+
+def test_names_of_the_system() -> None:
+    """Dotted names, exported ones and names of vectors are the same signals; slashes are no obstacle."""
+    s = tt.System("craft", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 5.0, inertia=[1.0, 1.0, 1.0], ports={"C": [0, 0, 0]})
+    s.connect("world", hub, joint=tt.Revolute("base", axis=[0, 0, 1], stiffness=3.0, damping=1.0))
+    s.add_actuator(tt.Motor("base/motor", "base"))
+    s.add_sensor(tt.Gyro("gyro", hub.port("C")))
+    m = s.resolve()
+    craft = tt.lft(m, m.neutral(), {"hub.inertia.zz": tt.percent(10)}, ["base/motor", "hub.C.T"], ["gyro", "base.q"])
+    dotted = tt.worst_case_gain(craft, "base/motor", ["base.q", "gyro"], progress=False)
+    exported = tt.worst_case_gain(craft, "base/motor", ["base_q", "gyro_x", "gyro_y", "gyro_z"], progress=False)
+    assert dotted.lower == pytest.approx(exported.lower, rel=1e-12)
+    vector = tt.worst_case_gain(craft, "hub.C.T", "base.q", progress=False)
+    assert vector.lower == pytest.approx(tt.worst_case_gain(craft, "base/motor", "base.q", progress=False).lower, rel=1e-6)
+    with pytest.raises(tt.ModelError, match="given-twice"):
+        tt.worst_case_gain(craft, "base/motor", ["gyro", "gyro.z"], progress=False)

@@ -94,3 +94,14 @@ def test_what_follows_from_a_number_is_kept_in_files(tmp_path: Path, suffix: str
     worst = {"panel_left.mass_scale": 0.97}
     assert loaded.values(worst) == model.values(worst)
     assert loaded.error == model.error > 0
+
+
+@pytest.mark.parametrize("how", ["fitted", "independent"])
+@pytest.mark.parametrize("suffix", ["npz", "mat"])
+def test_what_moves_is_kept(tmp_path: Path, suffix: str, how: str) -> None:
+    s = tt.System("arm", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("arm", 2.0, com=[1, 0, 0]), joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=40.0))
+    m = s.resolve()
+    model = tt.lft(m, tt.trim(m), {"arm.mass": (1.5, 2.5)}, ["hinge"], ["hinge.q"], equilibrium=tt.trim, moving=how)  # type: ignore[arg-type]
+    model.save(tmp_path / f"arm.{suffix}")
+    assert tt.LFTModel.load(tmp_path / f"arm.{suffix}").moving == model.moving

@@ -56,3 +56,14 @@ def test_rotations_about_two_axes_are_not_rational() -> None:
 def test_percentages() -> None:
     assert tt.percent(15) == (-15, 15)
     assert tt.percent(-10, 20) == (-10, 20)
+
+
+def test_names_tied_by_a_percentage() -> None:
+    """Each goes to the ends of its own range: angles by tangents of their own, negative values with the opposite sign."""
+    m = arm()
+    point = bent(m)
+    model = tt.lft(m, point, {("j1.q", "j2.q"): tt.percent(20), ("b2.mass", "b1.mass"): tt.percent(10)}, ["mot"], ["j3.a"])
+    ends = model.values({"j1.q": 0.48})
+    assert ends["j2.q"] == pytest.approx(-0.84, rel=1e-12)  # 20 % more than -0.7
+    assert model.deltas({"j2.q": -0.84}) == pytest.approx(model.deltas({"j1.q": 0.48}), abs=1e-12)
+    assert model.check(5) < 1e-9  # see `test_lft`

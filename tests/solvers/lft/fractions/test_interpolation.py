@@ -1,0 +1,24 @@
+"""Matrices as polynomials of parameters: what is small beside other columns is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from titop.solvers.lft.fractions.interpolation import Polynomial, interpolated
+
+
+def law(values: Mapping[str, float]) -> np.ndarray:
+    """Return a stiff column beside a light one, which rounding of the first would hide."""
+    d = values.get("d", 0.0)
+    return np.array([[1e9 * (2.0 + d), 3e-6], [0.0, 1e-6 * (1.0 + d)]])
+
+
+def test_light_columns_beside_stiff_ones() -> None:
+    """Entries count beside their own column: a stiffness says nothing of an inertia."""
+    found = interpolated(law, ["d"])
+    assert isinstance(found, Polynomial)
+    assert found.constant[1, 1] == 1e-6
+    assert found.matrices[found.exponents.index((1,))][1, 1] > 0.99e-6
+    assert found.constant[1, 0] == 0.0

@@ -1,0 +1,99 @@
+"""Interactions, closures and gears whose motion or inputs are uncertain: exact, or refused by name; reactions beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.lft.system.test_joining import EXACT, four_bar
+
+
+def finger(tension: float) -> tuple[tt.Model, tt.OperatingPoint]:
+    """Return a soft rod on a hinge, bent by a tendon and its weight."""
+    s = tt.System("finger", gravity=[0, 0, -9.81])
+    rod = tt.Rod("rod", 0.5, tt.Section.circle(0.01), young=2e5, density=1000.0, poisson=0.4, damping=1e3, basis=2)
+    s.connect("world", rod, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=5.0, damping=0.1))
+    s.add_interaction(tt.Tendon("flexor", rod, y=0.008))
+    m = s.resolve()
+    return m, tt.trim(m, u=[tension])
+
+
+@pytest.mark.parametrize("name", ["hinge.stiffness", "rod.density", "flexor.tension.gain"])
+def test_a_tendons_tension(name: str) -> None:
+    """What it does as an input, and the stiffness that it has at the point."""
+    m, point = finger(0.3)
+    model = tt.lft(m, point, {name: tt.percent(10)}, ["flexor", "hinge"], ["hinge.q", "rod.tip.v", "flexor.length"])
+    assert model.check(3) < EXACT
+    without = tt.linearize(m, m.neutral(), ["flexor", "hinge"], ["hinge.q"])
+    assert np.abs(model.nominal(1j)[0] - without(1j)).max() > 1e-3 * np.abs(without(1j)).max()
+
+
+def test_reactions_beside_closures() -> None:
+    m, point = four_bar()
+    model = tt.lft(m, point, {"b.mass": tt.percent(20), "spring.stiffness": tt.percent(30)}, ["j1", "c.E.F"], ["j2.reaction"])
+    assert model.check(4) < EXACT
+
+
+def test_rates_beside_closures_are_refused() -> None:
+    m, point = four_bar()
+    with pytest.raises(tt.ModelError, match=r"j1\.v.*moved-closure"):
+        tt.lft(m, point, {"j1.v": (-0.1, 0.2)}, ["j1"], ["j2.q"])
+
+
+@pytest.mark.parametrize("name", ["hinge.v", "hinge.q"])
+def test_what_moves_a_damper_is_refused(name: str) -> None:
+    """A damper's stiffness depends on how fast it turns; below it, nothing changes."""
+    s = tt.System("door", gravity=[0, 0, 0])
+    leaf = tt.RigidBody("leaf", 2.0, [0.4, 0, 0], [0.1, 0.2, 0.2], ports={"E": [0.8, 0, 0.1]})
+    s.world.add_port("G", [0.6, 0.5, 0.2])
+    s.connect("world", leaf, tt.Revolute("hinge", axis=[0, 0, 1], stiffness=20.0))
+    s.connect(
+        leaf.port("E"), tt.RigidBody("flap", 0.5, [0, 0.1, 0], [0.01, 0.01, 0.01]), tt.Revolute("flap_hinge", stiffness=3.0)
+    )
+    s.close_loop(s.world.port("G"), leaf.port("E"), tt.SpringDamper("closer", 10.0, 2.0, 0.3))
+    m = s.resolve()
+    with pytest.raises(tt.ModelError, match=rf"{name}.*closer.*moved-closure"):
+        tt.lft(m, m.neutral(), {name: (-0.1, 0.2)}, ["hinge"], ["hinge.q"])
+    still = (m.neutral(), np.zeros(2), m.inverse_dynamics(m.neutral(), np.zeros(2), np.zeros(2)))
+    model = tt.lft(m, still, {name.replace("hinge", "flap_hinge"): (-0.1, 0.2)}, ["hinge"], ["hinge.q", "flap_hinge.v"])
+    assert model.check(3) < EXACT
+
+
+def test_coordinates_of_gears_are_refused() -> None:
+    """The other one would have to move as well."""
+    s = tt.System("pair", gravity=[0, 0, -9.81])
+    for k in range(2):
+        joint = tt.Revolute(f"j{k}", axis=[0, 1, 0], stiffness=20.0)
+        s.connect("world", tt.RigidBody(f"b{k}", 1.0, [0.3, 0, 0], [0.1, 0.1, 0.1]), joint)
+    s.add_gear(tt.Gear("gear", "j0", "j1", ratio=-0.5))
+    m = s.resolve()
+    q, v = np.array([0.2, -0.1]), np.zeros(2)
+    with pytest.raises(tt.ModelError, match=r"j1\.q.*gear.*moved-closure"):
+        tt.lft(m, (q, v, m.inverse_dynamics(q, v, v)), {"j1.q": (-0.2, 0.1)}, ["j0"], ["j0.q"])
+
+
+def geared() -> tuple[tt.Model, tt.OperatingPoint]:
+    """Return two hinges in gear, one of them with a motor, held against their weight."""
+    s = tt.System("pair", gravity=[0, 0, -9.81])
+    for k in range(2):
+        joint = tt.Revolute(f"j{k}", axis=[0, 1, 0], stiffness=20.0)
+        s.connect("world", tt.RigidBody(f"b{k}", 1.0, [0.3, 0, 0.1 * k], [0.1, 0.1, 0.1]), joint)
+    s.add_gear(tt.Gear("gear", "j0", "j1", ratio=-0.5))
+    s.add_actuator(tt.Motor("motor", "j0", gear=3.0, rotor_inertia=0.01))
+    m = s.resolve()
+    still, u = np.zeros(2), np.array([0.7])
+    tau = m.inverse_dynamics(still, still, still, actuated=["j0"])
+    return m, tt.OperatingPoint(m, still, still, tau - np.array([2.1, 0.0]), u)
+
+
+@pytest.mark.parametrize("name", ["gear.ratio", "motor.gear"])
+def test_what_gears_and_motors_carry(name: str) -> None:
+    """Efforts hold members of other ratios at the point, against what the gear and the motor do there."""
+    m, point = geared()
+    value = m.parameters()[name][0]
+    ends = sorted((0.8 * value, 1.3 * value))
+    model = tt.lft(m, point, {name: (ends[0], ends[1])}, ["motor", "j1"], ["j0.q", "j1.a", "j1.reaction"])
+    assert model.check(3) < EXACT
+    member = model.operating_point({name: 1.2 * value})
+    assert np.abs(member.residual).max() < 1e-9  # rad/s^2, beside ten of the weight
