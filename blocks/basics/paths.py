@@ -22,6 +22,12 @@ def split_path(path: str) -> tuple[str, str | None]:
     return owner, rest if dot else None
 
 
+def split_end(path: str) -> tuple[str, str]:
+    """Return what stands before the last part of a dotted name, empty if there is one part, and that last part."""
+    stem, _, end = path.rpartition(".")
+    return stem, end
+
+
 def parts_of(path: str) -> list[str]:
     """Return the parts of a dotted name."""
     return path.split(".")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
@@ -134,10 +135,10 @@ def _count(number: Any) -> int:
 
 def _is_angle(point: OperatingPoint, name: Any) -> bool:
     """Tell whether a name is that of an angle of the operating point."""
-    model = point.model
-    if not isinstance(name, str) or not name.endswith(".q") or name[:-2] not in model.coordinate_names:
+    model, (stem, end) = point.model, split_end(name) if isinstance(name, str) else ("", "")
+    if end != "q" or stem not in model.coordinate_names:
         return False
-    return model.assembly.coordinate_units[model.coordinate_names.index(name[:-2])] == "rad"
+    return model.assembly.coordinate_units[model.coordinate_names.index(stem)] == "rad"
 
 
 def _moved(

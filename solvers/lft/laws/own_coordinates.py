@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.solvers.lft.laws.laws import At, by_acceleration
@@ -61,7 +62,7 @@ class OwnCoordinates(NamedTuple):
             return at
         changed, q, v = self.uncertainty.changed(values), at.q.copy(), at.v.copy()
         for path, k in zip(self.paths, self.entries, strict=True):
-            (q if path.endswith(".q") else v)[k] = changed[path]
+            (q if split_end(path)[1] == "q" else v)[k] = changed[path]
         return at._replace(q=q, v=v)
 
     def refuse_turning(self, block: Block, at: At) -> None:
@@ -94,9 +95,10 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -
     for path, k in zip(own.paths, own.entries, strict=True):
         uncertain, _ = own.uncertainty.at(path)  # type: ignore[misc]
         moved = q.copy()
-        if path.endswith(".q"):
+        end = split_end(path)[1]
+        if end == "q":
             moved[k] = own.uncertainty.changed({uncertain.name: 0.7})[path]
         after = *block.pose(port, moved), block.motion_subspace(port, moved)
-        if path.endswith(".v") or any(np.abs(x - y).max(initial=0.0) > _SAME for x, y in zip(before, after, strict=True)):
+        if end == "v" or any(np.abs(x - y).max(initial=0.0) > _SAME for x, y in zip(before, after, strict=True)):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
             raise ModelError(Finding("not-rational", "parameters", path, expected, _ADVICE))

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.joints.joint import is_elementary
 from titop.solvers.lft.fractions.polynomial_fit import fitted, number_of_terms, products
 from titop.solvers.lft.fractions.structured_reduction import Fractional
@@ -165,20 +165,21 @@ def _found_range(equilibria: Equilibria, k: int) -> tuple[float, float]:
 def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
     """Tell whether a name is that of a motor's input: an effort, which is no part of a linear model."""
     model = equilibria.point.model
-    return path.endswith(".u") and bool(model.inputs.motors[:, model.input_names.index(path[:-2])].any())
+    stem, end = split_end(path)
+    return end == "u" and bool(model.inputs.motors[:, model.input_names.index(stem)].any())
 
 
 def _refuse_strange(equilibria: Equilibria, path: str) -> None:
     """Refuse what moves if models are not rational in it."""
-    model, stem = equilibria.point.model, path[:-2]
-    if path.endswith(".u"):
+    model, (stem, end) = equilibria.point.model, split_end(path)
+    if end == "u":
         if model.input_names.index(stem) not in model.inputs.columns:
             expected = "inputs that rest, of motors, or that are wrenches on ports"
             raise ModelError(Finding("moving-input", "equilibrium", path, expected, _ADVICE))
         return
     block = model.assembly.blocks[parts_of(path)[0]]
     is_plain = model.has_plain_coordinates(model.coordinate_names.index(stem))
-    if not is_plain or (path.endswith(".v") and not is_elementary(block)):
+    if not is_plain or (end == "v" and not is_elementary(block)):
         expected = "attitudes of free and spherical joints, and rates of all but plain joints, that rest"
         raise ModelError(Finding("moving-attitude", "equilibrium", path, expected, _ADVICE))
 

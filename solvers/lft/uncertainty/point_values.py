@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -18,18 +19,17 @@ def is_of_point(model: Model, name: Any) -> bool:
     """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
     if not isinstance(name, str) or name in model.parameter_names:
         return False
-    return name[:-2] in (
-        model.coordinate_names if name.endswith((".q", ".v")) else model.input_names if name.endswith(".u") else ()
-    )
+    stem, end = split_end(name)
+    return stem in (model.coordinate_names if end in ("q", "v") else model.input_names if end == "u" else ())
 
 
 def value_at(point: OperatingPoint, path: str) -> float:
     """Return a value of a point, in its unit."""
-    model, stem = point.model, path[:-2]
-    if path.endswith(".u"):
+    model, (stem, end) = point.model, split_end(path)
+    if end == "u":
         return 0.0 if point.u is None else float(point.u[model.input_names.index(stem)])
     in_q, in_v = model.assembly.place(stem)
-    return float(point.q[in_q] if path.endswith(".q") else point.v[in_v])
+    return float(point.q[in_q] if end == "q" else point.v[in_v])
 
 
 def moved_state(point: OperatingPoint, values: Mapping[str, float]) -> tuple[Array, Array]:
@@ -41,9 +41,10 @@ def changed_state(model: Model, q: Array, v: Array, values: Mapping[str, float])
     """Return configuration and rates with the coordinates among values by path, the others as they are."""
     q, v = q.copy(), v.copy()
     for path, value in values.items():
-        if is_of_point(model, path) and not path.endswith(".u"):
-            in_q, in_v = model.assembly.place(path[:-2])
-            if path.endswith(".q"):
+        stem, end = split_end(path)
+        if is_of_point(model, path) and end != "u":
+            in_q, in_v = model.assembly.place(stem)
+            if end == "q":
                 q[in_q] = value
             else:
                 v[in_v] = value

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.modal_parameters import Share
@@ -25,8 +25,8 @@ WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 #: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
 FIT = 1e-4
 
-#: Endings of names of gains, coordinates, rates and inputs.
-_GAIN, _ANGLE, _RATE, _INPUT = ".gain", ".q", ".v", ".u"
+#: Last parts of names of gains, coordinates, rates and inputs.
+_GAIN, _ANGLE, _RATE, _INPUT = "gain", "q", "v", "u"
 
 
 class Percent(NamedTuple):
@@ -231,10 +231,11 @@ class Uncertainty:
 
     def _turns(self, name: str) -> bool:
         """Tell whether a name is an angle about one axis: a joint's, or that of a rotation about an axis of its frame."""
-        stem, dot, axis = name.rpartition(".")
-        if not stem.endswith(".rotation"):
-            return name.endswith(_ANGLE)
-        others = {other for other in rotation_names(stem.removesuffix(".rotation")) if other != f"{stem}{dot}{axis}"}
+        stem, end = split_end(name)
+        owner, what = split_end(stem)
+        if what != "rotation":
+            return end == _ANGLE
+        others = {other for other in rotation_names(owner) if other != name}
         return not others & self._given and not any(self.known[other][0] for other in others)
 
     def _read_fits(self, fits: Any) -> dict[str, float]:
@@ -260,25 +261,25 @@ class Uncertainty:
         if name in self.common:
             return self.common[name][:2]
         if isinstance(name, str):
-            if name.endswith(_GAIN) and name.removesuffix(_GAIN):
+            stem, end = split_end(name)
+            if end == _GAIN and stem:
                 return 1.0, "1"
-            stem = name[:-2]
-            if name.endswith((_ANGLE, _RATE)) and stem in model.coordinate_names:
+            if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
                 k = model.coordinate_names.index(stem)
                 unit = model.assembly.coordinate_units[k]
-                if name.endswith(_RATE):
+                if end == _RATE:
                     return float(point.v[k]), f"{unit}/s"
                 if not model.has_plain_coordinates(k):
                     advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
                     raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
                 return float(point.q[model.assembly.place(stem)[0]]), unit
-            if name.endswith(_INPUT) and stem in model.input_names:
+            if end == _INPUT and stem in model.input_names:
                 k = model.input_names.index(stem)
                 if k not in model.inputs.columns:
                     expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
                     raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
                 return 0.0 if point.u is None else float(point.u[k]), model.inputs.units[k]
-        names = [*self.known, *self.common, *(own + end for own in model.coordinate_names for end in (_ANGLE, _RATE))]
+        names = [*self.known, *self.common, *(f"{own}.{end}" for own in model.coordinate_names for end in (_ANGLE, _RATE))]
         expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
 
@@ -315,7 +316,7 @@ def rotation_names(path: str) -> list[str]:
 def gain_names(path: str) -> list[str]:
     """Return the names by which a signal's gain may be known: its own, its vector's, its owner's."""
     own = parts_of(path.split("[")[0])
-    return [f"{path}{_GAIN}", *(".".join(own[:k]) + _GAIN for k in range(len(own), 0, -1))]
+    return [f"{path}.{_GAIN}", *(".".join([*own[:k], _GAIN]) for k in range(len(own), 0, -1))]
 
 
 def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
