@@ -178,8 +178,8 @@ def lft(
     small = recentred(small, [*(own.middle for own in uncertainty.all), 0.0])
     labels = Labels(tuple(signals[k] for k in kept), system.inputs, system.outputs, at.model.name)
     members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
-    if not (system.is_exact or uncertainty.fits):
-        refuse_inexact(_assembled(small, uncertainty.all, labels, members))
+    if system.frozen and not uncertainty.fits:
+        refuse_inexact(_assembled(small, uncertainty.all, labels, members), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
     moved: tuple[MovingCoordinate, ...] = ()
     if equilibria is not None:

@@ -95,14 +95,16 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     return block.check()[0] or mass_findings(block, point.q[point.model.assembly.q_slices.get(block.name, slice(0))])
 
 
-def refuse_inexact(model: Checked) -> None:
-    """Refuse models with outputs that depend on uncertain parameters in other ways than known."""
+def refuse_inexact(model: Checked, frozen: Sequence[str]) -> None:
+    """Refuse models with outputs that depend on uncertain parameters in other ways than known; these are among the `frozen`."""
     error = model.check(2, corners=False)
     if error > 1e-8:
-        advice = "outputs that are functions, angles or tendons' may depend on uncertain angles and positions: leave them out"
-        raise ModelError(
-            Finding("inexact-output", "outputs", f"an error of {error:.2g}", "outputs exact in the parameters", advice)
+        advice = (
+            "leave out those that depend on uncertain angles and positions; coordinates, twists and accelerations of ports "
+            "(v, w, dv, dw) and wrenches are exact"
         )
+        found = f"an error of {error:.2g} with {', '.join(frozen)}"
+        raise ModelError(Finding("inexact-output", "outputs", found, "outputs exact in the parameters", advice))
 
 
 def refuse_unbalanced(equilibria: Equilibria, system: SystemLoop) -> None:

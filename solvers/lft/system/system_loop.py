@@ -44,8 +44,8 @@ class SystemLoop:
         Entries of ``[dq; dv]``.
     inputs, outputs : tuple of Signal
         Paths and units.
-    is_exact : bool
-        Whether all outputs are known to be exact in the uncertain numbers.
+    frozen : tuple of str
+        Outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class SystemLoop:
         rates_q = v - model.bracket(self.tree.state.v) @ q
         self._rates = stacked(rates_q[independent], a[independent])
         found = [read(self.tree, moving, output, inputs) for output in outputs]
-        self.is_exact = all(exact for _, _, exact in found)
+        self.frozen = tuple(signal.path for group, _, exact in found if not exact for signal in group.signals)
         self.inputs = inputs.signals
         self.outputs = tuple(signal for group, _, _ in found for signal in group.signals)
         read_out = stacked(*(signal for _, signal, _ in found)) if found else zeros(0)

@@ -171,3 +171,11 @@ def test_a_wheels_spin() -> None:
     model = tt.lft(m, (m.neutral(), v), {"wheel.v": (50.0, 200.0)}, ["hub.w.T"], ["hub.w.w"], omit=["wheel.q"])
     assert model.check(10) < EXACT
     assert model.blocks[0].repetitions == model.blocks[0].degree == 2
+
+
+def test_outputs_that_are_read_otherwise_are_named() -> None:
+    m = arm()
+    with pytest.raises(tt.ModelError, match=r"with b3\.E\.r\[0\], b3\.E\.r\[1\], b3\.E\.r\[2\]; .*inexact-output"):
+        tt.lft(m, bent(m), {"j2.q": (-1.0, -0.4)}, ["mot"], ["j1.q", "b3.E.r"])
+    exact = tt.lft(m, bent(m), {"j2.q": (-1.0, -0.4)}, ["mot"], ["j1.q", "b3.E.v"])
+    assert exact.check(5) < 1e-9  # rounding of responses
