@@ -9,7 +9,7 @@ def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
     """Let LLVM inline and simplify all, and make its loops fast.
 
     At level 1 inverse dynamics of 101 bodies take a quarter longer, Coriolis matrices and energies a sixth, forward dynamics
-    and derivatives 7 %; level 3 gains nothing more. Without vectorised and unrolled loops factorisations take half as long again.
+    and derivatives 7 %; level 3 gains nothing. Without vectorised and unrolled loops factorisations take half as long again.
     """
     _run_passes(module, target, 2, vectorise=True)
 
