@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.lft.connections.labels import channel_signals
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions.fractional import closed, degrees, recentred
 from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
@@ -237,8 +238,7 @@ def _named(
     name: str,
 ) -> StateSpace:
     """Return the model, whose last delta is 1/s, as a named system with its channels first."""
-    w = [Named(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
-    z = [Named(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]
+    w, z = channel_signals(blocks)
     n = len(model.A) - model.sizes[-1]
     A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
     C = np.vstack([model.A[:n, n:], model.C[:, n:]])

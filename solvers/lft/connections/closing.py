@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.connections.delays import delayed, read_delays, split_delay, tapped
-from titop.solvers.lft.connections.labels import positions, signals_of, unlike
+from titop.solvers.lft.connections.labels import Connectable, channel_signals, positions, signals_of, unlike
 from titop.solvers.lft.connections.sampled_channels import sampled_channels
 from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, sampled
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
@@ -25,17 +25,6 @@ _SINGULAR = 1e-12
 
 #: Stages of an interval, and orders of fractions for delays, at most.
 _STAGES, _ORDERS = 6, 10
-
-
-class Closable(Protocol):
-    """A linear fractional model."""
-
-    @property
-    def M(self) -> StateSpace: ...
-    @property
-    def blocks(self) -> tuple[DeltaBlock, ...]: ...
-    @property
-    def channels(self) -> tuple[int, int]: ...
 
 
 class Closing(NamedTuple):
@@ -105,7 +94,7 @@ class Closing(NamedTuple):
         return result
 
 
-def read_closing(model: Closable, controller: Any, stages: Any, delay: Any, order: Any) -> Closing:
+def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, order: Any) -> Closing:
     """Return a controller connected by names.
 
     Raises
@@ -139,7 +128,7 @@ def read_closing(model: Closable, controller: Any, stages: Any, delay: Any, orde
     return closing
 
 
-def closed_loop(model: Closable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
+def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
     """Return the matrix M of the loop, and its blocks."""
     M, (w, _), blocks = model.M, model.channels, model.blocks
     law, windows = closing.law()
@@ -207,7 +196,7 @@ def _entered(system: Matrices, windows: list[Window]) -> Matrices:
     return A, np.hstack([B, B[:, columns]]), C, np.hstack([D, D[:, columns]])
 
 
-def _named(model: Closable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing) -> StateSpace:
+def _named(model: Connectable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing) -> StateSpace:
     """Return matrices as a system with the signals of a model, and more states."""
     (w, z), (states, inputs, outputs) = model.channels, signals_of(model.M)
     more = [Signal(name, "") for name in closing.controller.state_labels]
@@ -215,9 +204,3 @@ def _named(model: Closable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, 
     new_w, new_z = channel_signals(blocks)
     all_states = [*states, *unlike(more, states)]
     return named_system(matrices, all_states, [*new_w, *inputs[w:]], [*new_z, *outputs[z:]], str(model.M.name), closing.period)
-
-
-def channel_signals(blocks: tuple[DeltaBlock, ...]) -> tuple[list[Signal], list[Signal]]:
-    """Return the signals w and z of blocks."""
-    w = [Signal(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
-    return w, [Signal(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]

@@ -1,15 +1,27 @@
-"""Signals of linear fractional models: by label, by name or by the name of a vector, and made unlike others."""
+"""Signals of linear fractional models and of their channels: by label, by name or by that of a vector, made unlike others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.signals.exported import Signal, exported, stems
 
 if TYPE_CHECKING:
     from control import StateSpace
+
+
+class Connectable(Protocol):
+    """A linear fractional model."""
+
+    @property
+    def M(self) -> StateSpace: ...
+    @property
+    def blocks(self) -> tuple[DeltaBlock, ...]: ...
+    @property
+    def channels(self) -> tuple[int, int]: ...
 
 
 def signals_of(M: StateSpace) -> tuple[list[Signal], list[Signal], list[Signal]]:
@@ -53,3 +65,9 @@ def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list
             raise ModelError(Finding("given-twice", where, name, "each signal once", "leave one out"))
         result += found
     return result
+
+
+def channel_signals(blocks: Sequence[DeltaBlock]) -> tuple[list[Signal], list[Signal]]:
+    """Return the signals w and z of blocks."""
+    w = [Signal(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
+    return w, [Signal(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]

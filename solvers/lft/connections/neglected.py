@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.connections.labels import positions, signals_of, unlike
+from titop.solvers.lft.connections.labels import Connectable, positions, signals_of, unlike
 from titop.solvers.lft.connections.sampling import Matrices
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.linear.linearize import named_system
@@ -22,19 +22,8 @@ if TYPE_CHECKING:
 _KINDS = ("multiplicative", "additive")
 
 
-class Appendable(Protocol):
-    """A linear fractional model."""
-
-    @property
-    def M(self) -> StateSpace: ...
-    @property
-    def blocks(self) -> tuple[DeltaBlock, ...]: ...
-    @property
-    def channels(self) -> tuple[int, int]: ...
-
-
 def with_neglected(
-    model: Appendable, name: str, signals: Any, weight: Any, kind: str, outputs: Any
+    model: Connectable, name: str, signals: Any, weight: Any, kind: str, outputs: Any
 ) -> tuple[StateSpace, DeltaBlock]:
     """Return the matrix M with channels more, after those that are there, and their block; see `LFTModel.append`."""
     if not isinstance(name, str) or not name or name in [block.name for block in model.blocks]:
@@ -60,7 +49,7 @@ def with_neglected(
     return named_system((A, B, C, D), states, inputs, all_outputs, str(M.name), float(M.dt or 0.0)), block
 
 
-def _ends(model: Appendable, names: Sequence[str], kind: str, outputs: Any) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def _ends(model: Connectable, names: Sequence[str], kind: str, outputs: Any) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Return rows of C and D of what a block takes, columns of B and D of what it adds to."""
     M, (w, z), (_, inputs, all_outputs) = model.M, model.channels, signals_of(model.M)
     inputs, known = inputs[w:], all_outputs[z:]

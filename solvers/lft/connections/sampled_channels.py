@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.connections.labels import Connectable
 from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, sampled
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 
 if TYPE_CHECKING:
-    from control import StateSpace
-
-
-class Sampleable(Protocol):
-    """A linear fractional model."""
-
-    @property
-    def M(self) -> StateSpace: ...
-    @property
-    def blocks(self) -> tuple[DeltaBlock, ...]: ...
+    pass
 
 
 def sampled_channels(
-    model: Sampleable, period: float, stages: int, windows: Sequence[Window]
+    model: Connectable, period: float, stages: int, windows: Sequence[Window]
 ) -> tuple[Matrices, tuple[DeltaBlock, ...]]:
     """Return the matrices of M over a period (s), its inputs held, and its blocks.
 
