@@ -21,9 +21,7 @@ from titop.solvers.equilibrium.path_events import event_between
 from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
-
-#: A path that takes longer than this (s) shows how far it is.
-_SHOW_PROGRESS_AFTER = 1.0
+from titop.solvers.support.progress import progress_bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +175,8 @@ def _followed(
     curve: Curve, start: Station, longest: float, within: tuple[float, float], steps: int, progress: bool
 ) -> tuple[list[Station], list[str], bool]:
     """Return the stations of a path with what happens at them, and whether it is complete."""
-    from tqdm import tqdm
-
     stations, kinds = [start], [""]
-    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
-    with tqdm(unit=" equilibria", **options) as bar:
+    with progress_bar(progress=progress, unit=" equilibria") as bar:
         before = start
         for reached in islice(curve.followed(start, longest, within), steps):
             event = event_between(curve, before, reached)

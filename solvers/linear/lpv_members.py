@@ -20,6 +20,7 @@ from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import spread
 
 #: Points that are linearised together.
@@ -27,9 +28,6 @@ _CHUNK = 500
 
 #: Lines of points: the line that precedes each one (-1 for the first), and the rows of its points.
 Lines = list[tuple[int, Array]]
-
-#: A family that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
 
 
 @dataclass(frozen=True)
@@ -289,10 +287,7 @@ def _neighbours(rows: Array, lines: Lines) -> list[int]:
 
 def _shown(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool) -> Iterator[Any]:
     """Give the parts one after the other, with a bar that counts their sizes."""
-    from tqdm import tqdm
-
-    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
-    with tqdm(total=sum(sizes), unit=f" {unit}", **options) as bar:
+    with progress_bar(progress=progress, total=sum(sizes), unit=f" {unit}") as bar:
         for size, part in zip(sizes, parts, strict=True):
             yield part
             bar.update(size)

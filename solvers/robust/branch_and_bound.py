@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from titop.solvers.robust.level_search import Known
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
+from titop.solvers.support.progress import progress_bar
 
 #: Cells of a box that are looked at, at most.
 CELLS = 400
@@ -29,9 +30,6 @@ _CLOSER = 0.5
 
 #: Scalings that are handed on to the halves of a cell.
 _KEPT = 40
-
-#: A search that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
 
 
 @dataclass(frozen=True)
@@ -121,13 +119,10 @@ class Box:
 
     def prove(self, most: int, progress: bool) -> tuple[bool, Member | None, float]:
         """Tell whether all members are stable, or return one that is not; and the part of the volume that is left."""
-        from tqdm import tqdm
-
         n = len(self.structure.real)
         cells, seen, left = [_Cell(np.zeros(n), np.full(n, self.radius), [])], 0, 1.0
-        options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
         layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
-        with tqdm(total=100, desc=f"box of radius {self.radius:.3g}", bar_format=layout, **options) as bar:
+        with progress_bar(progress=progress, total=100, desc=f"box of radius {self.radius:.3g}", bar_format=layout) as bar:
             while cells and seen < most:
                 seen += 1
                 cell = cells.pop()

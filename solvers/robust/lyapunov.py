@@ -12,12 +12,10 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.common_lyapunov import Certificate
 from titop.solvers.robust.lyapunov_tests import LyapunovTest, Request, read_test
+from titop.solvers.support.progress import progress_bar
 
 #: How far beyond the ranges, and into them, a margin is looked for.
 _WIDEST = 64.0
-
-#: A search that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
 
 #: What looks for a Lyapunov function with all ranges so many times as large, at a rate of decay (1/s).
 Search = Callable[..., Certificate | str]
@@ -173,12 +171,9 @@ def lyapunov_stability(
     >>> shown.stable, shown.proof, 1.31 < shown.margin < 1.33
     (True, True, True)
     """
-    from tqdm import tqdm
-
     request = Request(family, rates, blocks, controller, degree, points, decay, margin, tolerance)
     test = read_test(request)
-    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
-    with tqdm(desc="Lyapunov functions", unit=" searches", **options) as bar:
+    with progress_bar(progress=progress, desc="Lyapunov functions", unit=" searches") as bar:
 
         def search(factor: float, rate: float = 0.0) -> Certificate | str:
             result = test.search(factor, rate)

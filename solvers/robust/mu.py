@@ -18,12 +18,10 @@ from titop.solvers.robust.power_iteration import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import check_sizes, check_stable, read_blocks, read_loop
 from titop.solvers.robust.upper_bound import upper_bound
+from titop.solvers.support.progress import progress_bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: A computation that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
 
 
 @dataclass(frozen=True)
@@ -129,13 +127,10 @@ def mu(
     >>> [round(float(bound[0]), 3) for bound in (bounds.lower, bounds.upper)]
     [4.0, 4.0]
     """
-    from tqdm import tqdm
-
     structure, frequencies, responses = _read(lft, omega, blocks)
     centres = Centres(structure)
     upper, lower, shares = np.empty(len(frequencies)), np.empty(len(frequencies)), []
-    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
-    for k, M in enumerate(tqdm(responses, unit="frequency", **options)):
+    for k, M in enumerate(progress_bar(responses, progress, unit="frequency")):
         bound = upper_bound(centres, M, tolerance)
         upper[k], lower[k] = bound.level, lower_bound(M, structure).value
         shares.append(centres.shares(M, bound.x, bound.g))

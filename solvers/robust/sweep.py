@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from titop.solvers.robust.level_search import Known, LevelSearch, Start
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.upper_bound import UpperBound
 from titop.solvers.robust.validity import valid_interval
-
-#: A sweep that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
+from titop.solvers.support.progress import progress_bar
 
 #: Frequencies looked at, at most, and what is left of a gap that is not closed (relative).
 _FREQUENCIES, _SHORTEST = 2000, 1e-9
@@ -97,16 +94,13 @@ def sweep(
     known : list of (omega, UpperBound), optional
         Scalings of a similar system. The frequency of the last one is looked at first.
     """
-    from tqdm import tqdm
-
     known = known or []
     result = Sweep(level, known=list(known))
     search = LevelSearch(centres, tolerance, start, result.known)
-    options: dict[str, Any] = {"delay": _SHOW_PROGRESS_AFTER, "disable": None if progress else True, "leave": False}
     if raised:
         _raise(search, system, result)
     layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
-    with tqdm(total=100, desc="frequencies", bar_format=layout, **options) as bar:
+    with progress_bar(progress=progress, total=100, desc="frequencies", bar_format=layout) as bar:
         for omega in _frequencies(system, result, [w for w, _ in known[-1:]]):
             if not _cover(search, system, result, omega, raised):
                 result.omega = omega

@@ -15,6 +15,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.sampling.samples import Samples
+from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import spread
 
 Draw = Callable[[np.random.Generator], float]
@@ -103,10 +104,8 @@ def monte_carlo(
 
 def _spread(sample: Callable[[int], Outcome | str], n: int, workers: int, progress: bool) -> list[Outcome | str]:
     """Return all samples, in one process or several; a process that dies is a failure of the sample that it was at."""
-    from tqdm import tqdm
-
     results = map(sample, range(n)) if workers == 1 else spread(range(n), _itself, (sample,), workers, _died)
-    return list(tqdm(results, total=n, unit="run", delay=1.0, disable=None if progress else True, leave=False))
+    return list(progress_bar(results, progress, total=n, unit="run"))
 
 
 def _itself(sample: Callable[[int], Outcome | str]) -> Callable[[int], Outcome | str]:

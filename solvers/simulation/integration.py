@@ -20,9 +20,7 @@ from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
 from titop.solvers.simulation.stiffness_watch import StiffnessWatch
-
-#: A simulation that takes longer than this (s) shows a progress bar.
-_SHOW_PROGRESS_AFTER = 1.0
+from titop.solvers.support.progress import progress_bar
 
 #: CyRK's integrators.
 _EXPLICIT = ("DOP853", "RK45", "RK23")
@@ -85,9 +83,7 @@ def _bar(length: float, progress: bool) -> Any:
     """Return a context that gives a progress bar of a length (s), None if there is to be no progress."""
     if not progress:
         return nullcontext()
-    from tqdm import tqdm
-
-    return tqdm(total=length, unit="s", delay=_SHOW_PROGRESS_AFTER, disable=None, leave=False)
+    return progress_bar(total=length, unit="s")
 
 
 class _EveryStep:

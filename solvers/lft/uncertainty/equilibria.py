@@ -15,6 +15,7 @@ from titop.solvers.lft.fractions.polynomial_fit import spread_points
 from titop.solvers.lft.uncertainty.point_values import value_at
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 from titop.solvers.model.model import Model
+from titop.solvers.support.progress import progress_bar
 
 #: What moves by less (rad, m, their rates, units of inputs), beside one or its nominal value, is rounding of the equilibrium.
 _RESTS = 1e-8
@@ -22,8 +23,6 @@ _RESTS = 1e-8
 _SAME = 1e-6
 #: Of so many parameters all corners are looked at, of more as many at random; random points of which fits know nothing.
 _ALL_CORNERS, _TESTS = 5, 30
-#: Seconds after which progress is shown.
-_SHOW_PROGRESS_AFTER = 1.0
 
 
 class Equilibria:
@@ -134,12 +133,7 @@ class Equilibria:
 
     def _found(self, points: Array) -> list[OperatingPoint]:
         """Return the equilibria at normalised values (k, n)."""
-        from tqdm import tqdm
-
-        options: dict[str, Any] = {
-            "delay": _SHOW_PROGRESS_AFTER, "disable": None if self._progress else True, "leave": False, "unit": " equilibria"
-        }  # fmt: skip
-        return [self.at(self.values(row)) for row in tqdm(points, **options)]
+        return [self.at(self.values(row)) for row in progress_bar(points, self._progress, unit=" equilibria")]
 
     def _changes(self, found: list[OperatingPoint]) -> Array:
         """Return what differs from the nominal point (k, m); zero of what is among the parameters."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-import titop.solvers.simulation.integration
+import titop.solvers.support.progress
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, largest, pendulum, single_body, slider
 
 
@@ -75,7 +75,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(titop.solvers.simulation.integration, "_SHOW_PROGRESS_AFTER", 0.0)
+    monkeypatch.setattr(titop.solvers.support.progress, "SHOW_AFTER", 0.0)
     arguments = pendulum().resolve(), [0, 10, 20], [2.5], [0]
     shown, plain = Terminal(), io.StringIO()
     for stream, progress, visible in ((shown, True, True), (shown, False, False), (plain, True, False)):
