@@ -221,6 +221,11 @@ stopped:
 """
 
 
+def part_memory() -> str:
+    """Return LLVM text of the memory that shared parts ask for, which only kernels call."""
+    return _DECLARATIONS + _MEMORY
+
+
 def _convert(k: int, kind: Type) -> Iterator[str]:
     """Yield the lines that convert the argument `k`, a number: before arrays are looked at, since Python code may run."""
     if kind is REAL:

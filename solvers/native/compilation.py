@@ -12,10 +12,19 @@ from numba import njit, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, obstacle, python_function, stage_function
-from titop.solvers.native.loading import WITH_NUMBA
-from titop.solvers.native.optimising import optimise
-from titop.solvers.native.parts import PartCompiler, known_operators, linked
+from titop.solvers.native import object_code
+from titop.solvers.native.calling import (
+    EXCEPTION_FUNCTIONS,
+    PYTHON_FUNCTIONS,
+    obstacle,
+    part_memory,
+    python_function,
+    stage_function,
+)
+from titop.solvers.native.loading import LOADED
+from titop.solvers.native.object_code import NUMBA, Codes, ObjectCode
+from titop.solvers.native.parts import PartCompiler, SharedPart, SharedPartCompiler, known_operators, linked
+from titop.solvers.native.sharing import door
 from titop.solvers.native.signatures import Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
@@ -26,6 +35,7 @@ _KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
 
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _PART = {**_ENTRY, "pipeline_class": PartCompiler}
+_SHARED = {**_ENTRY, "pipeline_class": SharedPartCompiler}
 _HELPER: dict[str, Any] = {
     **_PART,
     "forceinline": True,
@@ -42,19 +52,25 @@ _C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Return numba's form of a function that becomes part of the kernels that call it.
+    """Return numba's form of a function that becomes part of the kernels that call it."""
+    return _for_any_number(njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function))
 
-    By itself numba compiles it anew for each plain number that it is called with.
-    """
-    dispatcher = njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function)
+
+def shared(function: Callable[..., Any]) -> Any:
+    """Return numba's form of a function that is compiled once for all kernels that call it."""
+    return _for_any_number(njit(**(_SHARED if obstacle() is None else _ENTRY))(function))
+
+
+def users(function: Callable[..., Any]) -> Any:
+    """Return numba's form of a user's function; it may call plain functions of its module."""
+    return njit(**_ENTRY)(_with_compiled_names(function, (function,)))
+
+
+def _for_any_number(dispatcher: Any) -> Any:
+    """Let numba compile a function once for all plain numbers that it is called with, not for each anew."""
     find = dispatcher.get_call_template
     dispatcher.get_call_template = lambda arguments, named: find(tuple(map(types.unliteral, arguments)), named)
     return dispatcher
-
-
-def allocating(function: Callable[..., Any]) -> Any:
-    """Return numba's form of a function that stages call; it may allocate memory, and call plain functions of its module."""
-    return njit(**_ENTRY)(_with_compiled_names(function, (function,)))
 
 
 def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType:
@@ -71,10 +87,13 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
     )
 
 
-def machine_code(name: str, function: Callable[..., Any], signature: Signature, caller: Caller = python_function) -> bytes:
+def machine_code(
+    name: str, function: Callable[..., Any], signature: Signature, caller: Caller = python_function, whole: bool = False
+) -> Codes:
     """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
-    It needs only Python and the C library. Stages may need more, which numba has: they begin with `loading.WITH_NUMBA`.
+    If it is to be `whole`, shared parts are in it; else those that are not loaded come with it, compiled unless they are kept.
+    It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
     """
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
@@ -82,22 +101,29 @@ def machine_code(name: str, function: Callable[..., Any], signature: Signature, 
     with global_compiler_lock, known_operators():
         dispatcher.compile(str(signature))
     (compiled,) = dispatcher.overloads.values()
-    module = _callable(compiled, caller(name, compiled.fndesc.llvm_func_name, signature))
-    if not (missing := _missing(module)):
-        return _target().emit_object(module)
-    if caller is not stage_function:
+    part, native = compiled.library, compiled.fndesc.llvm_func_name
+    module, shared = linked(part, name, caller(name, native, signature), whole)
+    if caller is stage_function and _missing(module, shared):
+        module, _ = linked(part, name, stage_function(name, native, signature, memory=""), whole=True)
+        return {name: ObjectCode(_target().emit_object(module), (NUMBA,))}
+    codes = {name: _emitted(name, module, shared)}
+    while shared:
+        part = shared.pop()
+        if part.symbol in codes or part.symbol in LOADED:
+            continue
+        if kept := object_code.read(part.symbol, LOADED):
+            codes |= kept
+        else:
+            module, more = linked(part, part.symbol, part_memory() + door(part.symbol, part.function))
+            codes[part.symbol] = _emitted(part.symbol, module, more)
+            shared += more
+    return codes
+
+
+def _emitted(name: str, module: llvm.ModuleRef, shared: list[SharedPart]) -> ObjectCode:
+    if missing := _missing(module, shared):
         raise RuntimeError(f"{name} needs {missing}, found in numba only; write the kernel without it")
-    text = stage_function(name, compiled.fndesc.llvm_func_name, signature, memory="")
-    return WITH_NUMBA + _target().emit_object(_callable(compiled, text))
-
-
-def _callable(compiled: Any, calling: str) -> llvm.ModuleRef:
-    """Return a module of what numba compiled and of the text that calls it, optimised."""
-    module = linked(compiled.library, compiled.fndesc.llvm_func_name)
-    from_python = llvm.parse_assembly(calling)
-    optimise(from_python, _target())
-    module.link_in(from_python)
-    return module
+    return ObjectCode(_target().emit_object(module), tuple(part.symbol for part in shared))
 
 
 @functools.cache
@@ -107,8 +133,8 @@ def _target() -> llvm.TargetMachine:
     return target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
 
 
-def _missing(module: llvm.ModuleRef) -> list[str]:
-    """Return what a module needs that a process without numba does not have."""
+def _missing(module: llvm.ModuleRef, shared: list[SharedPart]) -> list[str]:
+    """Return what a module needs, beside shared parts, that a process without numba does not have."""
     needed = {function.name for function in module.functions if function.is_declaration}
-    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY
+    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {part.symbol for part in shared}
     return sorted(need for need in needed - known if not need.startswith("llvm."))

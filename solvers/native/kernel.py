@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.garbage import collection_paused
-from titop.solvers.native import cache, calling
+from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stage_function
-from titop.solvers.native.loading import load, load_address, provide
+from titop.solvers.native.loading import LOADED, load, load_address, provide
+from titop.solvers.native.object_code import Codes
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
@@ -50,6 +51,8 @@ class Unit:
         Of the function in its machine code, and of the file that keeps it.
     kept : bool
         Whether the cache keeps it.
+    whole : bool
+        Whether shared helpers become part of it: for a function that is done within a microsecond.
 
     Attributes
     ----------
@@ -57,31 +60,44 @@ class Unit:
         What it is called on the terminal.
     """
 
-    def __init__(self, function: Callable[..., Any], signature: Signature, caller: Any, name: str, kept: bool = True) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: Signature,
+        caller: Any,
+        name: str,
+        kept: bool = True,
+        whole: bool = False,
+    ) -> None:
         self.function, self.signature, self.caller = function, signature, caller
         self.name, self.title = name, name
-        self.kept = kept
+        self.kept, self.whole = kept, whole
         self.__doc__ = function.__doc__
 
-    def code(self) -> bytes:
+    def codes(self) -> Codes:
         """Return machine code: read from the cache, or compiled and, if it may be kept, put there."""
-        code = cache.read(self.name) if self.kept else None
-        if code is None:
+        codes = object_code.read(self.name, LOADED) if self.kept else None
+        if codes is None:
             with _Announcement(self.title, self.kept and cache.cache_folder() is not None):
-                code = self._compile()
-            if self.kept and (reason := cache.write(self.name, code)):
+                codes = self._compile()
+            if self.kept and (reason := object_code.keep(codes)):
                 _say_once(f"titop: kernels cannot be kept, so that every process compiles them: {reason}; {_ADVICE}")
-        return code
+        return codes
 
     def compile_quietly(self) -> None:
         """Put machine code into the cache, whoever else says so."""
-        cache.write(self.name, self._compile())
+        object_code.keep(self._compile())
 
-    def _compile(self) -> bytes:
+    @property
+    def is_kept(self) -> bool:
+        """Whether the cache has machine code of the function and of all that it needs."""
+        return self.kept and object_code.read(self.name, LOADED) is not None
+
+    def _compile(self) -> Codes:
         with collection_paused():
             from titop.solvers.native.compilation import machine_code  # loads numba
 
-            return machine_code(self.name, self.function, self.signature, self.caller)
+            return machine_code(self.name, self.function, self.signature, self.caller, self.whole)
 
 
 class Kernel(Unit):
@@ -95,13 +111,15 @@ class Kernel(Unit):
     patience : float
         For how long (s) in a process the function runs as it is written, uncompiled, if no machine code of it is kept: for one
         whose first calls take less than its compilation.
+    whole : bool
+        See `Unit`.
     """
 
     _loaded: Callable[..., Any] | None = None
 
-    def __init__(self, function: Callable[..., Any], signature: Signature, patience: float = 0.0) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Signature, patience: float = 0.0, whole: bool = False) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        super().__init__(function, signature, python_function, name, kept=function.__module__.startswith(_PACKAGE))
+        super().__init__(function, signature, python_function, name, function.__module__.startswith(_PACKAGE), whole)
         self.title, self.patience = function.__name__, patience
 
     @property
@@ -109,7 +127,7 @@ class Kernel(Unit):
         """The compiled function."""
         with _lock:
             if self._loaded is None:
-                self._loaded = load(self.name, self.code()) if _is_native() else self._dispatched()
+                self._loaded = load(self.name, self.codes()) if _is_native() else self._dispatched()
             return self._loaded
 
     def _dispatched(self) -> Callable[..., Any]:
@@ -125,7 +143,7 @@ class Kernel(Unit):
 
     def _is_waiting(self) -> bool:
         """Tell whether the function is to run uncompiled."""
-        if self.patience > 0.0 and cache.read(self.name) is not None:
+        if self.patience > 0.0 and self.is_kept:
             self.patience = 0.0
         return self.patience > 0.0
 
@@ -159,7 +177,7 @@ class Stage(Unit):
         """Where the compiled function stands in this process."""
         with _lock:
             if not self._address:
-                self._address = load_address(self.name, self.code()) if _is_native() else self._dispatched().address
+                self._address = load_address(self.name, self.codes()) if _is_native() else self._dispatched().address
             return self._address
 
     def _dispatched(self) -> Any:
@@ -226,19 +244,37 @@ class Helper:
         return inlined(self.function)
 
 
-class AllocatingHelper(Helper):
-    """A function that stages and kernels call, and that may allocate memory."""
+class SharedHelper(Helper):
+    """A function that is compiled for itself, once for all kernels that call it; it may allocate memory.
+
+    A call takes some 50 ns, as that of any function with a dozen tables: for passes, not for what they do with each element.
+    """
 
     @functools.cached_property
     def _dispatcher(self) -> Any:
-        from titop.solvers.native.compilation import allocating
+        from titop.solvers.native.compilation import shared
 
-        return allocating(self.function)
+        return shared(self.function)
+
+
+class UserHelper(Helper):
+    """A user's function, of all that numba knows, which stages call."""
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        from titop.solvers.native.compilation import users
+
+        return users(self.function)
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Make a function a `Helper`."""
     return Helper(function)
+
+
+def shared(function: Callable[..., Any]) -> Any:
+    """Make a function a `SharedHelper`."""
+    return SharedHelper(function)
 
 
 @functools.cache

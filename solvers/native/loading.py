@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_CLASSES, PYTHON_FUNCTIONS
+from titop.solvers.native.object_code import NUMBA, Codes
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -20,8 +21,8 @@ for _name in (*PYTHON_FUNCTIONS, *EXCEPTION_FUNCTIONS):
 
 _METH_FASTCALL = 0x0080
 
-#: How object code begins that needs functions of numba's, which must be loaded with it.
-WITH_NUMBA = b"with numba\n"
+#: Names of the shared parts that this process has loaded.
+LOADED: set[str] = set()
 
 
 class _MethodDef(ctypes.Structure):
@@ -40,22 +41,26 @@ _new_function.restype = ctypes.py_object
 _new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
 
-def load(name: str, code: bytes) -> Callable[..., Any]:
-    """Return the function `name`, for Python, of object code made by `compilation`."""
-    method = _MethodDef(name.encode(), load_address(name, code), _METH_FASTCALL, None)
+def load(name: str, codes: Codes) -> Callable[..., Any]:
+    """Return the function `name`, for Python, of machine code made by `compilation`."""
+    method = _MethodDef(name.encode(), load_address(name, codes), _METH_FASTCALL, None)
     _keep(method)
     return _new_function(ctypes.addressof(method), np.ndarray, None)
 
 
-def load_address(name: str, code: bytes) -> int:
-    """Return the address of the function `name` of object code made by `compilation`."""
-    if code.startswith(WITH_NUMBA):
-        from titop.solvers.native.intrinsics import provide_runtime
+def load_address(name: str, codes: Codes) -> int:
+    """Return the address of the function `name` of machine code made by `compilation`, after loading what it needs."""
+    for need in codes[name].needs:
+        if need == NUMBA:
+            from titop.solvers.native.intrinsics import provide_runtime
 
-        provide_runtime()
+            provide_runtime()
+        elif need not in LOADED:
+            provide(need, load_address(need, codes))
+            LOADED.add(need)
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code.removeprefix(WITH_NUMBA)))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(codes[name].code))
     engine.finalize_object()
     address = engine.get_function_address(name)
     if not address:

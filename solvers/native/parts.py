@@ -1,13 +1,15 @@
 """Helpers as parts of kernels: numba turns each into LLVM's language once, and LLVM optimises only the whole kernels.
 
 By itself numba optimises every function that a kernel calls, turns it into machine code that nobody runs, and does so again
-in each function that calls it. Here a function's library keeps its text and what it calls; `linked` puts a kernel together.
+in each function that calls it. Here a function's library keeps its text and what it calls; `linked` puts a kernel together, but
+for shared parts, which are compiled for themselves and called (see `sharing`).
 Of numba's passes only those are run that kernels need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -21,6 +23,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 
 from titop.solvers.native.optimising import optimise
+from titop.solvers.native.sharing import stub
 
 #: A place for the address of machine code that is never made.
 _NOWHERE = 0
@@ -28,6 +31,9 @@ _NOWHERE = 0
 
 class Part(JITCodeLibrary):
     """One function in LLVM's language, and the libraries of those that it calls."""
+
+    #: Numba's description of the function.
+    function: Any
 
     def add_ir_module(self, ir_module: Any) -> None:
         self.text = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
@@ -41,14 +47,24 @@ class Part(JITCodeLibrary):
 
     def _get_module_for_linking(self) -> llvm.ModuleRef:
         """Return all that the function calls, for functions that numba compiles in its own way."""
-        module = _together(self)
+        module = _together(self, _needed(self, whole=True))
         for function in module.functions:
             if not function.is_declaration:
                 function.linkage = llvm.Linkage.linkonce_odr
         return module
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
+class SharedPart(Part):
+    """A part that is compiled for itself, once for all kernels that call it."""
+
+    @property
+    def symbol(self) -> str:
+        """Its name in machine code, and of the file that keeps it: the same in every process."""
+        about = repr((self.function.modname, self.function.qualname, *map(str, self.function.argtypes)))
+        return f"part_{self.function.qualname}_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
 class Writing(typed_passes.NativeLowering):
     """Numba's translation into LLVM's language, without machine code."""
 
@@ -59,6 +75,7 @@ class Writing(typed_passes.NativeLowering):
         super().run_pass(state)
         written = state["cr"]
         name = written.fndesc.qualname
+        state.library.function = written.fndesc
         key = _dynfunc.make_function(written.fndesc.lookup_module(), name, "", _NOWHERE, written.env, (state.library,))
         state.targetctx.insert_user_function(key, written.fndesc, [state.library])
         state["cr"] = _LowerResult(written.fndesc, written.call_helper, cfunc=key, env=written.env)
@@ -84,13 +101,21 @@ class PartCompiler(CompilerBase):
         typed_passes.NoPythonBackend,
     )
 
+    _LIBRARY = Part
+
     def define_pipelines(self) -> list[PassManager]:
-        self.state.library = Part(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        self.state.library = self._LIBRARY(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         passes = PassManager("kernel")
         for step in self._PASSES:
             passes.add_pass(step, step.__name__)
         passes.finalize()
         return [passes]
+
+
+class SharedPartCompiler(PartCompiler):
+    """The same with a `SharedPart`."""
+
+    _LIBRARY = SharedPart
 
 
 #: What operators give for types of arguments, by both.
@@ -114,32 +139,40 @@ def known_operators() -> Iterator[None]:
 
 
 @global_compiler_lock
-def linked(part: Part, name: str) -> llvm.ModuleRef:
-    """Return a module of all that a part calls, optimised, in which it alone can be seen, as `name`."""
-    module = _together(part)
+def linked(part: Part, name: str, text: str, whole: bool = False) -> tuple[llvm.ModuleRef, list[SharedPart]]:
+    """Return a module of a part and all that it calls, optimised, and the shared parts that it lacks; if it is `whole`, none.
+
+    Of all functions in it only `name` can be seen from outside, which stands in the `text` that is added.
+    """
+    needed = list(_needed(part, whole))
+    lacking = [] if whole else [library for library in needed if isinstance(library, SharedPart)]
+    module = _together(part, (library for library in needed if library not in lacking))
+    for added in (text, *(stub(shared.symbol, shared.function) for shared in lacking)):
+        module.link_in(llvm.parse_assembly(added))
     for function in module.functions:
         if not function.is_declaration and function.name != name:
             function.linkage = llvm.Linkage.internal
     optimise(module, part._codegen._tm)
-    return module
+    called = {function.name for function in module.functions if function.is_declaration}
+    return module, [shared for shared in lacking if shared.symbol in called]
 
 
-def _together(part: Part) -> llvm.ModuleRef:
+def _together(part: Part, needed: Iterable[Any]) -> llvm.ModuleRef:
     module = llvm.parse_assembly("")
-    for text in (part.text, *(_text(needed) for needed in _needed(part))):
+    for text in (part.text, *map(_text, needed)):
         module.link_in(text, preserve=True)
     return module
 
 
-def _needed(part: Part) -> Iterator[Any]:
-    """Yield the libraries that a part calls, and those that they call, each once."""
+def _needed(part: Part, whole: bool) -> Iterator[Any]:
+    """Yield the libraries that a part calls, and those that they call, each once; what shared parts call if it is `whole`."""
     waiting, seen = [part], {part}
     while waiting:
         for library in waiting.pop()._linking_libraries:
             if library not in seen:
                 seen.add(library)
                 yield library
-                if isinstance(library, Part):
+                if isinstance(library, Part) and (whole or not isinstance(library, SharedPart)):
                     waiting.append(library)
 
 

@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
 from titop.solvers.native.kernel import Stage
 from titop.solvers.native.loading import load_address
+from titop.solvers.native.object_code import Codes, ObjectCode
 from titop.solvers.native.optimising import simplify
 
 #: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,
@@ -54,20 +55,20 @@ class ProgramCode(Stage):
         super().__init__("program", lambda *_: 0, len(ARGUMENTS))
         self._make, self._identity = make, identity or (lambda: _digest(make()))
 
-    def _compile(self) -> bytes:
+    def _compile(self) -> Codes:
         program = self._make()
         is_small = len(program.values) <= LARGEST
         module = llvm.parse_assembly(_Text(program).written().replace("@program", f"@{self.name}"))
         if is_small:
             simplify(module, _target(optimised=True))
-        return bytes(_target(optimised=is_small).emit_object(module))
+        return {self.name: ObjectCode(bytes(_target(optimised=is_small).emit_object(module)))}
 
     @property
     def address(self) -> int:
         """Where the compiled program stands in this process."""
         if not self._address:
             self.name = f"program_{self._identity()}"
-            self._address = load_address(self.name, self.code())
+            self._address = load_address(self.name, self.codes())
         return self._address
 
 

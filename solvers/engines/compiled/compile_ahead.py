@@ -60,7 +60,7 @@ def _groups() -> list[list[Unit]]:
     acting = [stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
-    return [[*derivatives], [*rigid], [part for some in passes for part in some], [*laws, *acting, *features]]
+    return [[part for some in passes for part in some], [*laws, *acting, *features], [*rigid], [*derivatives]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
@@ -87,7 +87,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     if cache.cache_folder() is None:
         advice = "set TITOP_CACHE_DIR to a folder of your own"
         raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))
-    missing = [name for name in units() if cache.read(name) is None]
+    missing = [name for name, unit in units().items() if not unit.is_kept]
     workers = workers or os.cpu_count() or 1
     tasks = [
         part
@@ -97,7 +97,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
         for count in spread(tasks, _compiling, (), workers, _died):
             bar.update(count)
-    if lost := [name for name in missing if cache.read(name) is None]:
+    if lost := [name for name in missing if not units()[name].is_kept]:
         advice = "make room there, or set TITOP_CACHE_DIR to another folder"
         raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
     return len(missing)

@@ -28,10 +28,10 @@ from titop.solvers.kernels.interface.layout import (
     UNKNOWN,
 )
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import AllocatingHelper
+from titop.solvers.native.kernel import shared
 
 
-@AllocatingHelper
+@shared
 def slopes_rooms(ints, paths, loops, law):
     """Return the rooms of `slopes_with_closures`; `law` is None for rigid systems."""
     n, slopes = ints[0, NV], law
@@ -48,7 +48,7 @@ def slopes_rooms(ints, paths, loops, law):
     return slopes, sums, np.empty((paths.shape[1], COLUMN_COLUMNS)), np.empty(n), of_closures
 
 
-@AllocatingHelper
+@shared
 def slopes_with_closures(
     ints, floats, numbers, stages, law, loops, paths, q, v, a, multipliers, work, world, rooms, known, rows_only, changes, rows
 ):
@@ -74,7 +74,7 @@ def slopes_with_closures(
     return OK
 
 
-@AllocatingHelper
+@shared
 def turning_rows(ints, floats, numbers, stages, law, loops, paths, q, w, work, world, rooms, changes, rows):
     """Return the derivatives (k x nv) of ``J w`` by q, beside room for others, and a status."""
     k, n = loops[0, ROWS], w.size

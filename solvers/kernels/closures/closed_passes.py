@@ -26,7 +26,7 @@ from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_w
 from titop.solvers.kernels.interface.layout import FOLLOWERS, HELD, INCONSISTENT, KNOWN, OK, RANK, ROWS, SINGULAR
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -50,7 +50,7 @@ def constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
 
 
-@helper
+@shared
 def constrained(
     tree,
     loops,
@@ -145,7 +145,7 @@ def constrained(
     return status_of(a)
 
 
-@AllocatingHelper
+@shared
 def constrained_rooms(loops, n):
     """Return the rooms of `constrained`."""
     k, m, r = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], max(loops[0, RANK] - loops[0, FOLLOWERS], 0)

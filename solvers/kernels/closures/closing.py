@@ -14,7 +14,7 @@ from titop.solvers.kernels.equations.whole_passes import outward_whole, status_o
 from titop.solvers.kernels.interface.layout import CONSTRAINT, ELEMENTS, FOLLOWERS, KIND, OK, RANK, ROWS, SINGULAR
 from titop.solvers.kernels.spatial.moving import integrate_group, turns
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Newton's steps from the end of an integrator's step; where these are not enough others look closer.
 _STEPS = 10
@@ -36,7 +36,7 @@ def last_of(folded, lengths, largest, rest, squares, before):
     return math.sqrt(left / max(largest, first))
 
 
-@AllocatingHelper
+@shared
 def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told):
     """Write the step (nv) that closes the loops at q to first order, and the velocity `closed` next to v that keeps them so.
 
@@ -95,7 +95,7 @@ def move(ints, plain, q, step):
             integrate_group(ints, i, q, step, q)
 
 
-@AllocatingHelper
+@shared
 def close(precision, sizes, plain, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told):
     """Put q on the closures by Newton's steps, and write the velocity next to v; tell whether that succeeds at once.
 

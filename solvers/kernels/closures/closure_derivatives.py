@@ -48,7 +48,7 @@ from titop.solvers.kernels.spatial.algebra import (
 )
 from titop.solvers.kernels.spatial.matrices import product, times
 from titop.solvers.kernels.spatial.rotations import rotation_log
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Imaginary steps: their squares vanish beside one.
 _STEP = 1e-30
@@ -128,7 +128,7 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
         k += 1
 
 
-@helper
+@shared
 def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipliers, answers, wrenches):
     """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
     V1, V2 = twists

@@ -38,7 +38,7 @@ from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate_bias, log_rate_transposed, rotation_log
 from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -51,7 +51,7 @@ def port_acceleration(ints, floats, law, work, row):
     return transport(floats, row, 0, six(work, i, ACC))
 
 
-@helper
+@shared
 def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias):
     """Write the values, the Jacobian (k x nv) and the bias of all constraints: of the rigid closures, then of the gears.
 

@@ -16,13 +16,13 @@ from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.interface.layout import OK, SINGULAR
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 #: The cases: changes with q, v, efforts and imposed accelerations.
 BY_Q, BY_V, BY_TAU, BY_A = 0, 1, 2, 3
 
 
-@AllocatingHelper
+@shared
 def _start(loops, floats, imposed, changes, result):
     """Write B into `result`, a case after the other; return a_i."""
     n = result.shape[1]
@@ -53,7 +53,7 @@ def subtract_product(left, right, x):
                     x[i, j] -= entry * right[k, j]
 
 
-@AllocatingHelper
+@shared
 def accelerations_slopes(ints, tree, loops, floats, imposed, folded, chosen, matrix, changes, rows, result):
     """Write derivatives of accelerations by q, v and tau, then by imposed ones, into `result`; return a status.
 
@@ -120,7 +120,7 @@ def _subtract_row(row, matrix, x):
                 x[j] -= row[i] * matrix[i, j]
 
 
-@AllocatingHelper
+@shared
 def efforts_slopes(split, first, end, imposed, changes, turning, result):
     """Write derivatives of the efforts behind those of the accelerations, the first four of `result`.
 
@@ -147,7 +147,7 @@ def efforts_slopes(split, first, end, imposed, changes, turning, result):
             result[4 + BY_TAU, j, j] = 1.0
 
 
-@AllocatingHelper
+@shared
 def share_slopes(split, first, end, unknown, turning, x):
     """Replace changes of the efforts needed (columns of x) by those of the least ones, where they are `unknown`.
 

@@ -16,7 +16,7 @@ import numpy as np
 from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row, opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
 from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, GEARS, INCONSISTENT, OK, ROWS, SINGULAR, WHOLE_RANK
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones.
 _ROUNDED = 1e-24
@@ -78,7 +78,7 @@ def make_orthogonal(rows, counts, what, shares, order, squares, room, first, lar
     return k
 
 
-@AllocatingHelper
+@shared
 def _independent_rows(loops, floats, jacobian, which):
     """Write the numbers of independent rows of a Jacobian, those of gears with followers first; return how many."""
     k, n = jacobian.shape
@@ -94,7 +94,7 @@ def _independent_rows(loops, floats, jacobian, which):
     return followers + r
 
 
-@AllocatingHelper
+@shared
 def split_rows(jacobian, which, sizes, unknown):
     """Return what `split_constraints` does, of the rows `which`; of those in all fewer than there are, or -1, if unclear."""
     n, k = jacobian.shape[1], which.size
@@ -118,7 +118,7 @@ def split_rows(jacobian, which, sizes, unknown):
     return (rows, which, shares, order, squares), first, end
 
 
-@AllocatingHelper
+@shared
 def split_constraints(loops, floats, jacobian, sizes, unknown):
     """Return independent rows of a Jacobian, split by which efforts are `unknown`; how many first, and in all (-1 if unclear).
 
@@ -138,7 +138,7 @@ def split_constraints(loops, floats, jacobian, sizes, unknown):
     return split, first, end
 
 
-@AllocatingHelper
+@shared
 def take_least(split, first, end, unknown, x, carried):
     """Replace efforts that are needed (n x m) by the least ones where they are `unknown`.
 
@@ -160,7 +160,7 @@ def take_least(split, first, end, unknown, x, carried):
     return left / greatest if greatest > 0.0 else 0.0
 
 
-@AllocatingHelper
+@shared
 def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau):
     """Write the least efforts on the coordinates `unknown` that do what is needed beside `driven` ones; return a status.
 
@@ -181,7 +181,7 @@ def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, 
     return OK
 
 
-@AllocatingHelper
+@shared
 def take_out(split, counts, what, first, end, x, carried):
     """Subtract multiples of orthogonal rows from columns x so that nothing along them is left where it counts."""
     rows, _, _, order, squares = split
@@ -263,7 +263,7 @@ def add_least(split, first, end, right, x):
                         x[j, i] += entry * now[i]
 
 
-@AllocatingHelper
+@shared
 def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
     """Replace rates x, but those `held`, by the nearest with ``J x = 0``, or ``-bias`` for `second` ones; return a status.
 

@@ -18,10 +18,10 @@ from titop.solvers.kernels.closures.least_norm import (
     to_given_rows,
     write_multipliers,
 )
-from titop.solvers.native.kernel import AllocatingHelper
+from titop.solvers.native.kernel import shared
 
 
-@AllocatingHelper
+@shared
 def find_multipliers(loops, floats, jacobian, weights, known, needed, multipliers):
     """Write the least multipliers (k) with which the constraints carry efforts (nv) that are `needed`; tell whether they can.
 
@@ -40,7 +40,7 @@ def find_multipliers(loops, floats, jacobian, weights, known, needed, multiplier
     return end == k or _share_with_others(split, end, jacobian, weights, unknown, not known, multipliers)
 
 
-@AllocatingHelper
+@shared
 def _share_with_others(split, end, jacobian, weights, counts, what, multipliers):
     """Let constraints that depend on those in `split` carry their share; tell whether that is clear.
 

@@ -74,10 +74,10 @@ from titop.solvers.kernels.tree.subtree_sums import (
     stirring_of,
     sum_momentum,
 )
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 
-@helper
+@shared
 def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
     """From the world outwards: S, X, Y, Z of every coordinate, and each block alone into its row of `sums`."""
     for i in range(1, ints[0, ELEMENTS]):

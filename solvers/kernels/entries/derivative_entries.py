@@ -32,7 +32,7 @@ from titop.solvers.kernels.interface.layout import (
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
-from titop.solvers.native.kernel import AllocatingHelper, entry, helper
+from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
@@ -60,7 +60,7 @@ def _to_forward(ints, tree, changes, result):
     return OK
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
 def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
@@ -99,7 +99,7 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
     return _to_forward(ints, tree, changes, result)
 
 
-@AllocatingHelper
+@shared
 def _forward_rooms(ints, paths, law):
     """Return the rooms of `_forward_slopes`; `law` is None for rigid systems."""
     n, count = ints[0, NV], ints[0, ELEMENTS]
@@ -118,7 +118,7 @@ def _forward_rooms(ints, paths, law):
     )
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
 def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):

@@ -31,7 +31,7 @@ from titop.solvers.kernels.interface.layout import (
     WRONG_SIZE,
 )
 from titop.solvers.kernels.tree.response import respond
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
@@ -46,7 +46,7 @@ def _shapes_fit(ints, q, x, y, z):
     return fits and x.shape[0] == rows and y.shape[0] == rows and z.shape[0] == rows
 
 
-@AllocatingHelper
+@shared
 def _rooms(ints, law):
     """Return the rooms of `linearised_forward`, that of `directional`, and accelerations; `law` is None for rigid systems."""
     n, count = ints[0, NV], ints[0, ELEMENTS]

@@ -50,7 +50,7 @@ PATIENCE = 0.3
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, whole=True)
 def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
@@ -63,7 +63,7 @@ def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     return status
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, whole=True)
 def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
@@ -169,7 +169,9 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
     add_interaction_efforts(ints, law, passive, 1.0)
-    effort = tau + passive
+    effort = np.empty(tau.size)
+    for k in range(tau.size):
+        effort[k] = tau[k] + passive[k]
     multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
     if status != OK:

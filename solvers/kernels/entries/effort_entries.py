@@ -36,7 +36,7 @@ from titop.solvers.kernels.tree.joints import units_hold
 from titop.solvers.kernels.tree.kinematics import outward_twists
 from titop.solvers.kernels.tree.springs import add_springs
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -54,7 +54,7 @@ def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
     return status
 
 
-@AllocatingHelper
+@shared
 def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result):
     """Add what a unit of each input of interactions changes of what these do; return a status."""
     status = write_interactions(ints, floats, numbers, stages, law, q, still, work, world)

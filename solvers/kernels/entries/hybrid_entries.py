@@ -40,14 +40,14 @@ from titop.solvers.kernels.interface.layout import (
 )
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.tree.passive import add_passive_efforts
-from titop.solvers.native.kernel import AllocatingHelper
+from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
 
 
-@AllocatingHelper
+@shared
 def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, a, tau):
     """From a state to the accelerations and efforts of a tree: complete `a` and `tau`; return a status."""
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
@@ -57,7 +57,9 @@ def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, 
     add_passive_efforts(ints, floats, q, v, passive)
     if law is not None:
         add_interaction_efforts(ints, law, passive, 1.0)
-    effort = tau + passive
+    effort = np.empty(tau.size)
+    for j in range(tau.size):
+        effort[j] = tau[j] + passive[j]
     status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
     for j in range(tau.size):
         if imposed[j]:
@@ -80,7 +82,7 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
     return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
 
 
-@AllocatingHelper
+@shared
 def _split(loops, floats, rooms, imposed):
     """Return what `split_constraints` does, of those rows that accelerations have chosen if these are as many as act at all."""
     k, followers, chosen, r = loops[0, ROWS], loops[0, FOLLOWERS], rooms[4], rooms[6].shape[0]
@@ -94,7 +96,7 @@ def _split(loops, floats, rooms, imposed):
     return split, first, end if end == which.size else -1
 
 
-@AllocatingHelper
+@shared
 def _shared(split, first, end, imposed, tau, efforts, carried):
     """Return the least efforts (nv x 1) on imposed coordinates beside tau, where `efforts` are needed in all."""
     n = tau.size

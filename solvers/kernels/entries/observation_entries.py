@@ -27,6 +27,7 @@ from titop.solvers.kernels.interface.stages import elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.spatial.algebra import put_six
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.balances import add_energy, add_mass, add_momentum
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix, write_momentum_matrix
 from titop.solvers.kernels.tree.factor import factor, invert
@@ -35,7 +36,7 @@ from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists
 from titop.solvers.kernels.tree.springs import add_elastic_energy
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import AllocatingHelper, entry
+from titop.solvers.native.kernel import entry, shared
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -78,7 +79,7 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
     if status_of(q) != OK:
         return NOT_FINITE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
-    pose[0, :] = frame
+    copy(frame, pose[0])
     status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, None)
     return status if status != OK else status_of(pose[0])
 
@@ -92,7 +93,7 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
         return NOT_FINITE
     law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
     pose = np.empty((1, 12))
-    pose[0, :] = frame
+    copy(frame, pose[0])
     jacobian[:] = 0.0
     status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, jacobian)
     if status == OK and in_world:
@@ -100,13 +101,13 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
     return status if status != OK else min(status_of(pose[0]), status_of_rows(jacobian))
 
 
-@AllocatingHelper
+@shared
 def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion):
     work, pose = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((1, 12))
     status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
     if status != OK:
         return status
-    pose[0, :] = frame
+    copy(frame, pose[0])
     write_port_motion(ints, law, work, element, port, pose, motion)
     return status_of(motion[0])
 

@@ -29,8 +29,8 @@ class Pair(NamedTuple):
     mixed: Kernel
 
 
-def pair(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`."""
+def pair(*arguments: Type, result: Type = INTEGER, whole: bool = False) -> Callable[[Callable[..., Any]], Pair]:
+    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`; see `Kernel` of `whole`."""
 
     def decorate(function: Callable[..., Any]) -> Pair:
         names = function.__code__.co_varnames
@@ -40,7 +40,7 @@ def pair(*arguments: Type, result: Type = INTEGER) -> Callable[[Callable[..., An
             kind.__doc__ = function.__doc__
             left_out = () if laws else _OF_LAWS
             types = (kind._replace(given=False) if at in left_out else kind for at, kind in zip(names, arguments, strict=False))
-            return Kernel(kind, Signature(tuple(types), result))
+            return Kernel(kind, Signature(tuple(types), result), whole=whole)
 
         return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True))
 

@@ -10,11 +10,11 @@ from titop.solvers.kernels.series.coefficients import to_coefficients, to_deriva
 from titop.solvers.kernels.series.elimination import hybrid_series
 from titop.solvers.kernels.series.inverse import inverse_series
 from titop.solvers.kernels.series.rooms import FORWARD_WORK, INVERSE_WORK
-from titop.solvers.native.kernel import AllocatingHelper, entry
+from titop.solvers.native.kernel import entry, shared
 from titop.solvers.native.signatures import FLOATS, INTS, MASK, VECTOR
 
 
-@AllocatingHelper
+@shared
 def _completed(ints, floats, changes, imposed, q, v, accelerations, efforts):
     """Complete coefficients of accelerations and efforts; return a status."""
     count, n = efforts.shape

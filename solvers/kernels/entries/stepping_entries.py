@@ -31,6 +31,7 @@ from titop.solvers.kernels.interface.layout import (
     WRONG_SIZE,
 )
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.kernels.tree.passive import add_passive_efforts
 from titop.solvers.native.kernel import entry
@@ -107,7 +108,7 @@ def open_steps(
             if clock[LENGTH] <= 0.0:
                 return TOO_SHORT
             first = int(clock[BEGUN])
-            states[0] = y
+            copy(y, states[0])
         h, status = clock[LENGTH], OK
         clock[EVALUATIONS] += last - first
         for s in range(first, last):
@@ -137,7 +138,7 @@ def open_steps(
         if status != OK:
             return status
         if is_step:
-            y[:] = states[end]
+            copy(states[end], y)
             if clock[TIME] >= min(watch, clock[END]):
                 break
     return OK
@@ -222,7 +223,7 @@ def closed_steps(
             if clock[LENGTH] <= 0.0:
                 return TOO_SHORT
             first = int(clock[BEGUN])
-            states[0] = y
+            copy(y, states[0])
         h, status = clock[LENGTH], OK
         clock[EVALUATIONS] += last - first
         for s in range(first, last):
@@ -249,7 +250,7 @@ def closed_steps(
         if status != OK:
             return status
         if is_step:
-            y[:] = states[end]
+            copy(states[end], y)
             take_state(ints, y, motions[end], moved, imposed, q, v, a)
             if not close(
                 precision,
@@ -274,7 +275,8 @@ def closed_steps(
             if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, RANK]:
                 return LOOK_CLOSER
             told[3] = max(told[3], told[1])
-            y[:nq], y[nq : nq + nv] = q, closed
+            copy(q, y[:nq])
+            copy(closed, y[nq : nq + nv])
             if clock[TIME] >= min(watch, clock[END]):
                 break
     return OK

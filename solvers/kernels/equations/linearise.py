@@ -35,7 +35,7 @@ from titop.solvers.kernels.ports.port_wrenches import apply_to_ports, at_parent_
 from titop.solvers.kernels.ports.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.spatial.algebra import add_six, minus, put_six, six
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -44,7 +44,7 @@ def sum_rows(ints):
     return ints[0, ELEMENTS] + ints[0, ALL_PORTS]
 
 
-@helper
+@shared
 def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, known):
     """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status.
 
@@ -117,7 +117,7 @@ def hold_acting(ints, floats, law, world, sums):
         hold_interactions(ints, law, sums)
 
 
-@helper
+@shared
 def linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result):
     """Derivatives of inverse dynamics by q, v and a, into `result`, from the blocks' slopes and from `outward_columns`."""
     hold_acting(ints, floats, law, world, sums)

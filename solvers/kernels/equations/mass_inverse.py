@@ -42,10 +42,10 @@ from titop.solvers.kernels.tree.forward import inertia_of, take_law, write_rigid
 from titop.solvers.kernels.tree.general import add_at_port, write_port_accelerations
 from titop.solvers.kernels.tree.inverse import accelerate, without_wrenches
 from titop.solvers.kernels.tree.joints import along_joint, armature_effort
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 
-@helper
+@shared
 def mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, tau, matrix):
     """Inverse dynamics into `tau`, and the mass matrix into `matrix`; return a status. The laws' M become composite."""
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)

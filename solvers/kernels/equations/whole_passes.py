@@ -25,7 +25,7 @@ from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.tree.kinematics import outward_twists, start
 from titop.solvers.kernels.tree.passive import add_passive_efforts
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -87,7 +87,7 @@ def status_of_slopes(slopes):
     return status
 
 
-@helper
+@shared
 def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, known):
     """Turn poses, twists and laws (in `work` and `law`) and accelerations into efforts; return a status.
 
@@ -126,7 +126,7 @@ def apply_to_all(ints, floats, law, work, world, tau):
         subtract_from_wrenches(ints, law, work, tau)
 
 
-@helper
+@shared
 def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
     """Let interactions, and what surrounds the blocks, write what they do, from known poses and twists; return a status."""
     if ints[0, INTERACTIONS] == 0 and ints[0, APPLYING] == 0:
@@ -173,7 +173,7 @@ def forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, wo
     return forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
 
 
-@helper
+@shared
 def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
     """Turn known twists (in `work`) and laws, efforts and imposed motions into accelerations and efforts; return a status.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.solvers.kernels.interface.layout import OK
 from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.native.kernel import Stage, helper
 
 _STEP = 1e-30
@@ -53,10 +54,10 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
     def apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
         moved, result = np.empty(2 * n + 18, np.complex128), vector_at(slopes, (6 + n) * (2 * n + 12))
         efforts = np.empty(6 + n, np.complex128)
-        _copy(vector_at(q, n), moved[:n])
-        _copy(vector_at(v, n), moved[n : 2 * n])
-        _copy(vector_at(twist, 6), moved[2 * n : 2 * n + 6])
-        _copy(vector_at(pose, 12), moved[2 * n + 6 :])
+        copy(vector_at(q, n), moved[:n])
+        copy(vector_at(v, n), moved[n : 2 * n])
+        copy(vector_at(twist, 6), moved[2 * n : 2 * n + 6])
+        copy(vector_at(pose, 12), moved[2 * n + 6 :])
         begin, columns, column = 0, n, 0
         for j in range(2 * n + 12):
             if j == n or j == 2 * n or j == 2 * n + 6:
@@ -81,12 +82,6 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
         return OK
 
     return CompiledSurroundings(name, apply, apply_slopes)
-
-
-@helper
-def _copy(given, room):
-    for k in range(given.size):
-        room[k] = given[k]
 
 
 @helper

@@ -46,7 +46,7 @@ from titop.solvers.kernels.laws.modal_ports import (
     write_subspace,
 )
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, minus, plus, put_six, six, twist_cross
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Numbers of a 6x6 matrix.
 _FULL = 36
@@ -140,7 +140,7 @@ def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size
         add_pulled(shapes, first + size * p, n, pulled_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
 
 
-@helper
+@shared
 def port_motion(modes, o, at, rate, second, twist, acceleration):
     """Return a port's twist and acceleration."""
     _, speed, gamma = motion_of(modes, o, at, rate, twist)

@@ -37,7 +37,7 @@ from titop.solvers.kernels.laws.rod_line_points import (
     lengths_of,
     run_of,
 )
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -124,7 +124,7 @@ def line_energy(ports, coordinates, inputs, numbers, motion, energy):
     energy[0, 0] = stretched_energy(numbers, stretch + taken_in(coordinates, first, numbers, motion))
 
 
-@AllocatingHelper
+@shared
 def line_slopes(ports, coordinates, inputs, numbers, motion, slopes, g):
     """The derivatives of what `line_loads` writes."""
     n = coordinates

@@ -26,7 +26,7 @@ from titop.solvers.kernels.laws.rod_slopes import add_held, press_columns
 from titop.solvers.kernels.laws.rod_tables import TABLE
 from titop.solvers.kernels.spatial.algebra import add_six, cross, put_six, rotate, rotate_back
 from titop.solvers.kernels.spatial.rotations import dot3
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Where stations begin, and how many numbers one has.
 _HEAD, _STATION = 5, 7
@@ -101,7 +101,7 @@ def _press(n, amplitude, numbers, motion, kept, loads):
     press_forces(n, steps, rod, kept, loads, _BASE_WRENCH)
 
 
-@AllocatingHelper
+@shared
 def load_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The stations' wrenches on the rod; what they press on the world with is nobody's."""
     kept, still = np.empty((1, _size(numbers))), np.zeros(coordinates)
@@ -109,7 +109,7 @@ def load_loads(ports, coordinates, inputs, numbers, motion, loads):
     _press(coordinates, _amplitude(inputs, numbers), numbers, motion, kept, loads)
 
 
-@AllocatingHelper
+@shared
 def load_energy(ports, coordinates, inputs, numbers, motion, energy):
     """Minus the work of inertial forces that no input drives; all others store nothing."""
     energy[0, 0] = 0.0
@@ -123,7 +123,7 @@ def load_energy(ports, coordinates, inputs, numbers, motion, energy):
             energy[0, 0] -= numbers[0, 1] * dot3((numbers[0, o], numbers[0, o + 1], numbers[0, o + 2]), r)
 
 
-@AllocatingHelper
+@shared
 def load_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
     """What turns of the base and the coordinates change of the stations' wrenches and of what they press on."""
     n, (address, count), (stations, steps, _) = coordinates, _rod_at(numbers), _counts(numbers)

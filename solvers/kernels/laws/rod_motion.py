@@ -41,13 +41,13 @@ from titop.solvers.kernels.spatial.algebra import (
     wrench_cross,
 )
 from titop.solvers.kernels.spatial.matrices import product
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: sqrt(3)/12
 MAGNUS = 0.14433756729740643
 
 
-@helper
+@shared
 def move_outwards(n, ports, used, numbers, q, v, a, twist, acceleration, kept):
     """Write poses, twists and accelerations of all places, and what the steps do, for the base's motion."""
     intervals = intervals_of(numbers)
@@ -158,7 +158,7 @@ def start_wrenches(n, ports, numbers, kept):
         put_six(kept, 0, kept_place(intervals + 1 + p) + WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
-@helper
+@shared
 def press_inwards(n, ports, used, numbers, kept, efforts, to):
     """Add the wrenches to those at the places before, and the coordinates' efforts to ``efforts[0]`` from `to`."""
     intervals = intervals_of(numbers)

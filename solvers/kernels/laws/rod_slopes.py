@@ -50,7 +50,7 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Rows of S, X and Y of a place.
 _ROWS = 18
@@ -164,7 +164,7 @@ def add_held(n, wrench, columns, s, small, wrenches, to):
     add_product(wrenches, to, 6, small, 0, 6, 1, columns, s, n)
 
 
-@helper
+@shared
 def press_columns(n, ports, used, rows, numbers, kept, tables, columns, wrenches, small, slopes):
     """Add what the coordinates change of the wrenches beyond each step, and what these press on by q.
 

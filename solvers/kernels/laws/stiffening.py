@@ -48,7 +48,7 @@ from titop.solvers.kernels.laws.stiffening_body import (
     take_alone,
 )
 from titop.solvers.kernels.spatial.algebra import dot, full_times, plus, put_six, scaled, six
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Rows of a table: of the moments' H (12), of ``int Phi x Phi dm`` (3), of the products (6).
 SHORTENING = 0
@@ -107,7 +107,7 @@ def add_row(weight, t, o, n, target, to):
         result[j] += weight * row[j]
 
 
-@helper
+@shared
 def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     """Write the numbers of `stiffening_body`; `by_q` and `by_v` are tables."""
     rates, moments = moved(modes, PARTICIPATION, n, v), moments_at(n, ports)
@@ -202,7 +202,7 @@ def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f,
         write_subspace(modes, o, n, at, by_q, 0, law, target + PORT_S)
 
 
-@helper
+@shared
 def write_inertia(modes, n, ports, by_q, f, columns, law):
     """Write M, from the table of q and the numbers of `stiffening_body`; the row `columns` is room for it."""
     size, inverse = 6 + n, inverse_at(n, ports)

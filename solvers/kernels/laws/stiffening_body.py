@@ -12,7 +12,7 @@ The numbers stand in one row, of floats or complex ones: `M1` to `ACCELERATION`.
 from __future__ import annotations
 
 from titop.solvers.kernels.spatial.algebra import cross, full_times, plus, put_six, rigid_momentum, six
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 # -- the numbers
 M1 = 0  # moments of first order (12)
@@ -40,7 +40,7 @@ BY_MOMENTA = 39  # and the derivatives of T by b1 and b2, and their rates (6 eac
 TAKEN = 63
 
 
-@helper
+@shared
 def take_alone(modes, inverse, f, taken):
     """Write the body's wrench and what turns into its efforts into ``taken[0]``, from the numbers ``f[0]``.
 

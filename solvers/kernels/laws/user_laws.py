@@ -17,30 +17,30 @@ from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
-from titop.solvers.native.kernel import AllocatingHelper
+from titop.solvers.native.kernel import UserHelper
 
 
 @functools.cache
 def stages_of(law: Law) -> CompiledLaw:
     """Return the stages of a block's law; their machine code is kept under a hash of the function and of all that it calls."""
-    write = AllocatingHelper(_writing(AllocatingHelper(law.function)))
+    write = UserHelper(_writing(UserHelper(law.function)))
     if law.energy is None:
         return CompiledLaw(_unique_name(law.function), write)
     name = _unique_name(law.function, law.energy)
-    return CompiledLaw(name, write, energy=AllocatingHelper(_storing(AllocatingHelper(law.energy))))
+    return CompiledLaw(name, write, energy=UserHelper(_storing(UserHelper(law.energy))))
 
 
 @functools.cache
 def surroundings_of(law: Law) -> CompiledSurroundings:
     """Return the stages of what a law says acts on its block; kept likewise."""
     assert law.applied is not None
-    return surroundings_by(_unique_name(law.applied), AllocatingHelper(law.applied))
+    return surroundings_by(_unique_name(law.applied), UserHelper(law.applied))
 
 
 @functools.cache
 def interaction_stages_of(law: Law) -> CompiledInteraction:
     """Return the stages of an interaction's law; kept likewise."""
-    return CompiledInteraction(_unique_name(law.function), AllocatingHelper(_acting(AllocatingHelper(law.function))))
+    return CompiledInteraction(_unique_name(law.function), UserHelper(_acting(UserHelper(law.function))))
 
 
 def _unique_name(function: Any, *others: Any) -> str:

@@ -31,7 +31,7 @@ from titop.solvers.kernels.tree.inverse import accelerate
 from titop.solvers.kernels.tree.joints import axis, coordinates_of, place
 from titop.solvers.kernels.tree.kinematics import place_and_move, start
 from titop.solvers.kernels.tree.world_poses import prepend
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -67,7 +67,7 @@ def walk(ints, floats, numbers, stages, law, q, v, work, i, port, pose, jacobian
     return OK
 
 
-@AllocatingHelper
+@shared
 def move_along(ints, floats, numbers, stages, law, q, v, a, work, i):
     """Write poses, twists and accelerations of the elements on the path from the world to element i; return a status."""
     start(floats, work)

@@ -54,12 +54,12 @@ from titop.solvers.kernels.spatial.algebra import (
 from titop.solvers.kernels.tree.forward import inertia_of, inward_elimination, restore_axial, rigid_laws
 from titop.solvers.kernels.tree.joints import coordinates_of, place
 from titop.solvers.kernels.tree.multi_joints import restore_multi
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@AllocatingHelper
+@shared
 def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, efforts, passive, work, multi):
     """Complete the coefficients of rates (orders, nv), accelerations and efforts (orders - 1, nv); return a status.
 
@@ -122,7 +122,7 @@ def _factor(ints, floats, imposed, q, still, work, multi):
     return inward_elimination(ints, floats, None, still, still, still, imposed, work, multi)
 
 
-@helper
+@shared
 def _prepare(ints, floats, i, joint, rows, k, rates, work, joints, motions, states, shifts, groups):
     """Write what order k has of lower ones: the drift, of which y has the first part, and the wrench that the body takes."""
     turn_and_spin(joint, rows, k, 1.0 / (k + 1), i, rates, joints, motions, states, groups)

@@ -12,10 +12,10 @@ from titop.solvers.kernels.series.motions import put_acceleration, spin_wrench, 
 from titop.solvers.kernels.series.rooms import ACC, JOINT_COLUMNS, WRENCH, counted, group_row, joint_of, places, rooms
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, plus, put_six, rigid_momentum, six, transport
 from titop.solvers.kernels.tree.joints import along_joint, armature_effort, move, place
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 
-@AllocatingHelper
+@shared
 def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts):
     """Write the coefficients of efforts (orders - 1, nv) from those of rates (orders, nv) and accelerations; return a status.
 
@@ -26,7 +26,9 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
     joints, motions, states, shifts, groups = rooms(ints, orders, kept, kept * orders)
     world, pulls = load_rooms(ints, orders)
     start_world(floats, orders, motions, states, True)
-    shares = 1.0 / np.arange(1, orders)
+    shares = np.empty(last)
+    for k in range(last):
+        shares[k] = 1.0 / (k + 1)
     for i in range(1, ints[0, ELEMENTS]):
         status = place(ints, floats, i, q, work)
         if status != OK:

@@ -25,7 +25,7 @@ from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_a
 from titop.solvers.kernels.series.rooms import MOTION_COLUMNS, OMEGA
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, cross, put_six, rotate_back, six
 from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import AllocatingHelper, feature, helper
+from titop.solvers.native.kernel import feature, helper, shared
 
 # -- rows of loads, one for each order
 _PULL = 0  # the wrench at its port, in the frame that the element or, if inertial, its port's frame had at the beginning (6)
@@ -35,7 +35,7 @@ _COLUMNS = 15
 _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@AllocatingHelper
+@shared
 def load_rooms(ints, orders):
     """Return rooms for the elements' poses in the inertial frame, and for loads."""
     elements = ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] and ints[0, LOADS] > 0 else 0

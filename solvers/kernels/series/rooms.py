@@ -25,7 +25,7 @@ from titop.solvers.kernels.interface.layout import (
     V,
 )
 from titop.solvers.kernels.interface.stages import part_of
-from titop.solvers.native.kernel import AllocatingHelper, helper
+from titop.solvers.native.kernel import helper, shared
 
 # -- joints
 WRENCH = 0  # what the joint carries, in the element's frame (6)
@@ -65,7 +65,7 @@ ACC_KNOWN = WORK_ACC  # and to y, with zeros behind it, where accelerations stan
 FORWARD_WORK = FORWARD_COLUMNS
 
 
-@AllocatingHelper
+@shared
 def rooms(ints, orders, kept, states):
     """Return rooms for so many orders: joints, motions of `kept` elements, so many rows of states, shifts, groups.
 
@@ -86,7 +86,7 @@ def rooms(ints, orders, kept, states):
     )
 
 
-@AllocatingHelper
+@shared
 def places(ints):
     """Return each element's place among those that are kept at a time, and how many that are.
 

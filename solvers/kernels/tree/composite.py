@@ -9,12 +9,12 @@ from titop.solvers.kernels.spatial.algebra import carry_inertia, carry_wrench, i
 from titop.solvers.kernels.tree.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.tree.general import add_at_port, port_effort
 from titop.solvers.kernels.tree.joints import along_joint, axis, coordinates_of
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 _START = np.int64(0)
 
 
-@helper
+@shared
 def composite_inertias(ints, floats, law, work):
     """From the leaves inwards: the inertia of every subtree with all its joints held, into the work rows."""
     for i in range(1, ints[0, ELEMENTS]):
@@ -48,7 +48,7 @@ def add_inertia(work, p, a, b, c):
     put_six(work, p, MA + 15, plus(six(work, p, MA + 15), c))
 
 
-@helper
+@shared
 def fill_mass_matrix(ints, floats, law, work, matrix):
     """Write the columns: the efforts along every path to the world of a unit acceleration."""
     for i in range(1, ints[0, ELEMENTS]):

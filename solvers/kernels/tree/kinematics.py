@@ -33,7 +33,7 @@ from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.spatial.algebra import cross, put_six, six, transport
 from titop.solvers.kernels.tree.general import write_port_twists
 from titop.solvers.kernels.tree.joints import move, place
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 
 @helper
@@ -65,7 +65,7 @@ def place_and_move(ints, floats, law, i, q, v, work):
     return status
 
 
-@helper
+@shared
 def outward_twists(ints, floats, numbers, stages, law, q, v, work):
     """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
     start(floats, work)

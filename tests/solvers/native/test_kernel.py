@@ -135,7 +135,7 @@ def test_a_patient_kernel_runs_as_it_is_written_until_that_takes_too_long(monkey
 def test_a_patient_kernel_of_which_machine_code_is_kept_uses_that(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     longer = entry(VECTOR, patience=60.0)(_counted(calls))
-    monkeypatch.setattr(cache, "read", lambda name: b"code")
+    monkeypatch.setattr(type(longer), "is_kept", True)
     monkeypatch.setattr(type(longer), "compiled", property(lambda self: lambda numbers: 7))
     assert longer(np.ones(1)) == 7
     assert not calls

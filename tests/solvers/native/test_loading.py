@@ -13,6 +13,6 @@ def test_code_without_the_function_is_refused() -> None:
     def nothing():
         return 0
 
-    code = machine_code("titop_other", nothing, Signature(()))
+    codes = machine_code("titop_other", nothing, Signature(()))
     with pytest.raises(RuntimeError, match="no function"):
-        loading.load("titop_missing", code)
+        loading.load("titop_missing", {"titop_missing": codes["titop_other"]})
