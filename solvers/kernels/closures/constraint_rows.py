@@ -40,6 +40,9 @@ from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared
 
+#: What rounding leaves of accelerations that cancel, in parts of them, carried over some hundred joints.
+_ROUNDED = 1e-13
+
 
 @helper
 def port_acceleration(ints, floats, law, work, row):
@@ -67,7 +70,7 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi)
             error[k] = _value(floats, row + c, turn, r, phi)
-            bias[k] = bias_of(floats, row + c, turn, r, phi, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
+            bias[k] = bias_of(floats, row + c, turn, r, phi, V1, V2, E2) + _along(E1, A1, E2, A2)
             for j in range(jacobian.shape[1]):
                 jacobian[k, j] = 0.0
             _write_efforts(ints, floats, law, work, row, E1, jacobian[k])
@@ -83,6 +86,18 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         error[k] -= floats[row, OFFSET]
         bias[k] = 0.0
         k += 1
+
+
+@helper
+def _along(E1, A1, E2, A2):
+    """Return ``E1 A1 + E2 A2``; nothing where rounding explains it, as of gravity's, which both ports have, at rest."""
+    total, terms = dot(E1, A1) + dot(E2, A2), dot(_sizes(E1), _sizes(A1)) + dot(_sizes(E2), _sizes(A2))
+    return total if abs(total) > _ROUNDED * terms else 0.0
+
+
+@helper
+def _sizes(x):
+    return abs(x[0]), abs(x[1]), abs(x[2]), abs(x[3]), abs(x[4]), abs(x[5])
 
 
 @helper

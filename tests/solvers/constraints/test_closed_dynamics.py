@@ -1,4 +1,4 @@
-"""Closed mechanisms in other units of length, mass and time."""
+"""Closed mechanisms in other units of length, mass and time, and at rest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 import titop as tt
 from tests.refusals import ENGINES
 from tests.solvers.scaled_systems import SI, UNITS, Units, bar, closed, linkage
+from titop.solvers.constraints import closed_dynamics
 
 
 @pytest.mark.parametrize("geared", [False, True], ids=["closures", "gears"])
@@ -51,3 +52,15 @@ def test_loops_with_lengths_and_angles(engine: str, units: Units) -> None:
         found.append([q / lengths, v / lengths * each.time, a / lengths * each.time**2, tau * lengths / each.effort])
         assert (m.closure_rank(q), m.independent_coordinates(q)) == (2, ("B",))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "inverse_dynamics_derivatives"])
+def test_what_holds_loops_at_rest_is_found_at_once(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What rounding leaves of gravity's acceleration at both ports of a closure is no motion: nobody needs to look closer."""
+    m = slider_crank(SI).resolve()
+    q, rest = m.assemble(m.configuration({"A": 1.0, "B": -1.3, "P": 1.2})), np.zeros(m.nv)
+    expected = np.array(getattr(slider_crank(SI).resolve("reference"), function)(q, rest, rest))
+    monkeypatch.setattr(closed_dynamics, "inverse", None)
+    found = np.array(getattr(m, function)(q, rest, rest))
+    # nine digits: the reference engine judges and solves in another order
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
