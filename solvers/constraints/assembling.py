@@ -35,6 +35,23 @@ _GUESSES = 12
 _WIDENING = 4
 
 
+def assembled(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
+    """Return a closed configuration: joints move, and bodies deform only where joints alone do not close the loops.
+
+    Raises
+    ------
+    ConvergenceError
+        As `closed_configuration`.
+    """
+    held = fixed | model.deformations
+    if model.deformations.any() and not held.all():
+        try:
+            return closed_configuration(model, q, held)
+        except ConvergenceError:
+            pass
+    return closed_configuration(model, q, fixed)
+
+
 def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
 
@@ -193,14 +210,21 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
     ConvergenceError
         If none is found; names the loop that stayed open from the neutral configuration.
     """
-    rng, first_error = np.random.default_rng(0), None
-    for k in range(_GUESSES):
-        spread = rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _WIDENING)
+    rng, first_error, bodies = np.random.default_rng(0), None, model.own_coordinates
+    guesses = [random_guess(model, rng, min(1.0, k / _WIDENING)) for k in range(_GUESSES)]
+    stiff = [(guess, bodies) for guess in guesses] if 0 < len(bodies) < model.nv else []
+    for guess, fixed in (*stiff, *((guess, ()) for guess in guesses)):
         try:
-            return model.assemble(model.integrate(model.neutral(), spread))
+            return model.assemble(guess, fixed)
         except ConvergenceError as error:
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
+
+
+def random_guess(model: ClosedMechanism, rng: np.random.Generator, spread: float = 1.0) -> Array:
+    """Return a configuration (nq) whose joints are anywhere within half a turn, times `spread`, and its bodies undeformed."""
+    step = rng.uniform(-np.pi, np.pi, model.nv) * spread
+    return model.integrate(model.neutral(), np.where(model.deformations, 0.0, step))
 
 
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:

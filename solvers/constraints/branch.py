@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.assembling import closed_configuration
+from titop.solvers.constraints.assembling import assembled, closed_configuration, random_guess
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import allowed_part, independent_rows
 
@@ -101,11 +101,10 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
     """
     weighted = weighted_jacobian(model, start)
     rank, most = len(independent_rows(weighted, gears=model.gear_count)), min(len(weighted), model.nv - 1)
-    rng, found = np.random.default_rng(0), []
+    rng, found, nothing = np.random.default_rng(0), [], np.zeros(model.nv, dtype=bool)
     for q in (moved_aside(model, start, weighted, rank), *(None,) * _TRIES):
         try:
-            guess = model.integrate(model.neutral(), rng.uniform(-np.pi, np.pi, model.nv)) if q is None else q
-            closed = closed_near(model, guess)
+            closed = closed_near(model, q) if q is not None else assembled(model, random_guess(model, rng), nothing)
         except ConvergenceError:
             continue
         count = independent_count(model, closed)

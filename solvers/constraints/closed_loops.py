@@ -18,7 +18,7 @@ from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.assembling import (
-    closed_configuration,
+    assembled,
     dependent_coordinates,
     some_closed_configuration,
 )
@@ -247,7 +247,7 @@ class ClosedLoops(Configurations):
         """Return a configuration (nq) that closes the loops and meshes the gears.
 
         Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, lengths
-        over the system's size, halved until the errors fall.
+        over the system's size, halved until the errors fall. Bodies deform only where joints alone do not close the loops.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class ClosedLoops(Configurations):
             Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
         """
         chosen = self._chosen("fixed", fixed)
-        return closed_configuration(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
+        return assembled(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.

@@ -329,6 +329,11 @@ class Configurations:
         bodies = [block for block in self._assembly.blocks_with_coordinates if not isinstance(block, Joint)]
         return frozenset(name for block in bodies for name in self.coordinate_names[self._v(block)])
 
+    @structural
+    def deformations(self) -> Array:
+        """Which coordinates (nv) are bodies' own."""
+        return np.array([name in self.own_coordinates for name in self.coordinate_names], dtype=bool)
+
     def _q(self, block: Block) -> slice:
         return self._assembly.q_slices[block.name]
 

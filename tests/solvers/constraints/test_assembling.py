@@ -69,3 +69,43 @@ def test_a_loop_closed_the_wrong_way_round_is_refused() -> None:
     with pytest.raises(tt.ConvergenceError, match=r"'pin' closes with its axes antiparallel"):
         model.assemble(flipped)
     assert np.abs(model.closure_error(model.assemble([np.sin(0.5), 0, 0, np.cos(0.5)]))).max() < 1e-12
+
+
+# -- bodies that deform ---------------------------------------------------------------------------------------------------
+
+
+def chain_with_beam() -> tt.Model:
+    """Return three links, the middle one a beam, whose end is pinned at 0.5 of their length."""
+    s = tt.System("chain", gravity=[0, 0, -9.81])
+    s.world.add_port("pin", [0.45, 0, 0])
+    links = [
+        tt.RigidBody("a", 1.0, com=[0.15, 0, 0], inertia=[1e-3, 1e-2, 1e-2], ports={"C": [0.3, 0, 0]}),
+        tt.Beam("beam", length=0.3, density=2700.0, area=1e-4, young=70e9, iy=1e-9, iz=1e-9),
+        tt.RigidBody("b", 1.0, com=[0.15, 0, 0], inertia=[1e-3, 1e-2, 1e-2], ports={"C": [0.3, 0, 0]}),
+    ]
+    at: str | tt.PortRef = "world"
+    for k, link in enumerate(links):
+        s.connect(at, link, tt.Revolute(f"hinge{k}", axis=[0, 1, 0]))
+        at = link.port("C")
+    s.close_loop(s.world.port("pin"), at, tt.RigidClosure("loop", "revolute", axis=[0, 1, 0]))
+    return s.resolve()
+
+
+def test_joints_close_loops_before_bodies_deform() -> None:
+    m = chain_with_beam()
+    assert m.deformations.tolist() == [not name.startswith("hinge") for name in m.coordinate_names]
+    guess = m.integrate(m.neutral(), np.where(m.deformations, 0.0, 0.5) * np.linspace(-1.0, 1.0, m.nv))
+    q = m.assemble(guess)
+    assert np.abs(m.closure_error(q)).max() < 1e-12
+    assert not q[m.deformations].any()
+    # as a model's own closed configuration; its bodies are bent by the small step that shows whether it is regular
+    assert np.abs(m.regular_configuration[m.deformations]).max() < 0.02
+
+
+def test_bodies_deform_where_joints_cannot_close_a_loop() -> None:
+    m = chain_with_beam()
+    guess = m.assemble(m.integrate(m.neutral(), np.where(m.deformations, 0.0, [*np.full(m.nv - 1, 0.5), -1.5])))
+    guess[m.deformations] = 1e-4 * np.arange(1, np.count_nonzero(m.deformations) + 1)
+    q = m.assemble(guess, fixed=["hinge0", "hinge1", "hinge2"])
+    assert np.abs(m.closure_error(q)).max() < 1e-12
+    assert 1e-6 < np.abs((q - guess)[m.deformations]).max() < 0.1
