@@ -41,7 +41,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
         if array.size and array.dtype.kind not in "fiubc":
             raise TypeError
         array = np.require(array, complex if array.dtype.kind == "c" else float, ["C", "A", "W"])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(Finding("wrong-type", name, value, f"{len(names)} numbers", "give a list or an array")) from None
     if array.shape[-1:] != (len(names),) or array.ndim > (2 if stacked else 1):
         expected = f"shape ({len(names)},)" + (f" or (batch, {len(names)})" if stacked else "")
@@ -185,7 +185,7 @@ def read_wrench(port: str, value: Any) -> Array:
         return value.copy()
     try:
         wrench = np.asarray(value) + 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         wrench = np.full(0, np.nan)
     if wrench.shape != (6,) or not np.isfinite(wrench).all():
         expected, advice = "six finite numbers [F; T]", "linear first, in the port's frame"

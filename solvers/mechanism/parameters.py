@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -47,6 +48,11 @@ def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
     return [assembly.coordinate_units[assembly.place(name)[1]] for name in names]
 
 
+def is_float(value: Any) -> bool:
+    """Whether a number is finite, and not an integer larger than all floats."""
+    return bool(abs(value) <= sys.float_info.max)
+
+
 def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
     """Return the assembly with some parameters changed, checked.
 
@@ -61,7 +67,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
             raise ModelError(Finding("unknown-parameter", name, value, "a parameter of the model", did_you_mean(name, known)))
         if not isinstance(value, Real):
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
-        if not np.isfinite(float(value)):
+        if not is_float(value):
             raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
     changed, findings = _replaced(assembly, values)
     if findings:

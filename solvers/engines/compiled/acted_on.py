@@ -71,7 +71,7 @@ class Acting:
         ----------
         bound : functools.partial
             Of the kernel, whose last arguments are the model's tables.
-        wrenches : mapping of port name to (6,) array
+        wrenches : mapping of port name to (6,) array or list
         u : (nu,) array
         *arguments
             What the kernel takes behind its tables.
@@ -81,7 +81,8 @@ class Acting:
         Raises
         ------
         TypeError
-            Where a wrench is not six floats in an array, or `u` not as many as there are: they have to be read with more care.
+            Where a wrench is not six numbers in an array or a list, or `u` not as many as there are: they have to be read with
+            more care.
         """
         try:
             room = self._rooms.pop()  # nobody else has it until it is back
@@ -90,7 +91,7 @@ class Acting:
         tables, calls, puts, put_inputs = room
         if wrenches:
             for put, wrench in zip(puts, wrenches.values(), strict=False):
-                if put(wrench) != layout.OK:
+                if put(wrench if type(wrench) is np.ndarray else _array(wrench)) != layout.OK:
                     raise TypeError
         if u is not None and put_inputs(u) != layout.OK:
             raise TypeError
@@ -116,6 +117,16 @@ class Acting:
         where = self._places, self._resting, first + self._count, self._columns, self._units
         into = floats, laws[0] if laws else _NO_NUMBERS
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
+
+
+def _array(wrench: Any) -> Any:
+    """Return a list or tuple of plain numbers as an array of floats, anything else as it is."""
+    if type(wrench) not in (list, tuple) or not all(type(number) in (float, int) for number in wrench):
+        return wrench
+    try:
+        return np.array(wrench, float)
+    except OverflowError:  # an integer that no float is near to
+        return wrench
 
 
 def _each(place: slice) -> range:

@@ -29,7 +29,7 @@ from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.mechanism.parameters import changed_assembly, look_at, suspicions
+from titop.solvers.mechanism.parameters import changed_assembly, is_float, look_at, suspicions
 from titop.solvers.model.model import Model
 from titop.solvers.native.callbacks import raise_pending
 
@@ -142,7 +142,7 @@ class CompiledEngine:
         system, repacking, ample = self.system, self._repacking, self._ample
         params, index = system.params.copy(), repacking.positions
         for name, value in values.items():
-            if name not in index or not isinstance(value, _NUMBERS):
+            if name not in index or not isinstance(value, _NUMBERS) or not is_float(value):
                 return self._rebuilt(values)
             params[index[name]] = value
         near = ample is not None and are_near(ample, params, map(repacking.inertial.get, values))

@@ -55,8 +55,8 @@ def test_what_one_finds_others_have() -> None:
     """Whichever is asked first."""
     model = windows(1).resolve()
     changed = model.with_parameters(NEAR)
-    assert "own_coordinates" not in vars(model)
-    assert changed.own_coordinates is model.own_coordinates is model.with_parameters(NEAR).own_coordinates
+    assert "parameter_names" not in vars(model)
+    assert changed.parameter_names is model.parameter_names is model.with_parameters(NEAR).parameter_names
 
 
 @pytest.fixture

@@ -64,6 +64,22 @@ def test_lists_and_names_say_the_same(models) -> None:
     np.testing.assert_allclose(models[0].forward_dynamics(q, v, tau, plain[0], u=plain[1]), expected, **ROUNDING)
 
 
+@pytest.mark.parametrize("given", [[1.0, 2, -3.5, 0, 0, 1], (0.5, 1.0, 0, 0, 0, 0)], ids=["list", "tuple"])
+def test_plain_numbers_are_put_into_tables_at_once(given, models, monkeypatch: pytest.MonkeyPatch) -> None:
+    q, v, *_, tau = random_state(models[0], np.random.default_rng(6))
+    expected = models[0].forward_dynamics(q, v, tau, {"arm.tip": np.array(given, float)})
+    monkeypatch.setattr(type(models[0]), "external_pushes", None)
+    assert (models[0].forward_dynamics(q, v, tau, {"arm.tip": given}) == expected).all()
+
+
+@pytest.mark.parametrize("wrong", [["1", 0, 0, 0, 0, 0], [1.0, 2.0], [[1.0], 0, 0, 0, 0, 0], [10**400, 0, 0, 0, 0, 0]], ids=str)
+def test_wrong_lists_are_refused(wrong, models) -> None:
+    q, v, *_, tau = random_state(models[0], np.random.default_rng(6))
+    for model in models:
+        with pytest.raises(tt.ModelError, match="six finite numbers"):
+            model.forward_dynamics(q, v, tau, {"arm.tip": wrong})
+
+
 def test_more_sets_of_ports_than_are_kept(models) -> None:
     """Any order of the same ports says the same, however many were asked for before; other wrenches say something else."""
     rng = np.random.default_rng(6)
