@@ -70,7 +70,9 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi)
             error[k] = _value(floats, row + c, turn, r, phi)
-            bias[k] = bias_of(floats, row + c, turn, r, phi, V1, V2, E2) + _along(E1, A1, E2, A2)
+            bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, V1, V2, E2)
+            if abs(bias[k]) < _ROUNDED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
+                bias[k] = 0.0
             for j in range(jacobian.shape[1]):
                 jacobian[k, j] = 0.0
             _write_efforts(ints, floats, law, work, row, E1, jacobian[k])
@@ -89,15 +91,12 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
 
 
 @helper
-def _along(E1, A1, E2, A2):
-    """Return ``E1 A1 + E2 A2``; nothing where rounding explains it, as of gravity's, which both ports have, at rest."""
-    total, terms = dot(E1, A1) + dot(E2, A2), dot(_sizes(E1), _sizes(A1)) + dot(_sizes(E2), _sizes(A2))
-    return total if abs(total) > _ROUNDED * terms else 0.0
-
-
-@helper
-def _sizes(x):
-    return abs(x[0]), abs(x[1]), abs(x[2]), abs(x[3]), abs(x[4]), abs(x[5])
+def _terms(E, A):
+    """Return the sum of the terms of ``E A``, their signs left out."""
+    total = 0.0
+    for k in range(6):
+        total += abs(E[k] * A[k])
+    return total
 
 
 @helper
