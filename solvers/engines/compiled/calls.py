@@ -30,7 +30,7 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.port_calls import AtPorts
 from titop.solvers.engines.compiled.readings import CompiledReadings
 from titop.solvers.engines.compiled.series import CONSTANT, has_series
-from titop.solvers.engines.compiled.special_blocks import group_springs, moving_otherwise, surrounded
+from titop.solvers.engines.compiled.special_blocks import moving_otherwise, surrounded
 from titop.solvers.kernels.entries import (
     closure_entries,
     derivative_entries,
@@ -154,8 +154,6 @@ class CompiledCalls:
     def forward_derivatives(self) -> tuple[Any, tuple[Array, ...]] | None:
         """The derivatives of forward dynamics, and what they take before the state."""
         system, tables = self._system, self._system.tables
-        if group_springs(system):
-            return None
         if self._model.is_constrained:
             return constrained_derivatives(system, system.closing(), self._model.generic_rank), ()
         return system.bound(derivative_entries.forward_derivatives), (tables.tree, tables.paths)
@@ -168,7 +166,7 @@ class CompiledCalls:
     @cached_property
     def inverse_derivatives_on(self) -> Variants | None:
         """The same by names of the actuated coordinates."""
-        return None if group_springs(self._system) else Variants(self._inverse_derivatives)
+        return Variants(self._inverse_derivatives)
 
     def _inverse_derivatives(self, names: tuple[str, ...] | None) -> tuple[Any, tuple[Array, ...], bool]:
         system = self._system
@@ -180,7 +178,7 @@ class CompiledCalls:
     @cached_property
     def linear_matrices(self) -> Any:
         system, tables = self._system, self._system.tables
-        if group_springs(system) or self._model.is_constrained:
+        if self._model.is_constrained:
             return None
         return partial(system.bound(derivative_entries.linear_matrices), tables.tree, tables.paths)
 
@@ -198,7 +196,7 @@ class CompiledCalls:
         return self._along_directions(directional_entries.forward_adjoint)
 
     def _along_directions(self, pair: Pair) -> Any:
-        return None if self.directions is None or group_springs(self._system) else self._system.bound(pair)
+        return None if self.directions is None else self._system.bound(pair)
 
     # -- derivatives by time ---------------------------------------------------------------------------------------------
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, twist_transport
-from titop.blocks.joints.joint import Joint
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import is_open
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -17,7 +15,6 @@ from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.closed_kernels import constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.special_blocks import add_uncompiled, group_springs
 from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.fast_path import real_only
@@ -32,23 +29,19 @@ class CompiledDerivatives:
     def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
 
-    @cached_property
-    def _group_springs(self) -> list[Joint]:
-        return group_springs(self._system)
-
     # -- inverse dynamics ------------------------------------------------------------------------------------------------
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
         system, result = self._system.pushed(pushes), np.empty((3, self._nv, self._nv))
         system.raise_for(system.bound(derivative_entries.inverse_derivatives)(system.tables.paths, q, v, a, result))
-        add_uncompiled(system, q, pushes, result)
+        result[0] -= own_effort_derivatives(pushes, q, self._nv)
         return result
 
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
         if actuated is None:
             return self.tree_inverse(q, v, a, pushes)
-        if not self._group_springs and not own_pushes(pushes):
+        if not own_pushes(pushes):
             q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
             result, driven, tables = (
                 np.empty((3, self._nv, self._nv)),
@@ -76,8 +69,6 @@ class CompiledDerivatives:
     # -- forward and hybrid dynamics -------------------------------------------------------------------------------------
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        if self._group_springs:
-            return self._forward_from_hybrid(q, v, tau, pushes)
         q, v, tau = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau")
         result, driven = np.empty((3, self._nv, self._nv)), tau + own_efforts(pushes, q, self._nv)
         if self._model.is_constrained:
@@ -101,8 +92,6 @@ class CompiledDerivatives:
         return np.array([changes.da_dq, changes.da_dv, changes.da_dtau])
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
-        if self._group_springs:
-            return self._hybrid_of_inverse(q, v, tau, a, mask, pushes)
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
         tables, result = self._system.closing(pushes), np.empty((8, self._nv, self._nv))
         driven = tau + own_efforts(pushes, q, self._nv)
@@ -133,7 +122,7 @@ class CompiledDerivatives:
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
         changes, rows = self._changes_with_closures(self._system, q, v, a, pushes, multipliers)
-        add_uncompiled(self._system, q, pushes, changes)
+        changes[0] -= own_effort_derivatives(pushes, q, self._nv)
         return changes, rows
 
     def closure_rate(self, q: Array, v: Array) -> Array:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.special_blocks import group_springs
 from titop.solvers.kernels.entries import directional_entries
 from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Push, own_efforts, own_pushes
@@ -19,14 +16,13 @@ class Directions:
 
     def __init__(self, system: PackedSystem) -> None:
         self._system, self._nv = system, system.mechanism.nv
-        self._group_springs = group_springs(system)
 
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
         """Return the derivative (nv) of forward dynamics along one direction."""
         system, da, rows = self._system.pushed(pushes), dtau.astype(float), self._one_row(q, v, tau, dq, dv)
         rows[2] += own_efforts(pushes, q, self._nv)
-        for where, derivatives in self._uncompiled(q, pushes):
-            da[where] += derivatives @ dq[where]
+        for push in own_pushes(pushes):
+            da[push.v] += push.derivatives(q) @ dq[push.v]
         system.raise_for(system.kernel(directional_entries.forward_tangent)(*system.arrays, *rows, da[None]))
         return da
 
@@ -37,19 +33,11 @@ class Directions:
         rows[2] += own_efforts(pushes, q, self._nv)
         results = by_tau[None], by_q[None], by_v[None]
         system.raise_for(system.kernel(directional_entries.forward_adjoint)(*system.arrays, *rows, *results))
-        for where, derivatives in self._uncompiled(q, pushes):
-            by_q[where] += by_tau[where] @ derivatives
+        for push in own_pushes(pushes):
+            by_q[push.v] += by_tau[push.v] @ push.derivatives(q)
         return by_q, by_v, by_tau
 
     @staticmethod
     def _one_row(*state: Array) -> list[Array]:
         names = ("q", "v", "tau", "dq", "dv")
         return [real_only(x, name).astype(float)[None] for x, name in zip(state, names, strict=False)]
-
-    def _uncompiled(self, q: Array, pushes: list[Push]) -> Iterator[tuple[slice, Array]]:
-        """Yield which efforts the kernels do not differentiate, and their derivatives by the same coordinates' tangents."""
-        structure = self._system.structure
-        for joint in self._group_springs:
-            yield structure.v_slices[joint.name], joint.elastic_slopes(q[structure.q_slices[joint.name]])
-        for push in own_pushes(pushes):
-            yield push.v, push.derivatives(q)

@@ -11,7 +11,6 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import free_rank
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.special_blocks import group_springs
 from titop.solvers.kernels.entries import hybrid_entries
 from titop.solvers.kernels.interface import layout
 
@@ -50,8 +49,7 @@ class HybridKernels:
 
     @cached_property
     def derivatives(self) -> Any:
-        """None where springs are not differentiated in kernels."""
-        return None if group_springs(self._system) else self.derivatives_on(self._system.closing())
+        return self.derivatives_on(self._system.closing())
 
 
 def generic_hybrid(system: PackedSystem, imposed: Array) -> HybridKernels:

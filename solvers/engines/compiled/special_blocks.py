@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import GeneralBlock
-from titop.solvers.mechanism.inputs import Push, own_effort_derivatives
 
 
 def group_springs(system: PackedSystem) -> list[Joint]:
-    """Return the spherical and free joints with a stiffness, whose efforts the kernels do not differentiate."""
+    """Return the spherical and free joints with a stiffness, whose efforts the kernels do not differentiate by time."""
     names = [c.joint.name for c in system.structure.connections if isinstance(c.joint, Spherical | Free)]
     joints = [system.assembly.blocks[name] for name in names if name not in system.tables.general_names]
     return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
-
-
-def add_uncompiled(system: PackedSystem, q: Array, pushes: list[Push], changes: Array) -> None:
-    """Add what the kernels leave out to derivatives of inverse dynamics: springs of groups, inputs of blocks."""
-    for joint in group_springs(system):
-        where = system.structure.v_slices[joint.name]
-        changes[0][where, where] -= joint.elastic_slopes(q[system.structure.q_slices[joint.name]])
-    changes[0] -= own_effort_derivatives(pushes, q, system.mechanism.nv)
 
 
 def moving_otherwise(system: PackedSystem) -> list[tuple[Block, slice, slice]]:

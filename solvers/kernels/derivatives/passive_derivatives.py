@@ -11,7 +11,7 @@ from titop.solvers.native.kernel import helper
 
 @helper
 def subtract_passive_derivatives(ints, floats, q, v, dq, dv):
-    """Subtract the derivatives of springs with plain coordinates, dampers, friction, stops and armatures' gyroscopics."""
+    """Subtract the derivatives of springs, dampers, friction, stops and armatures' gyroscopics."""
     if ints[0, SPRINGS] > 0:
         subtract_spring_slopes(ints, floats, q, v, dq, dv)
     add_armature_slopes(ints, floats, v, dv)

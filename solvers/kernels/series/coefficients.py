@@ -17,7 +17,7 @@ from titop.solvers.kernels.interface.layout import (
     V,
 )
 from titop.solvers.kernels.spatial.algebra import cross
-from titop.solvers.kernels.tree.springs import displacement
+from titop.solvers.kernels.tree.elastic_efforts import displacement
 from titop.solvers.native.kernel import helper
 
 

@@ -10,27 +10,20 @@ import math
 import numpy as np
 
 from titop.solvers.kernels.interface.layout import (
-    AXIAL,
     DAMPING,
     ELEMENTS,
     FLOAT_COLUMNS,
-    FREE,
     FRICTION,
     INT_COLUMNS,
-    KIND,
     OK,
-    REST,
     SIZE,
-    SPHERICAL,
     SPRINGS,
-    STIFFNESS,
     Q,
     V,
 )
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
-from titop.solvers.kernels.spatial.algebra import cross, dot, six
-from titop.solvers.kernels.spatial.rotation_series import coupling_coefficients, rotation_coefficients
-from titop.solvers.kernels.spatial.rotations import cross3, log_rate_transposed, pose_log, quaternion_log
+from titop.solvers.kernels.spatial.algebra import entry_of
+from titop.solvers.kernels.tree.elastic_efforts import displacement, pull_of, pull_slopes, stiffness_times
 from titop.solvers.kernels.tree.stops import stop_energy, stop_load, stop_slopes
 from titop.solvers.native.kernel import feature, helper
 
@@ -50,7 +43,7 @@ def add_springs(ints, floats, q, v, tau):
 
 @helper
 def subtract_spring_slopes(ints, floats, q, v, dq, dv):
-    """Subtract the derivatives of springs with plain coordinates, dampers, friction and stops."""
+    """Subtract the derivatives of springs, dampers, friction and stops."""
     if spring_slopes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0))) != OK:
         dq[0, 0] = np.nan
 
@@ -120,23 +113,10 @@ def _add_springs(ints, floats, q, v, tau):
     """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k, kind = ints[row, SIZE], ints[row, V], ints[row, KIND]
-        delta = displacement(ints, floats, row, q)
-        pull = (
-            _row_times(floats, row, 0, n, delta),
-            _row_times(floats, row, 1, n, delta),
-            _row_times(floats, row, 2, n, delta),
-            _row_times(floats, row, 3, n, delta),
-            _row_times(floats, row, 4, n, delta),
-            _row_times(floats, row, 5, n, delta),
-        )
-        if kind == SPHERICAL:
-            x, y, z = log_rate_transposed((delta[0], delta[1], delta[2]), (pull[0], pull[1], pull[2]))
-            pull = x, y, z, 0.0, 0.0, 0.0
-        elif kind == FREE:
-            pull = _pull_back_pose(delta, pull)
+        n, k = ints[row, SIZE], ints[row, V]
+        pull = pull_of(ints, floats, row, displacement(ints, floats, row, q))
         for i in range(n):
-            tau[k + i] -= pull[i]
+            tau[k + i] -= entry_of(pull, i)
             for j in range(n):
                 tau[k + i] -= floats[row + i, DAMPING + j] * v[k + j]
             tau[k + i] -= _friction(floats, row + i, v[k + i])
@@ -167,12 +147,6 @@ def _friction_slope(floats, row, rate):
 
 
 @helper
-def _row_times(floats, row, i, n, delta):
-    """Return row i of ``K delta``, zero beyond the spring's n rows."""
-    return dot(six(floats, row + i, STIFFNESS), delta) if i < n else 0.0
-
-
-@helper
 def _elastic_energy(ints, floats, q):
     """Return the energy of all springs and stops (J)."""
     energy, row = 0.0, ints[0, ELEMENTS]
@@ -180,104 +154,31 @@ def _elastic_energy(ints, floats, q):
         n = ints[row, SIZE]
         delta = displacement(ints, floats, row, q)
         for i in range(n):
-            energy += 0.5 * delta[i] * _row_times(floats, row, i, n, delta)
+            energy += 0.5 * entry_of(delta, i) * stiffness_times(floats, row, i, n, delta)
             energy += stop_energy(floats, row + i, q[ints[row, Q] + i])
         row += n
     return energy
 
 
 @helper
-def displacement(ints, floats, row, q):
-    """Return ``difference(rest, q)`` of the spring at `row`, with zeros up to six entries."""
-    k, kind = ints[row, Q], ints[row, KIND]
-    if kind == SPHERICAL:
-        x, y, z = _turn(floats, row, REST, q, k)
-        return x, y, z, 0.0, 0.0, 0.0
-    if kind == FREE:
-        phi = _turn(floats, row, REST + 3, q, k + 3)
-        return pose_log(_seen_from_rest(floats, row, q, k), phi)
-    n = ints[row, SIZE]
-    return (
-        q[k] - floats[row, REST],
-        q[k + 1] - floats[row, REST + 1] if n > 1 else 0.0,
-        q[k + 2] - floats[row, REST + 2] if n > 2 else 0.0,
-        0.0,
-        0.0,
-        0.0,
-    )
-
-
-@helper
-def _seen_from_rest(floats, row, q, k):
-    """Return the position at ``q[k]`` in the frame of a free joint's rest configuration."""
-    dx, dy, dz = q[k] - floats[row, REST], q[k + 1] - floats[row, REST + 1], q[k + 2] - floats[row, REST + 2]
-    x, y, z, w = -floats[row, REST + 3], -floats[row, REST + 4], -floats[row, REST + 5], floats[row, REST + 6]
-    tx, ty, tz = cross(x, y, z, dx, dy, dz)
-    ux, uy, uz = cross(x, y, z, tx, ty, tz)
-    s = 2.0 / (x * x + y * y + z * z + w * w)
-    return dx + s * (w * tx + ux), dy + s * (w * ty + uy), dz + s * (w * tz + uz)
-
-
-@helper
-def _turn(floats, row, o, q, k):
-    """Return the rotation vector from the rest quaternion at ``floats[row, o]`` to the one at ``q[k]``."""
-    ax, ay, az, aw = -floats[row, o], -floats[row, o + 1], -floats[row, o + 2], floats[row, o + 3]
-    bx, by, bz, bw = q[k], q[k + 1], q[k + 2], q[k + 3]
-    cx, cy, cz = cross(ax, ay, az, bx, by, bz)
-    x, y, z = aw * bx + bw * ax + cx, aw * by + bw * ay + cy, aw * bz + bw * az + cz
-    w = aw * bw - ax * bx - ay * by - az * bz
-    return quaternion_log(x, y, z, w)
-
-
-@helper
-def _pull_back_pose(delta, f):
-    """Return ``J^-T f``, J the right Jacobian of SE(3) at delta.
-
-    With j SO(3)'s right Jacobian and c the coupling, ``J^-1 = [[j^-1, -j^-1 c j^-1], [0, j^-1]]``.
-    """
-    phi = delta[3], delta[4], delta[5]
-    force = log_rate_transposed(phi, (f[0], f[1], f[2]))
-    coupled = _coupling_transposed((delta[0], delta[1], delta[2]), phi, force)
-    torque = log_rate_transposed(phi, (f[3] - coupled[0], f[4] - coupled[1], f[5] - coupled[2]))
-    return force[0], force[1], force[2], torque[0], torque[1], torque[2]
-
-
-@helper
-def _coupling_transposed(rho, phi, f):
-    """Return ``c^T f`` for the coupling c of `titop.blocks.basics.spatial`: words in the cross products with phi and rho."""
-    s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
-    _, _, c1 = rotation_coefficients(s)
-    c2, c3 = coupling_coefficients(s)
-    x, p = cross3(rho, f), cross3(phi, f)
-    xp, px, pp = cross3(rho, p), cross3(phi, x), cross3(phi, p)
-    pxp, xpp, ppx = cross3(phi, xp), cross3(rho, pp), cross3(phi, px)
-    pxpp, ppxp = cross3(phi, xpp), cross3(phi, pxp)
-    return (
-        0.5 * x[0] + c1 * (xp[0] + px[0] + pxp[0]) + c2 * (xpp[0] + ppx[0] - 3.0 * pxp[0]) + c3 * (ppxp[0] + pxpp[0]),
-        0.5 * x[1] + c1 * (xp[1] + px[1] + pxp[1]) + c2 * (xpp[1] + ppx[1] - 3.0 * pxp[1]) + c3 * (ppxp[1] + pxpp[1]),
-        0.5 * x[2] + c1 * (xp[2] + px[2] + pxp[2]) + c2 * (xpp[2] + ppx[2] - 3.0 * pxp[2]) + c3 * (ppxp[2] + pxpp[2]),
-    )
-
-
-@helper
 def _subtract_slopes(ints, floats, q, v, dq, dv):
-    """Subtract the derivatives of springs with plain coordinates, dampers, friction and stops."""
+    """Subtract the derivatives of springs, dampers, friction and stops."""
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k = ints[row, SIZE], ints[row, V]
-        for i in range(n):
-            for j in range(n):
-                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+        n, k, delta = ints[row, SIZE], ints[row, V], displacement(ints, floats, row, q)
+        for j in range(n):
+            column = pull_slopes(ints, floats, row, delta, j)
+            for i in range(n):
+                by_position, by_rate = _slopes(ints, floats, row, i, j, column, q, v)
                 dq[k + i, k + j] += by_position
                 dv[k + i, k + j] += by_rate
         row += n
 
 
 @helper
-def _slope(ints, floats, row, i, j, q, v):
-    """Return minus the derivatives of effort i of the spring at `row` by coordinate j and its rate."""
-    by_position = floats[row + i, STIFFNESS + j] if ints[row, KIND] == AXIAL else 0.0
-    by_rate = floats[row + i, DAMPING + j]
+def _slopes(ints, floats, row, i, j, column, q, v):
+    """Return minus the derivatives of effort i of the spring at `row` along coordinate j, whose `pull_slopes` are given."""
+    by_position, by_rate = entry_of(column, i), floats[row + i, DAMPING + j]
     if i == j:
         stop_by_position, stop_by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[ints[row, V] + i])
         by_position += stop_by_position
@@ -289,10 +190,11 @@ def _slope(ints, floats, row, i, j, q, v):
 def _subtract_changes(ints, floats, q, v, dq, dv, change):
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k = ints[row, SIZE], ints[row, V]
-        for i in range(n):
-            for j in range(n):
-                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+        n, k, delta = ints[row, SIZE], ints[row, V], displacement(ints, floats, row, q)
+        for j in range(n):
+            column = pull_slopes(ints, floats, row, delta, j)
+            for i in range(n):
+                by_position, by_rate = _slopes(ints, floats, row, i, j, column, q, v)
                 change[k + i] += by_position * dq[k + j] + by_rate * dv[k + j]
         row += n
 
@@ -301,10 +203,11 @@ def _subtract_changes(ints, floats, q, v, dq, dv, change):
 def _subtract_pulls(ints, floats, q, v, dual, by_q, by_v):
     row = ints[0, ELEMENTS]
     for _ in range(ints[0, SPRINGS]):
-        n, k = ints[row, SIZE], ints[row, V]
-        for i in range(n):
-            for j in range(n):
-                by_position, by_rate = _slope(ints, floats, row, i, j, q, v)
+        n, k, delta = ints[row, SIZE], ints[row, V], displacement(ints, floats, row, q)
+        for j in range(n):
+            column = pull_slopes(ints, floats, row, delta, j)
+            for i in range(n):
+                by_position, by_rate = _slopes(ints, floats, row, i, j, column, q, v)
                 by_q[k + j] += by_position * dual[k + i]
                 by_v[k + j] += by_rate * dual[k + i]
         row += n
