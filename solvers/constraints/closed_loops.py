@@ -286,6 +286,8 @@ class ClosedLoops(Configurations):
             pass
         self.engine.raise_pending()
         q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
+        if not self.is_constrained:
+            return v.copy()
         return self.engine.dynamics.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
 
     def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
@@ -304,6 +306,8 @@ class ClosedLoops(Configurations):
             pass
         self.engine.raise_pending()
         q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
+        if not self.is_constrained:
+            return a.copy()
         return self.engine.dynamics.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
 
     def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
