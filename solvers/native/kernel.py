@@ -273,7 +273,9 @@ def helper(function: Callable[..., Any]) -> Any:
 
 
 def shared(function: Callable[..., Any]) -> Any:
-    """Make a function a `SharedHelper`."""
+    """Make a function at the top of its module a `SharedHelper`: its names tell it from all others."""
+    if function.__qualname__ != function.__name__:
+        raise ValueError(f"{function.__qualname__} is within another function or a class; shared helpers stand at the top")
     return SharedHelper(function)
 
 

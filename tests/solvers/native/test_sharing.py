@@ -95,6 +95,16 @@ def test_whole_kernels_need_nothing() -> None:
     assert (x == 4.0).all()
 
 
+def test_functions_within_others_are_refused() -> None:
+    """Two of them may have the same name."""
+
+    def within(x):
+        return x
+
+    with pytest.raises(ValueError, match="stand at the top"):
+        shared(within)
+
+
 def test_arrays_with_gaps_are_refused() -> None:
     @entry(FLOATS)
     def column(table):
