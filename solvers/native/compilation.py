@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from types import CellType, FunctionType
 from typing import Any
 
@@ -88,12 +88,17 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
 
 
 def machine_code(
-    name: str, function: Callable[..., Any], signature: Signature, caller: Caller = python_function, whole: bool = False
+    name: str,
+    function: Callable[..., Any],
+    signature: Signature,
+    caller: Caller = python_function,
+    whole: bool = False,
+    loaded: Container[str] = LOADED,
 ) -> Codes:
     """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
-    If it is to be `whole`, shared parts are in it; else those that are not loaded come with it, compiled unless they are kept.
-    It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
+    If it is to be `whole`, shared parts are in it; else those that are not `loaded` come with it, compiled unless they are
+    kept. It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
     """
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
@@ -109,9 +114,9 @@ def machine_code(
     codes = {name: _emitted(name, module, shared)}
     while shared:
         part = shared.pop()
-        if part.symbol in codes or part.symbol in LOADED:
+        if part.symbol in codes or part.symbol in loaded:
             continue
-        if kept := object_code.read(part.symbol, LOADED):
+        if kept := object_code.read(part.symbol, loaded):
             codes |= kept
         else:
             module, more = linked(part, part.symbol, part_memory() + door(part.symbol, part.function))

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -86,18 +86,19 @@ class Unit:
 
     def compile_quietly(self) -> None:
         """Put machine code into the cache, whoever else says so."""
-        object_code.keep(self._compile())
+        object_code.keep(self._compile(loaded=()))
 
     @property
     def is_kept(self) -> bool:
         """Whether the cache has machine code of the function and of all that it needs."""
-        return self.kept and object_code.read(self.name, LOADED) is not None
+        return self.kept and object_code.read(self.name) is not None
 
-    def _compile(self) -> Codes:
+    def _compile(self, loaded: Container[str] = LOADED) -> Codes:
+        """Return machine code of the function, and of the shared parts that it needs, less what is `loaded`."""
         with collection_paused():
             from titop.solvers.native.compilation import machine_code  # loads numba
 
-            return machine_code(self.name, self.function, self.signature, self.caller, self.whole)
+            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded)
 
 
 class Kernel(Unit):

@@ -46,7 +46,7 @@ def read(name: str, loaded: Container[str] = ()) -> Codes | None:
 
 
 def keep(codes: Codes) -> str | None:
-    """Keep what is not kept yet, what is needed first; return None, or why it is not kept."""
+    """Keep what is not kept yet, the function itself last; return None, or why it is not kept."""
     for name, (code, needs, is_kept) in reversed(list(codes.items())):
         if not is_kept and (reason := cache.write(name, " ".join(needs).encode() + b"\n" + code)):
             return reason

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -55,7 +55,7 @@ class ProgramCode(Stage):
         super().__init__("program", lambda *_: 0, len(ARGUMENTS))
         self._make, self._identity = make, identity or (lambda: _digest(make()))
 
-    def _compile(self) -> Codes:
+    def _compile(self, loaded: Container[str] = ()) -> Codes:
         program = self._make()
         is_small = len(program.values) <= LARGEST
         module = llvm.parse_assembly(_Text(program).written().replace("@program", f"@{self.name}"))

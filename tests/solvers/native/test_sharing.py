@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from titop.solvers.native import loading
-from titop.solvers.native.kernel import Kernel, entry, shared
+from titop.solvers.native import cache, loading, object_code
+from titop.solvers.native.kernel import Kernel, Stage, entry, shared
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR, Signature
 
 
@@ -93,6 +95,27 @@ def test_whole_kernels_need_nothing() -> None:
     x = np.ones(3)
     kernel(x, 2)
     assert (x == 4.0).all()
+
+
+@shared
+def tripled(k):
+    return 3 * k
+
+
+def test_what_is_compiled_ahead_is_kept_with_all_that_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where this process has loaded parts whose files are gone."""
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    assert Stage("tests_once", lambda k: tripled(k) + 1, 1)(2) == 7
+    for path in tmp_path.iterdir():
+        path.unlink()
+    later = Stage("tests_later", lambda k: tripled(k) - 1, 1)
+    assert not later.is_kept
+    later.compile_quietly()
+    assert later.is_kept
+    assert object_code.read("tests_later").keys() > {"tests_later"}
+    next(path for path in tmp_path.iterdir() if path.name.startswith("part_tripled")).unlink()
+    assert not later.is_kept
+    assert later(2) == 5
 
 
 def test_functions_within_others_are_refused() -> None:
