@@ -44,7 +44,7 @@ def assembled(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
         As `closed_configuration`.
     """
     held = fixed | model.deformations
-    if model.deformations.any() and not held.all():
+    if not held.all() and (held != fixed).any():
         try:
             return closed_configuration(model, q, held)
         except ConvergenceError:
@@ -211,20 +211,25 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
         If none is found; names the loop that stayed open from the neutral configuration.
     """
     rng, first_error, bodies = np.random.default_rng(0), None, model.own_coordinates
-    guesses = [random_guess(model, rng, min(1.0, k / _WIDENING)) for k in range(_GUESSES)]
-    stiff = [(guess, bodies) for guess in guesses] if 0 < len(bodies) < model.nv else []
-    for guess, fixed in (*stiff, *((guess, ()) for guess in guesses)):
+    steps = [rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _WIDENING) for k in range(_GUESSES)]
+    for step in steps if 0 < len(bodies) < model.nv else ():
         try:
-            return model.assemble(guess, fixed)
+            return model.assemble(model.integrate(model.neutral(), np.where(model.deformations, 0.0, step)), bodies)
+        except ConvergenceError:
+            pass
+    for step in steps:
+        try:
+            return model.assemble(model.integrate(model.neutral(), step))
         except ConvergenceError as error:
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
 
 
-def random_guess(model: ClosedMechanism, rng: np.random.Generator, spread: float = 1.0) -> Array:
-    """Return a configuration (nq) whose joints are anywhere within half a turn, times `spread`, and its bodies undeformed."""
-    step = rng.uniform(-np.pi, np.pi, model.nv) * spread
-    return model.integrate(model.neutral(), np.where(model.deformations, 0.0, step))
+def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
+    """Return a configuration (nq) whose joints are anywhere within half a turn, its bodies undeformed if it has joints."""
+    step = rng.uniform(-np.pi, np.pi, model.nv)
+    deformed = model.deformations & (not model.deformations.all())
+    return model.integrate(model.neutral(), np.where(deformed, 0.0, step))
 
 
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:

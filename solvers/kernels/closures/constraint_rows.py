@@ -40,8 +40,8 @@ from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared
 
-#: What rounding leaves of accelerations that cancel, in parts of them, carried over some hundred joints.
-_ROUNDED = 1e-13
+#: What rounding leaves of accelerations that cancel, in parts of them, carried over dozens of joints.
+_ROUNDED = 1e-14
 
 
 @helper
