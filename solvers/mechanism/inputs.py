@@ -172,7 +172,7 @@ class Inputs:
         Raises
         ------
         ModelError
-            For unknown names, a wrong length, and entries that are not finite.
+            For unknown names, a wrong length, and entries that are no finite numbers.
         """
         if not isinstance(u, Mapping):
             return read_state("u", u, self.names)
@@ -180,7 +180,11 @@ class Inputs:
         for name, value in u.items():
             if name not in self.names:
                 raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, self.names)))
-            values[self.names.index(name)] = value
+            try:
+                values[self.names.index(name)] = value
+            except (TypeError, ValueError, OverflowError):
+                advice = "give one number for each input"
+                raise ModelError(Finding("wrong-type", f"u[{name!r}]", value, "a number", advice)) from None
         return read_state("u", values, self.names)
 
     def pushes(self, u: Array) -> list[Push]:
