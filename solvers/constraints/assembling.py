@@ -228,8 +228,8 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
 def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
     """Return a configuration (nq) whose joints are anywhere within half a turn, its bodies undeformed if it has joints."""
     step = rng.uniform(-np.pi, np.pi, model.nv)
-    deformed = model.deformations & (not model.deformations.all())
-    return model.integrate(model.neutral(), np.where(deformed, 0.0, step))
+    still = model.deformations & (not model.deformations.all())
+    return model.integrate(model.neutral(), np.where(still, 0.0, step))
 
 
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:

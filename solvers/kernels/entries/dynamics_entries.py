@@ -36,6 +36,7 @@ from titop.solvers.kernels.interface.layout import (
     WRONG_SIZE,
 )
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
@@ -58,8 +59,7 @@ def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, result = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(tau.size)
     status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12)), result)
-    for k in range(tau.size):  # last: `tau` may share memory with an argument
-        tau[k] = result[k]
+    copy(result, tau)  # last: `tau` may share memory with an argument
     return status
 
 
@@ -72,8 +72,7 @@ def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
     work, result = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty(a.size)
     multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, result)
-    for k in range(a.size):  # last: `a` may share memory with an argument
-        a[k] = result[k]
+    copy(result, a)  # last: `a` may share memory with an argument
     return status
 
 

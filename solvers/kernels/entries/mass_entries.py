@@ -10,6 +10,7 @@ from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface.layout import ELEMENTS, FORWARD_COLUMNS, LAW_SIZE, NV, OK, ROWS, WRONG_SIZE
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.native.signatures import FLOATS, INTS, MASK, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
@@ -25,8 +26,7 @@ def mass_inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau, matrix):
     work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
     result = np.empty(tau.size)
     status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, result, matrix)
-    for k in range(tau.size):  # last: `tau` may share memory with an argument
-        tau[k] = result[k]
+    copy(result, tau)  # last: `tau` may share memory with an argument
     return status if status != OK else min(status_of(tau), status_of_rows(matrix))
 
 

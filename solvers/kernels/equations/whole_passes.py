@@ -20,6 +20,7 @@ from titop.solvers.kernels.ports.interactions import add_interaction_efforts, ap
 from titop.solvers.kernels.ports.loads import apply_loads
 from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.tree.kinematics import outward_twists, start
@@ -193,8 +194,7 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
 @helper
 def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
     """Turn known twists (in `work`), laws and efforts into accelerations; return a status. The laws are used up."""
-    for k in range(a.size):
-        a[k] = tau[k]
+    copy(tau, a)
     add_passive_efforts(ints, floats, q, v, a)
     if law is not None:
         add_interaction_efforts(ints, law, a, 1.0)
