@@ -6,6 +6,7 @@ Read in this order; rooms know those above them:
 - `mechanism`: coordinates, inputs, parameters: what is known without resolving; `constraints`: rigid closures and gears;
 - `series`: time derivatives of dynamics of any order;
 - `signals`: what can be named of a model, outputs of sensors among it: units, values, derivatives;
+- `sensitivities`: derivatives by all that is not the state;
 - `model`: what users compute with;
 - `native`: how Python functions become machine code; `kernels`: those that the compiled engine passes with;
 - `engines`: the two that resolve systems; `resolve`: a system into a model, by one of them;

@@ -114,6 +114,11 @@ class Joint(Block):
         return np.ones(self.nv) if is_elementary(self) else None
 
     @property
+    def geometric_fields(self) -> frozenset[str]:
+        """The fields in which elementary joints say how the child port moves, not what it takes to move it."""
+        return frozenset(field for link in self.chain for field in (link.axis, link.linear) if isinstance(field, str))
+
+    @property
     def is_sprung(self) -> bool:
         """Whether the joint has a spring, a damper, friction or stops."""
         return bool(self.stiffness.any() or self.damping.any() or self.friction[:, :2].any() or self._has_stops)

@@ -192,6 +192,7 @@ class Shares(NamedTuple):
 
     unknown: Array
     rows: Array
+    dependent: Array
     pivots: Array
     matrix: Array
 
@@ -201,7 +202,7 @@ class Shares(NamedTuple):
         pivots = jacobian[np.ix_(rows, dependent)]
         J = np.linalg.solve(pivots, jacobian[rows])
         matrix = np.block([[np.diag(unknown.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
-        return cls(unknown, rows, pivots, matrix)
+        return cls(unknown, rows, dependent, pivots, matrix)
 
     def split(self, needed: Array, count: int) -> tuple[Array, Array]:
         """Return w (n) and the multipliers of all the constraints, `count` of them."""
@@ -215,6 +216,12 @@ class Shares(NamedTuple):
         rows = np.zeros((len(self.rows), needed.shape[1])) if turning is None else turning[self.rows]
         changes = self._solve(needed, -np.linalg.solve(self.pivots, rows))[: len(needed)]
         return np.where(self.unknown[:, None], changes, 0.0)
+
+    def closing(self, opening: Array) -> Array:
+        """Return accelerations (n), of dependent coordinates alone, that undo how fast all constraints (k) open more."""
+        closing = np.zeros(len(self.unknown))
+        closing[self.dependent] = -np.linalg.solve(self.pivots, opening[self.rows])
+        return closing
 
     def _solve(self, needed: Array, opening: Array) -> Array:
         solution: Array = np.linalg.lstsq(self.matrix, np.concatenate([needed, opening]), rcond=None)[0]

@@ -7,8 +7,8 @@
   matrix; `overlaps`: where bodies run through themselves;
 - `outputs`: what sensors read, of all that;
 - `series`: time derivatives of any order;
-- `derivatives`: by states; `parameter_derivatives` and its `sensitivities`: by all else; `identification`: by inertial
-  parameters, in which dynamics are linear;
+- `derivatives`: by states; `parameter_derivatives`: by all else; `identification`: by inertial parameters, in which dynamics
+  are linear;
 - `changes`: models with other parameters;
 - `prepared`: dynamics for integrators; `reduction`: from all coordinates to independent ones.
 """

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.named_rows import NamedRows
+from titop.solvers.arguments.reading import read_names, read_wrenches
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.model.changes import Changes
 from titop.solvers.model.derivatives import Derivatives
 from titop.solvers.model.equation_terms import EquationTerms
 from titop.solvers.model.sections import Sections
-from titop.solvers.model.sensitivities import Sensitivities
+from titop.solvers.sensitivities.sensitivities import Sensitivities
+
+#: Sets of names whose sensitivities are kept.
+_MOST_KEPT = 16
 
 
 class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
@@ -44,20 +51,21 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         ModelError
             For unknown names and unusable states.
         """
-        names = (names,) if isinstance(names, str) else tuple(names)
+        names = read_names("names", names, "names of parameters, inputs or ports")
         if wrenches is None and u is None and not self.is_constrained:
             inertial = self._inertial_rows(names)
             if inertial is not None:
                 places, rows = inertial
                 return NamedRows(places, self._derivatives_by_inertia(q, v, a).take(rows, -2))
-        return self._effort_sensitivities(q, v, a, wrenches, u, self._sensitivities(names))
+        return self._effort_sensitivities(q, v, a, wrenches, u, self._sensitivities(names, wrenches))
 
     @rowwise
     def _effort_sensitivities(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
     ) -> dict[str, Array]:
         """Return chosen sensitivities of the efforts of inverse dynamics."""
-        return sensitivities.of_efforts(self._read_q(q), self._read_v("v", v), self._read_v("a", a), wrenches, u)
+        state = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        return sensitivities.of_efforts(*state, *self._acting(wrenches, u))
 
     def forward_dynamics_sensitivities(
         self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
@@ -76,21 +84,37 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         mapping of str to array
             (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
         """
-        names = (names,) if isinstance(names, str) else tuple(names)
+        names = read_names("names", names, "names of parameters, inputs or ports")
         if not self.is_constrained:
             inertial = self._inertial_rows(names)
             if inertial is not None:
                 places, rows = inertial
                 a = self.forward_dynamics(q, v, tau, wrenches, u=u)
                 return NamedRows(places, -self._derivatives_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
-        return self._acceleration_sensitivities(q, v, tau, wrenches, u, self._sensitivities(names))
+        return self._acceleration_sensitivities(q, v, tau, wrenches, u, self._sensitivities(names, wrenches))
 
     @rowwise
     def _acceleration_sensitivities(
         self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
     ) -> dict[str, Array]:
         """Return chosen sensitivities of the accelerations of forward dynamics."""
-        return sensitivities.of_accelerations(self._read_q(q), self._read_v("v", v), self._read_v("tau", tau), wrenches, u)
+        state = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
+        return sensitivities.of_accelerations(*state, *self._acting(wrenches, u))
 
-    def _sensitivities(self, names: Iterable[str]) -> Sensitivities:
-        return Sensitivities(self, names)
+    def _acting(self, wrenches: Mapping[str, Any] | None, u: Any) -> tuple[dict[str, Array], Array]:
+        """Return wrenches by port, and inputs (nu), as they were read; zeros where none are given."""
+        given = {} if wrenches is None else read_wrenches(wrenches, self.ports)
+        return given, np.zeros(self.nu) if u is None else self.inputs.read(u)
+
+    def _sensitivities(self, names: tuple[str, ...], wrenches: Mapping[str, Any] | None) -> Sensitivities:
+        """Return the sensitivities of some names; kept, for states that follow."""
+        kept, key = self._kept_sensitivities, (names, frozenset(wrenches if isinstance(wrenches, Mapping) else ()))
+        if key not in kept:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[key] = Sensitivities(self, *key)
+        return kept[key]
+
+    @cached_property
+    def _kept_sensitivities(self) -> dict[Any, Sensitivities]:
+        return {}

@@ -175,7 +175,7 @@ class RodData(Block):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the rod and what is suspicious."""
         errors, warnings = super().check()
-        if self.poisson is not None and self.poisson > 0.5:
+        if self.poisson is not None and np.real(self.poisson) > 0.5:
             advice = "give shear_modulus for a material that is not the same in all directions"
             warnings.append(Finding("large-poisson", f"{self.name}.poisson", self.poisson, "a ratio <= 0.5", advice))
         for port, (_, pose) in self.rod_ports.items():

@@ -1,0 +1,86 @@
+"""Ports that can be moved: six coordinates more, which are held, between a port and all that is attached to it.
+
+The derivatives of the dynamics by these coordinates and their rates are what moving the port, in the course of the motion too,
+does to the system.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from titop.blocks.basics.pose import Pose
+from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.joints.joint import CHILD_PORT
+from titop.blocks.joints.quaternion_joints import Free
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Connection, Loop
+
+
+class Place(NamedTuple):
+    """What can be moved: a port of a body, the child port of a joint, or, without a port, where the joint itself stands."""
+
+    block: str
+    port: str | None
+
+    @property
+    def body(self) -> str:
+        """Name of the body to which all is attached that was attached at the place."""
+        return f"{self.block}/{self.port or 'placement'}/moved"
+
+    @property
+    def joint(self) -> str:
+        """Name of the joint that holds that body."""
+        return f"{self.body}/by"
+
+
+def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
+    """Return an assembly in which some places can be moved: at each a free joint and a massless body. No sensors are left."""
+    connections: list[Connection] = []
+    moved: dict[Place, PortRef] = {}
+
+    def attached(ref: PortRef) -> PortRef:
+        return moved.get(Place(ref.block.name, ref.name), ref)
+
+    def movable(place: Place, parent: PortRef, placement: Pose) -> PortRef:
+        body = PortRef(RigidBody(place.body, mass=0.0), None)
+        connections.append(Connection(parent, body, Free(place.joint), placement))
+        return body
+
+    def free_ports(block: Block) -> None:
+        for port in block.ports:
+            if (place := Place(block.name, port)) in places:
+                moved[place] = movable(place, PortRef(block, port), Pose())
+
+    free_ports(assembly.world)
+    for connection in assembly.connections:
+        joint, parent, child = connection.joint, attached(connection.parent), connection.child
+        placement = connection.placement
+        if (place := Place(joint.name, None)) in places:
+            parent, placement = movable(place, parent, placement), Pose()
+        if (place := Place(joint.name, CHILD_PORT)) in places:
+            carried = PortRef(RigidBody(place.body, mass=0.0), None)
+            connections.append(Connection(parent, carried, joint, placement))
+            connections.append(Connection(carried, child, Free(place.joint), Pose()))
+        else:
+            connections.append(Connection(parent, child, joint, placement))
+        free_ports(child.block)
+
+    def on_attached(block: Any) -> Any:
+        changed = copy.copy(block)
+        if hasattr(block, "target"):
+            changed.target = attached(block.target)
+        return changed
+
+    return replace(
+        assembly,
+        connections=tuple(connections),
+        connect_order=tuple(range(len(connections))),
+        loads=tuple(map(on_attached, assembly.loads)),
+        actuators=tuple(map(on_attached, assembly.actuators)),
+        sensors=(),
+        loops=tuple(Loop(tuple(map(attached, each.ports)), each.closure, each.coordinates) for each in assembly.loops),
+    )

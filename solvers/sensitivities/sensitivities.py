@@ -1,0 +1,175 @@
+"""Sensitivities of the dynamics: derivatives by parameters, actuators' inputs and wrenches on ports, by name.
+
+Those by masses, centres of mass and inertias of rigid bodies come from the regressor, all in one pass. Those by other
+parameters ask the parameter's block alone what changes (`parameter_changes`), and the derivatives of the system by its state
+what follows (`responses`). Exact to rounding, all of them; of blocks that lose imaginary parts as exact as differences are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.branch import rank_near
+from titop.solvers.constraints.closed_derivatives import Shares
+from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
+from titop.solvers.sensitivities.effect import Effect
+from titop.solvers.sensitivities.movable import Place
+from titop.solvers.sensitivities.parameter_changes import ParameterChange
+from titop.solvers.sensitivities.responses import Movable
+from titop.solvers.sensitivities.sensitive_model import SensitiveModel
+from titop.solvers.sensitivities.state import State
+from titop.solvers.signals.grammar import CAUSE, read_name
+from titop.solvers.signals.quantities import Kind
+
+
+class _Closed(NamedTuple):
+    """How constraints act at a state: who carries what, the multipliers (k) of all, the efforts (nv) that are shared."""
+
+    shares: Shares
+    multipliers: Array
+    shared: Array
+
+
+class _Change(NamedTuple):
+    """What inverse dynamics need more (nv), how J times the shared efforts changes, and ``J a + bias`` (k each)."""
+
+    needed: Array
+    turned: Array
+    opening: Array
+
+
+class Sensitivities:
+    """Derivatives of a model's dynamics by everything that is not its state.
+
+    Parameters
+    ----------
+    model : Model
+    names : iterable of str
+        Of parameters, inputs and ports; a port's derivative has six columns, by a wrench on it in its frame.
+    pushed : iterable of str
+        Ports on which wrenches act.
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+    """
+
+    def __init__(self, model: SensitiveModel, names: Iterable[str], pushed: Iterable[str] = ()) -> None:
+        self.model, self.names, self._pushed = model, tuple(names), frozenset(pushed)
+        self._causes = {name: read_name(model, CAUSE, name) for name in self.names}
+        self._movable: Movable | None = None
+
+    @cached_property
+    def _parameters(self) -> dict[str, ParameterChange]:
+        values, assembly = self.model.parameters(), self.model.assembly
+        return {name: ParameterChange(assembly, name, values[name][0], self._pushed) for name in self.names if name in values}
+
+    def of_efforts(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> dict[str, Array]:
+        """Return the derivatives of the efforts ``tau`` (with constraints, of least norm) at accelerations `a` by name."""
+        model, state = self.model, State(self.model, q, v, a, wrenches, u)
+        if not model.is_constrained:
+            return {name: change.needed for name, change in self._changes(state, None).items()}
+        needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u)
+        closed = self._closed(q, v, rank_near(model, q), needed, np.ones(model.nv, dtype=bool))
+
+        def least(change: _Change) -> Array:
+            columns = change.needed.reshape(model.nv, -1)
+            return closed.shares.least(columns, change.turned.reshape(-1, columns.shape[1])).reshape(change.needed.shape)
+
+        return {name: least(change) for name, change in self._changes(state, closed).items()}
+
+    def of_accelerations(self, q: Array, v: Array, tau: Array, wrenches: Mapping[str, Any], u: Array) -> dict[str, Array]:
+        """Return the derivatives of the accelerations under the efforts `tau` by name."""
+        model = self.model
+        a = model.forward_dynamics(q, v, tau, wrenches, u=u)
+        state = State(model, q, v, a, wrenches, u)
+        if not model.is_constrained:
+            return self._unconstrained(state)
+        needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u) - tau
+        closed = self._closed(q, v, model.closure_rank(q), needed, np.zeros(model.nv, dtype=bool))
+        mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
+
+        def accelerated(change: _Change) -> Array:
+            if not change.opening.any():
+                return -mobility @ change.needed
+            closing = closed.shares.closing(change.opening)
+            return closing - mobility @ (change.needed + model.engine.dynamics.mass_matrix(q) @ closing)
+
+        return {name: accelerated(change) for name, change in self._changes(state, closed).items()}
+
+    def _unconstrained(self, state: State) -> dict[str, Array]:
+        """Return the derivatives of the accelerations where nothing constrains them: one elimination for all causes."""
+        free, changes = np.zeros(self.model.nv, dtype=bool), self._changes(state, None)
+        needed = [change.needed.reshape(self.model.nv, -1) for change in changes.values()]
+        response = self.model.engine.dynamics.tree_response(state.q, -np.hstack(needed), free)
+        ends = np.cumsum([part.shape[1] for part in needed])
+        parts = np.split(response, ends[:-1], axis=1)
+        return {name: part.reshape(changes[name].needed.shape) for name, part in zip(changes, parts, strict=True)}
+
+    def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
+        """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
+        model = self.model
+        jacobian = model.engine.dynamics.constraints(q, v).jacobian
+        weighted = model.closure_weights[:, None] * jacobian
+        rows = independent_rows(weighted, rank, model.gear_count)
+        shares = Shares.of(jacobian, rows, dependent_columns(weighted, rows, model.gear_count), unknown)
+        shared, multipliers = shares.split(needed, len(jacobian))
+        return _Closed(shares, multipliers, shared)
+
+    def _changes(self, state: State, closed: _Closed | None) -> dict[str, _Change]:
+        """Return what each cause changes at a state, by name, before the coordinates answer."""
+        constraints = 0 if closed is None else len(closed.multipliers)
+        inertial = self.model.inertial_effort_derivatives(self.names, state.q, state.v, state.a)
+        effects = {name: change.effect(state) for name, change in self._parameters.items() if name not in inertial}
+        followed = self._followed(state, closed, effects)
+
+        def change(name: str) -> _Change:
+            if name in followed:
+                return followed[name]
+            needed = inertial[name] if name in inertial else -self._push(name, state)
+            still = np.zeros((constraints, *needed.shape[1:]))
+            return _Change(needed, still, still)
+
+        return {name: change(name) for name in self.names}
+
+    def _followed(self, state: State, closed: _Closed | None, effects: Mapping[str, Effect]) -> dict[str, _Change]:
+        """Return what effects change, with what follows where ports move and constraints turn."""
+        nothing = np.zeros(0)
+        multipliers, shared = (nothing, np.zeros(self.model.nv)) if closed is None else (closed.multipliers, closed.shared)
+        places = {move.place for effect in effects.values() for move in effect.moves}
+        response = self._movable_at(places).response(state, multipliers, shared) if places else None
+        changes = {}
+        for name, effect in effects.items():
+            needed, turned, opening = effect.efforts, np.zeros(len(multipliers)), np.zeros(len(multipliers))
+            for turn in effect.turns:
+                needed = needed - turn.jacobian.T @ multipliers[turn.rows]
+                turned[turn.rows] += turn.jacobian @ shared
+                opening[turn.rows] += turn.opening
+            for move in effect.moves:
+                assert response is not None
+                needed = needed + response.needed(move)
+                if closed is not None:
+                    turned += response.turned(move, shared)
+                    opening += response.opening(move)
+            changes[name] = _Change(needed, turned, opening)
+        return changes
+
+    def _movable_at(self, places: set[Place]) -> Movable:
+        """Return the model in which these places, and those met before, can be moved."""
+        known = self._movable
+        if known is None or not known.places >= places:
+            known = self._movable = Movable(self.model, places if known is None else places | known.places)
+        return known
+
+    def _push(self, name: str, state: State) -> Array:
+        """Return the efforts a unit of an input (nv), or of a wrench on a port (nv, 6)."""
+        cause = self._causes[name]
+        if cause.kind == Kind.INPUT:
+            return self.model.actuation_matrix(state.q)[:, cause.entries[0]]
+        return state.jacobian(cause.owner).T[:, list(cause.entries)]

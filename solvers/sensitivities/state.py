@@ -1,0 +1,81 @@
+"""A state at which sensitivities are taken, and what is read of it more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.interactions.interaction import TargetMotion
+from titop.graph.network.connections import Connection, Loop
+from titop.solvers.constraints.interaction_loads import target_motion
+from titop.solvers.mechanism.inputs import Push, acting_inputs
+from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.sensitivities.sensitive_model import SensitiveModel
+
+
+class State:
+    """A state of a model, and what acts on it from outside.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (nq,), (nv,), (nv,) arrays
+    wrenches : mapping of port name to (6,) array
+    u : (nu,) array
+    """
+
+    def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
+        self.model, self.q, self.v, self.a, self.wrenches, self.u = model, q, v, a, wrenches, u
+        self.pushes: list[Push] = model.external_pushes(wrenches, u)
+        self._motions: dict[str, PortMotion] = {}
+        self._jacobians: dict[str, Array] = {}
+
+    def motion(self, port: str) -> PortMotion:
+        """Return how a port moves."""
+        if port not in self._motions:
+            self._motions[port] = self.model.engine.observations.port_motion(port, self.q, self.v, self.a)
+        return self._motions[port]
+
+    def jacobian(self, port: str) -> Array:
+        """Return the Jacobian (6, nv) of a port, in its frame."""
+        if port not in self._jacobians:
+            self._jacobians[port] = self.model.engine.observations.jacobian(port, self.q)
+        return self._jacobians[port]
+
+    def parent_port(self, block: str) -> PortMotion:
+        """Return how the parent port of a body or of a joint moves."""
+        if (joining := self._joining(block)) is None:
+            return self.motion(block)
+        rotation, position, twist, acceleration = self.motion(str(joining.parent))
+        placement = joining.placement
+        onto = twist_transport(placement.rotation, placement.position)
+        place = rotation @ placement.rotation, position + rotation @ placement.position
+        return PortMotion(*place, onto @ twist, onto @ acceleration)
+
+    def parent_jacobian(self, block: str) -> Array:
+        """Return the Jacobian (6, nv) of the parent port of a body or of a joint, in its frame."""
+        if (joining := self._joining(block)) is None:
+            return self.jacobian(block)
+        onto = twist_transport(joining.placement.rotation, joining.placement.position)
+        return onto @ self.jacobian(str(joining.parent))
+
+    def _joining(self, block: str) -> Connection | None:
+        """Return the connection that a joint makes; None for a body."""
+        return next((each for each in self.model.assembly.connections if each.joint.name == block), None)
+
+    def own(self, block: str) -> tuple[slice, slice]:
+        """Return where the own coordinates of a block stand in q and in v."""
+        nothing, assembly = slice(0, 0), self.model.assembly
+        return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)
+
+    def target_motion(self, loop: Loop) -> TargetMotion:
+        """Return the motion of what an interaction acts on, and its inputs."""
+        return target_motion(self.model, loop, self.q, self.v, acting_inputs(self.pushes).get(loop.closure.name))
+
+    def efforts_of(self, port: str, wrench: Array) -> Array:
+        """Return the efforts (nv) on the coordinates of a wrench on a port, in its frame."""
+        efforts: Array = np.dot(self.jacobian(port).T, wrench)
+        return efforts
