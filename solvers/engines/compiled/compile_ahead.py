@@ -45,7 +45,9 @@ def units() -> dict[str, Unit]:
 
 
 def _groups() -> list[list[Unit]]:
-    """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first."""
+    """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first,
+    so that two processes end together.
+    """
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
         *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
@@ -60,7 +62,7 @@ def _groups() -> list[list[Unit]]:
     acting = [stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
-    return [[part for some in passes for part in some], [*laws, *acting, *features], [*rigid], [*derivatives]]
+    return [[part for some in passes for part in some], [*rigid], [*laws], [*acting], [*features], [*derivatives]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
