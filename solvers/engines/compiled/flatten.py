@@ -107,7 +107,7 @@ class _Flattening:
             (layout.FIRST_INTERACTION, first_interaction),
         ):
             header[column] = value
-        self._mark_used_ports()
+        self._mark_ports(count)
         port_rows, port_table = self._port_table()
         paths = self._paths(count, next(iter(constraint_rows.values()), first_interaction))
         return Tables(
@@ -272,19 +272,21 @@ class _Flattening:
                 entries[layout.LAST] = self.ints.rows[entries[layout.ELEMENT]][layout.LAST]
         return np.array([coordinate, before], dtype=np.int64)
 
-    def _mark_used_ports(self) -> None:
-        """Set the bits of the general blocks' ports that carry something, or at which something acts."""
+    def _mark_ports(self, elements: int) -> None:
+        """Set the bits of the general blocks' ports that carry something, or at which something acts, and of the former."""
         bits = {
             offset: (general.element, 1 << p)
             for general in self.general.values()
             for p, offset in list(enumerate(general.ports.values()))[: records.SPARED_PORTS]
         }
         for general in self.general.values():
-            self.ints.rows[general.element][layout.USED] = 0
-        for entries in self.ints.rows[1:]:
+            self.ints.rows[general.element][layout.USED] = self.ints.rows[general.element][layout.BEARING] = 0
+        for row, entries in enumerate(self.ints.rows[1:], start=1):
             if entries[layout.PORT] in bits:
                 element, bit = bits[entries[layout.PORT]]
                 self.ints.rows[element][layout.USED] |= bit
+                if row < elements:
+                    self.ints.rows[element][layout.BEARING] |= bit
 
     def _springs(self) -> int:
         """Add rows for built-in joints with a stiffness, damping, friction or stops, and for limits; return their number."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface.layout import (
     BASE,
+    BEARING,
     COLUMN,
     COLUMN_S,
     COLUMN_X,
@@ -131,7 +132,7 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
             dq[own + m, k] += slopes[0, by_q_at + (6 + m) * n + j]
             dv[own + m, k] += slopes[0, by_v_at + (6 + m) * n + j]
         for p in range(ints[i, PORT_COUNT]):
-            if not is_used(ints[i, USED], p):
+            if not (is_used(ints[i, BEARING], p) or (ints[0, INERTIAL_LOADS] and is_used(ints[i, USED], p))):
                 continue
             port, first = ints[i, PORTS] + p, ints[i, COLUMN] + p * n
             c = first + j

@@ -176,6 +176,7 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv, roo
     ports, coordinates, rows = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], rows_of(ints, row)
     width, by_twists, frames, by_v = width_of(ints, row), 6 * (ports - 1), frames_at(ints, row), rows * nv
     by_coordinates = by_twists + 6 * ports
+    first = 6 if ints[row + 1, LAST] < 0 else 0  # what acts on the world nobody asks for
     for o in range(2 * rows * nv):
         room[0, o] = 0.0
     for k in range(ports):
@@ -186,13 +187,13 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv, roo
             s = transport(slopes, 0, frame, six(columns, j, COLUMN_S))
             x = transport(slopes, 0, frame, six(columns, j, COLUMN_X))
             i = paths[0, j]
-            for r in range(rows):
+            for r in range(first, rows):
                 answer = six(slopes, 0, ints[row, SLOPES] + r * width + by_twists + 6 * k)
                 room[0, r * nv + i] += dot(answer, x)
                 room[0, by_v + r * nv + i] += dot(answer, s)
             for m in range(max(k, 1), k + 1 if k > 0 else ports):  # displacements against the first port
                 moved = s if k > 0 else scaled(-1.0, transport(law, 0, ints[row, LAW] + MOTION_SIZE * m, s))
-                for r in range(rows):
+                for r in range(first, rows):
                     by_displacement = six(slopes, 0, ints[row, SLOPES] + r * width + 6 * (m - 1))
                     room[0, r * nv + i] += dot(by_displacement, moved)
             j = paths[1, j]

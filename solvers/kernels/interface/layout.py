@@ -55,7 +55,8 @@ ROOM = 19  # offset of the room of its kind in `law`
 APPLIED = 20  # offset in `law` of what surrounds it, -1 for one on which nothing acts
 APPLIED_SLOPES = 21  # offset in `slopes` of its derivatives
 USED = 22  # a bit for each of a general block's ports that is in use (see `records.is_used`)
-INT_COLUMNS = 23
+BEARING = 23  # and for each that bears an element: others only have loads
+INT_COLUMNS = 24
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows
