@@ -1,7 +1,7 @@
 """The laws of blocks and interactions as stages (see `titop.solvers.kernels.interface.stages`).
 
 - `compiled_laws`: stages from one function that writes a law; `term_stages`: inverse dynamics from its terms;
-- `modal`, `modal_ports`, `modal_stages`: flexible bodies;
+- `modal`, `modal_ports`, `modal_port_slopes`, `modal_stages`: flexible bodies;
 - `rod_numbers`, `rod_exponential`, `rod_motion`, `rod_matrices`, `rod_tables`, `rod_columns`, `rod_slopes`, `rod_stages`: rods;
   `rod_forces`: forces on them; `rod_buoyancy`: what a fluid bears;
 - `stiffening`, `stiffening_body`, `stiffening_stages`: those whose deformation is known to second order;

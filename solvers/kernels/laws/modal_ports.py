@@ -9,7 +9,7 @@ from titop.solvers.kernels.interface.layout import PORT_P
 from titop.solvers.kernels.spatial.algebra import cross, matrix_of, minus, plus, twist_cross
 from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.kernels.spatial.rotation_series import coefficient_slopes, rotation_coefficients
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Numbers of a port before its shape.
 SHAPE = 12
@@ -91,13 +91,20 @@ def carried_back(at, w):
     return f0, f1, f2, t0 + a0, t1 + a1, t2 + a2
 
 
+@shared
+def port_motion(modes, o, at, rate, second, twist, acceleration):
+    """Return a port's twist and acceleration."""
+    _, speed, gamma = motion_of(modes, o, at, rate, twist)
+    return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
+
+
 @helper
 def motion_of(modes, o, at, rate, twist):
     """Return ``S v``, the port's twist and ``gamma = dS/dt v + ad(V_C) S v``, for ``rate = Phi v``."""
     own = image_of(modes, o, at, rate)
     speed = plus(carried_to(at, twist), own)
     b0, b1, b2 = cross(own[3], own[4], own[5], own[0], own[1], own[2])
-    turning = _jacobian_rate(at[2], (rate[3], rate[4], rate[5]))
+    turning = turning_of(at, (rate[3], rate[4], rate[5]), (rate[3], rate[4], rate[5]))
     t0, t1, t2 = times(transposed(matrix_of(modes, 0, o)), turning)
     nothing = 0.0 * t0
     gamma = minus(twist_cross(speed, own), (b0, b1, b2, nothing, nothing, nothing))
@@ -127,13 +134,15 @@ def write_subspace(modes, o, n, at, shapes, shape, law, s):
 
 
 @helper
-def _jacobian_rate(phi, rate):
-    """Return ``(dJ/dt) rate`` of SO(3)'s right Jacobian; see `titop.blocks.basics.spatial.right_jacobian_rate`."""
-    s = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
-    _, b, c = rotation_coefficients(s)
-    db, dc = coefficient_slopes(s, b, c)
+def turning_of(at, rate, x):
+    """Return a bilinear form of two rates of phi that is ``(dJ/dt) rate``, J SO(3)'s right Jacobian, where both are one.
+
+    See `titop.blocks.basics.spatial.right_jacobian_rate`.
+    """
+    _, _, phi, b, c = at
+    db, dc = coefficient_slopes(phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2], b, c)
     change = 2.0 * (phi[0] * rate[0] + phi[1] * rate[1] + phi[2] * rate[2])
-    w, ww = _crossed(phi, rate)
+    w, ww = _crossed(phi, x)
     z = cross(rate[0], rate[1], rate[2], w[0], w[1], w[2])
     db, dc = db * change, dc * change
     return (

@@ -21,7 +21,7 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import part_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, imaginary, put_column
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
     add_pulled,
@@ -34,19 +34,17 @@ from titop.solvers.kernels.laws.modal import (
     write_inertia,
     write_law,
 )
+from titop.solvers.kernels.laws.modal_port_slopes import PORT_SLOPES, PULLED_BY_PLACE, after_step, write_port_slopes
 from titop.solvers.kernels.laws.modal_ports import (
     SHAPE,
-    carried_back,
-    carried_to,
-    image_of,
-    motion_of,
+    port_motion,
     pose_of,
     pulled_back,
     write_pose,
     write_subspace,
 )
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, minus, plus, put_six, six, twist_cross
-from titop.solvers.native.kernel import helper, shared
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, put_six, six
+from titop.solvers.native.kernel import helper
 
 #: Numbers of a 6x6 matrix.
 _FULL = 36
@@ -140,19 +138,12 @@ def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size
         add_pulled(shapes, first + size * p, n, pulled_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
 
 
-@shared
-def port_motion(modes, o, at, rate, second, twist, acceleration):
-    """Return a port's twist and acceleration."""
-    _, speed, gamma = motion_of(modes, o, at, rate, twist)
-    return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
-
-
 def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
     size = slopes_size(n, ports)
-    result, small = row_at(slopes, size), np.empty((1, 5 * _FULL + 6 * n))
+    result, small = row_at(slopes, size), np.empty((1, PORT_SLOPES + 6 * n))
     for k in range(size):
         result[0, k] = 0.0
     _add_body(modes, n, own_q, own_v, own_a, x, y, small, result)
@@ -200,22 +191,11 @@ def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
     moving, rates = moved(modes, o + SHAPE, n, q), moved(modes, o + SHAPE, n, v)
     second = moved(modes, o + SHAPE, n, a)
     write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, law, target + PORT_S)
-    speed, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
-    for k in range(12):
-        at = pose_of(modes, o, after_step(moving, k))
-        moved_speed, moved_rate = port_motion(modes, o, at, after_step(rates, k - 6), second, x, y)
-        turned = imaginary(moved_speed)
-        rest = minus(imaginary(moved_rate), twist_cross(turned, speed))
-        if k < 6:
-            put_column(small, 0, 6, k, turned)
-            put_column(small, _FULL, 6, k, rest)
-            put_column(small, 3 * _FULL, 6, k, imaginary(carried_back(at, wrench)))
-            put_column(small, 4 * _FULL, 6, k, imaginary(pulled_back(modes, o, at, wrench)))
-        else:
-            put_column(small, 2 * _FULL, 6, k - 6, rest)
+    twist, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
+    write_port_slopes(modes, o, moving, rates, second, x, y, twist, wrench, small)
     for k in range(4):  # X, Y, Z and W_P by q
         add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
-    add_between(small, 4 * _FULL, modes, o + SHAPE, n, slopes, 6 * n)
+    add_between(small, PULLED_BY_PLACE, modes, o + SHAPE, n, slopes, 6 * n)
 
 
 @helper
@@ -231,7 +211,7 @@ def add_through(small, m, modes, at, n, t, o):
 @helper
 def add_between(small, m, modes, at, n, t, o):
     """Add to the n x n matrix at ``t[0, o]`` that product with the transposed of the 6 x n matrix before it."""
-    room = 5 * _FULL
+    room = PORT_SLOPES
     for k in range(6 * n):
         small[0, room + k] = 0.0
     add_through(small, m, modes, at, n, small, room)
@@ -240,19 +220,6 @@ def add_between(small, m, modes, at, n, t, o):
             y, row, result = modes[0, at + r * n + i], part_of(small, room + r * n, (n,)), part_of(t, o + i * n, (n,))
             for j in range(n):
                 result[j] += y * row[j]
-
-
-@helper
-def after_step(x, k):
-    """Return six numbers, the k-th of which has taken a step."""
-    return (
-        x[0] + (1j * STEP if k == 0 else 0j),
-        x[1] + (1j * STEP if k == 1 else 0j),
-        x[2] + (1j * STEP if k == 2 else 0j),
-        x[3] + (1j * STEP if k == 3 else 0j),
-        x[4] + (1j * STEP if k == 4 else 0j),
-        x[5] + (1j * STEP if k == 5 else 0j),
-    )
 
 
 @helper

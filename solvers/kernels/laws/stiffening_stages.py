@@ -19,17 +19,24 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, imaginary, put_column
+from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, put_column
 from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, moved, numbers_at
-from titop.solvers.kernels.laws.modal_ports import SHAPE, carried_back, pose_of, pulled_back, write_subspace
+from titop.solvers.kernels.laws.modal_port_slopes import (
+    CARRIED_BY_PLACE,
+    PULLED_BY_PLACE,
+    RATE_BY_PLACE,
+    RATE_BY_SPEED,
+    TWIST_BY_PLACE,
+    TWIST_BY_SPEED,
+    write_port_slopes,
+)
+from titop.solvers.kernels.laws.modal_ports import SHAPE, port_motion, pose_of, pulled_back, write_subspace
 from titop.solvers.kernels.laws.modal_stages import (
     KEPT,
     add_between,
     add_through,
-    after_step,
     energy,
     keep_port,
-    port_motion,
     press_inwards,
 )
 from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of
@@ -75,11 +82,9 @@ from titop.solvers.kernels.laws.stiffening_body import (
 )
 from titop.solvers.kernels.spatial.algebra import (
     entry_of,
-    minus,
     plus,
     scaled,
     six,
-    twist_cross,
 )
 from titop.solvers.native.kernel import helper
 
@@ -336,31 +341,19 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
             table[0, k] = -table[0, k]
     write_subspace(modes, o, n, pose_of(modes, o, moving), shape, 0, law, target + PORT_S)
     speed, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
-    for k in range(12):
-        at = pose_of(modes, o, after_step(moving, k))
-        moved_speed, moved_rate = port_motion(modes, o, at, after_step(rates, k - 6), second, x, y)
-        turned = imaginary(moved_speed)
-        rest = minus(imaginary(moved_rate), twist_cross(turned, speed))
-        if k < 6:
-            put_column(small, 0, 6, k, turned)
-            put_column(small, _FULL, 6, k, rest)
-            put_column(small, 2 * _FULL, 6, k, imaginary(carried_back(at, wrench)))
-            put_column(small, 3 * _FULL, 6, k, imaginary(pulled_back(modes, o, at, wrench)))
-        else:
-            put_column(small, 4 * _FULL, 6, k - 6, turned)
-            put_column(small, 5 * _FULL, 6, k - 6, rest)
-    by_place, by_speed, of_speed, of_rate = columns_at(n, p), columns_at(n, p) + 6 * n, 4 * _FULL, 5 * _FULL
+    write_port_slopes(modes, o, moving, rates, second, x, y, speed, wrench, small)
+    by_place, by_speed = columns_at(n, p), columns_at(n, p) + 6 * n
     by_rate = columns_at(n, p) + 12 * n
-    add_through(small, 0, shape, 0, n, slopes, by_place)
-    add_through(small, of_speed, by_v, 0, n, slopes, by_place)
-    add_through(small, _FULL, shape, 0, n, slopes, by_speed)
-    add_through(small, of_rate, by_v, 0, n, slopes, by_speed)
-    add_through(small, of_speed, by_a, 0, n, slopes, by_speed)
-    add_through(small, of_rate, shape, 0, n, slopes, by_rate)
+    add_through(small, TWIST_BY_PLACE, shape, 0, n, slopes, by_place)
+    add_through(small, TWIST_BY_SPEED, by_v, 0, n, slopes, by_place)
+    add_through(small, RATE_BY_PLACE, shape, 0, n, slopes, by_speed)
+    add_through(small, RATE_BY_SPEED, by_v, 0, n, slopes, by_speed)
+    add_through(small, TWIST_BY_SPEED, by_a, 0, n, slopes, by_speed)
+    add_through(small, RATE_BY_SPEED, shape, 0, n, slopes, by_rate)
     for _ in range(2):
-        add_through(small, of_speed, by_v, 0, n, slopes, by_rate)
-    add_through(small, 2 * _FULL, shape, 0, n, slopes, 0)
-    add_between(small, 3 * _FULL, shape, 0, n, slopes, 6 * n)
+        add_through(small, TWIST_BY_SPEED, by_v, 0, n, slopes, by_rate)
+    add_through(small, CARRIED_BY_PLACE, shape, 0, n, slopes, 0)
+    add_between(small, PULLED_BY_PLACE, shape, 0, n, slopes, 6 * n)
     pulled = pulled_back(modes, o, pose_of(modes, o, moving), wrench)
     for k in range(6):
         _add_matrix(-entry_of(pulled, k), modes, group, 6, k, n, slopes, 6 * n)
