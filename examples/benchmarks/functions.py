@@ -60,6 +60,7 @@ def calls(path: Path, base: str) -> Calls:
     wrench = {port: rng.normal(size=6)}
     world, joint = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED, next(c.joint.name for c in reversed(s.connections) if c.joint.nv)
     masses = [name for name in m.parameters() if name.split(".")[1] in ("mass", "com", "inertia")]
+    others = [name for name in m.parameters() if name.split(".")[1] in ("stiffness", "damping", "axis", "placement")]
     ahead, there = m.integrate(q, 0.5 * v), pin.integrate(peer, at, 0.5 * v)
 
     def pose() -> None:
@@ -113,6 +114,7 @@ def calls(path: Path, base: str) -> Calls:
         "forward_dynamics_tangent": (lambda: m.forward_dynamics_tangent(q, v, tau, dq, dv, dtau), None),
         "forward_dynamics_adjoint": (lambda: m.forward_dynamics_adjoint(q, v, tau, dq), None),
         f"sensitivities to {len(masses)} parameters": (lambda: m.inverse_dynamics_sensitivities(q, v, a, masses), None),
+        f"sensitivities to {len(others)} others": (lambda: m.inverse_dynamics_sensitivities(q, v, a, others), None),
         "regressor": (lambda: m.regressor(q, v, a), lambda: pin.computeJointTorqueRegressor(peer, data, at, v, a)),
     }
 

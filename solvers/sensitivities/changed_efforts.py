@@ -1,4 +1,4 @@
-"""What a parameter changes of what acts on the system: loads, inputs, interactions, stops of coordinates.
+"""What a parameter changes of what acts on the system: loads, inputs, interactions, springs and stops.
 
 Each says which efforts (nv) it applies at a state; inverse dynamics need as much less.
 """
@@ -45,6 +45,21 @@ class ChangedLoad(_Acting):
         load: Any = assembly.blocks[self.name]
         port = str(load.target)
         return state.efforts_of(port, load.wrench(state.motion(port).rotation))
+
+
+@dataclass(frozen=True)
+class ChangedPassive(_Acting):
+    """Spring, damper, friction and stops of a joint."""
+
+    name: str
+
+    def efforts(self, assembly: Assembly, state: State) -> Array:
+        """Return the efforts (nv) that act at a state."""
+        in_q, in_v = state.own(self.name)
+        own = assembly.blocks[self.name].passive_efforts(state.q[in_q], state.v[in_v])
+        efforts = np.zeros(state.model.nv, own.dtype)
+        efforts[in_v] = own
+        return efforts
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from titop.solvers.sensitivities.changed_efforts import (
     ChangedInputs,
     ChangedInteraction,
     ChangedLoad,
+    ChangedPassive,
     ChangedStops,
 )
 from titop.solvers.sensitivities.changed_laws import ChangedLaw, ChangedPlacement, ChangedPorts, attached_ports
@@ -96,14 +97,21 @@ class ParameterChange:
             return []  # a sensor
         ports = ChangedPorts(name, attached_ports(self._assembly, block, self._pushed))
         if isinstance(block, Joint) and is_elementary(block):
-            field, *_ = block.parameter_fields()[entry]
-            return [ports] if field in block.geometric_fields else [ChangedLaw(name)]
+            return [self._of_joint(block, entry, ports)]
         if is_rigid(block):
             return [ports] if owner_of(entry) in block.ports else [ChangedLaw(name)]
         loops = self._assembly.loops
         beside = [loop.closure.name for loop in loops if name in (own.name for own in loop.closure.own_blocks)]
         inputs = [ChangedInputs()] if block.inputs else []
         return [ChangedLaw(name), ports, *map(ChangedInteraction, beside), *inputs]
+
+    @staticmethod
+    def _of_joint(joint: Joint, entry: str, ports: ChangedPorts) -> Changed:
+        """Return what changes of an elementary joint: how it moves, what is accelerated with it, or what resists."""
+        field, *_ = joint.parameter_fields()[entry]
+        if field in joint.geometric_fields:
+            return ports
+        return ChangedLaw(joint.name) if field == "armature" else ChangedPassive(joint.name)
 
     def _derivatives(self, changed: Changed, state: State) -> list[Array]:
         """Return the derivatives of the numbers of a part by the parameter: complex steps, or sixth-order differences."""
