@@ -36,17 +36,21 @@ def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
     def moved(s: float) -> Any:
         return function(x + s * direction)
 
-    expected = derivative(moved, settled_step(lambda s: (moved(s),), start) or start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         try:
             found = complex_step(function, x)
         except TypeError:
             return by_differences(function, x)
-    size = np.abs(found) @ np.abs(direction) + np.abs(expected)
-    return (
-        found if np.all(np.abs(found @ direction - expected) <= _TRUST * size.max(initial=0.0)) else by_differences(function, x)
-    )
+
+    def agrees(step: float) -> bool:
+        expected = derivative(moved, step)
+        size = np.abs(found) @ np.abs(direction) + np.abs(expected)
+        return bool(np.all(np.abs(found @ direction - expected) <= _TRUST * size.max(initial=0.0)))
+
+    if agrees(start) or ((settled := settled_step(lambda s: (moved(s),), start)) and agrees(settled)):
+        return found
+    return by_differences(function, x)
 
 
 def by_differences(function: Callable[[Array], Any], x: Array) -> Array:
