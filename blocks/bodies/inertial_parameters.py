@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.spatial import Array, cross, skew
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 
 #: Of the numbers, beside the body's own name.
@@ -58,7 +58,7 @@ def inertial_derivatives(body: RigidBody) -> Array:
 def wrenches_of_numbers(twist: Array, acceleration: Array) -> Array:
     """Return the wrench (6 x 10) a unit of each of the ten numbers, at the frame's twist and ``A - G`` (6 each)."""
     v, w, turning = twist[:3], twist[3:], acceleration[3:]
-    alpha = acceleration[:3] + np.cross(w, v)
+    alpha = acceleration[:3] + cross(w, v)
     columns = np.zeros((6, 10), dtype=np.result_type(twist, acceleration))
     columns[:3, 0] = alpha
     columns[:3, 1:4] = skew(turning) + skew(w) @ skew(w)
@@ -66,7 +66,7 @@ def wrenches_of_numbers(twist: Array, acceleration: Array) -> Array:
     for k, (i, j) in enumerate(INERTIA_ENTRIES.values()):
         unit = np.zeros((3, 3))
         unit[i, j] = unit[j, i] = 1.0
-        columns[3:, 4 + k] = unit @ turning + np.cross(w, unit @ w)
+        columns[3:, 4 + k] = unit @ turning + cross(w, unit @ w)
     return columns
 
 

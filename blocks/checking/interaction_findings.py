@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.user_input import is_name
 from titop.blocks.checking.block_findings import own_law_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
@@ -97,7 +97,7 @@ def resultant(motion: TargetMotion, wrenches: Array) -> Array:
     total = np.zeros(6)
     for R, r, wrench in zip(motion.R, motion.r, wrenches, strict=True):
         force = R @ wrench[:3]
-        total += np.concatenate([force, R @ wrench[3:] + np.cross(r, force)])
+        total += np.concatenate([force, R @ wrench[3:] + cross(r, force)])
     return total
 
 

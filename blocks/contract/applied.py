@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
-from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.contract.block import Block, overrides_method
 
 
@@ -63,9 +63,9 @@ def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
         mass, moment = block.weight(q)
         return np.concatenate([[mass], moment])
 
-    mass, *moment = weight(at.q)
+    mass, moment = block.weight(at.q)
     own = block.slopes(weight, at.q).T @ np.concatenate([[gravity @ at.position], down])
-    return np.concatenate([mass * down, np.cross(moment, down), own]) - inertial
+    return np.concatenate([mass * down, cross(np.asarray(moment), down), own]) - inertial
 
 
 def derivatives_at(block: Block, at: Place, gravity: Array) -> tuple[Array, Array, Array, Array]:

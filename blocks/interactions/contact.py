@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.interactions.interaction import Interaction, opposite_wrenches, relative_rates
 from titop.blocks.joints.impact import impact_energy, impact_push
 
@@ -93,7 +93,7 @@ class Contact(Interaction):
         at = r - height * n
         rate, spin = relative_rates(R, r, V1, V2)
         push = impact_push(depth, -(n @ rate), self.stiffness, self.dissipation)
-        sliding = rate + np.cross(spin, at - r)
+        sliding = rate + cross(spin, at - r)
         sliding = sliding - (n @ sliding) * n
         drag = self.friction * push * sliding / np.sqrt(sliding @ sliding + self.slip_velocity**2)
         return opposite_wrenches(R, r, at, push * n - drag)

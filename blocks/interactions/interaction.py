@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.constraints.closure import Closure
 
 
@@ -183,13 +183,13 @@ class Interaction(Closure):
 
 def relative_rates(R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
     """Return dr/dt and the relative angular velocity ``R w2 - w1``, both in port 1."""
-    return R @ V2[:3] - V1[:3] + np.cross(r, V1[3:]), R @ V2[3:] - V1[3:]
+    return R @ V2[:3] - V1[:3] + cross(r, V1[3:]), R @ V2[3:] - V1[3:]
 
 
 def opposite_wrenches(R: Array, r: Array, at: Array, force: Array) -> tuple[Array, Array]:
     """Return the wrenches on both ports of a `force` on the body of port 2 at a point, both in port 1, and its opposite."""
-    on_2 = np.concatenate([R.T @ force, R.T @ np.cross(at - r, force)])
-    return -np.concatenate([force, np.cross(at, force)]), on_2
+    on_2 = np.concatenate([R.T @ force, R.T @ cross(at - r, force)])
+    return -np.concatenate([force, cross(at, force)]), on_2
 
 
 def motion_among(poses: list[tuple[Array, Array]], twists: list[Array], q: Array, v: Array, u: Array) -> TargetMotion:
@@ -217,19 +217,15 @@ def load_derivatives(
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
-    p, n = len(motion.R), len(motion.q)
+    steps = np.zeros(6 * max(len(motion.R) - 1, 0))
+    ends = np.cumsum([len(steps), motion.V.size, len(motion.q)])
 
-    def loads(moved: TargetMotion) -> Array:
-        wrenches, efforts = interaction.act(moved)
+    def loads(x: Array) -> Array:
+        by, V, q, v = np.split(x, ends)
+        wrenches, efforts = interaction.act(displaced(motion._replace(V=V.reshape(-1, 6), q=q, v=v), by))
         return np.concatenate([np.ravel(wrenches), efforts])
 
-    columns = (
-        (lambda x: loads(displaced(motion, x)), np.zeros(6 * max(p - 1, 0))),
-        (lambda x: loads(motion._replace(V=x.reshape(-1, 6))), motion.V.ravel()),
-        (lambda x: loads(motion._replace(q=x)), motion.q),
-        (lambda x: loads(motion._replace(v=x)), motion.v),
-    )
-    return np.hstack([step(function, x) if len(x) else np.zeros((6 * p + n, 0)) for function, x in columns])
+    return step(loads, np.concatenate([steps, motion.V.ravel(), motion.q, motion.v]))
 
 
 def random_motion(interaction: Interaction, rng: np.random.Generator, ports: int = 3, coordinates: int = 2) -> TargetMotion:
