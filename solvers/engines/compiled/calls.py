@@ -253,7 +253,7 @@ class CompiledCalls:
     @cached_property
     def coriolis_matrix(self) -> Any:
         system = self._system
-        if system.has_laws:
+        if system.tables.general:
             return None
         return partial(observation_entries.coriolis_matrix.compiled, system.ints, system.floats, system.tables.paths)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array, cross
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import is_open
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -156,14 +156,8 @@ class CompiledDerivatives:
             result = np.zeros((4, 6, self._nv))
             element, last = self._nearest_column(port)
             if last >= 0:
-                base = sums[element, :12]
-                rotation, position, subspace, where = self._port_in_element(port, q)
-                turned = base[:9].reshape(3, 3)
-                frame = np.concatenate([(turned @ rotation).ravel(), base[9:] + turned @ position])
-                to_port = twist_transport(rotation, position)
-                twist = to_port @ work[element, layout.TWIST : layout.TWIST + 6] + subspace @ v[where]
-                back = np.linalg.solve(twist_transport(frame[:9].reshape(3, 3), frame[9:]), twist)
-                derivative_entries.port_derivatives(paths, columns, last, frame[None], back, result)
+                frame, twist = self._port_in_tree(port, element, last, v, work, sums, columns)
+                derivative_entries.port_derivatives(paths, columns, last, frame[None], twist, result)
             results.append(result)
         return results
 
@@ -179,14 +173,27 @@ class CompiledDerivatives:
                 return element, int(entries_of[layout.COLUMN]) + (index + 1) * general.block.nv - 1
         return element, int(entries_of[layout.LAST]) if element else -1
 
-    def _port_in_element(self, port: str, q: Array) -> tuple[Array, Array, Array, slice]:
-        """Return rotation, position and motion subspace of a port in its element, and the coordinates of the subspace."""
+    def _port_in_tree(
+        self, port: str, element: int, last: int, v: Array, work: Array, sums: Array, columns: Array
+    ) -> tuple[Array, Array]:
+        """Return a port's pose (12) in its tree's first element, and its twist there, from what a kernel has written."""
+        block, name = self._model.ports[port]
+        entries_of, base = self._system.ints[element], sums[element, :12]
+        twist = _carried(base, work[element, layout.TWIST : layout.TWIST + 6])
         if port in self._system.tables.port_rows:
             pose = self._system.ports[self._system.tables.port_rows[port]]
-            return pose[:9].reshape(3, 3), pose[9:], np.zeros((6, 0)), slice(0, 0)
-        block, name = self._model.ports[port]
+            rotation = base[:9].reshape(3, 3)
+            return np.concatenate([(rotation @ pose[:9].reshape(3, 3)).ravel(), base[9:] + rotation @ pose[9:]]), twist
         general = self._system.general_block(block)
         if name not in general.ports:
-            return np.eye(3), np.zeros(3), np.zeros((6, general.block.nv)), general.v
-        own = q[general.q]
-        return *general.block.pose(name, own), general.block.motion_subspace(name, own), general.v
+            return base, twist
+        own = columns[last + 1 - general.block.nv : last + 1, layout.COLUMN_S : layout.COLUMN_S + 6]
+        row = entries_of[layout.PORTS] + list(general.ports).index(name)
+        return sums[row, :12], twist + v[general.v] @ own
+
+
+def _carried(pose: Array, twist: Array) -> Array:
+    """Return a twist of a frame at a pose (12) as that of the frame in which the pose is given."""
+    rotation = pose[:9].reshape(3, 3)
+    linear, angular = rotation @ twist[:3], rotation @ twist[3:]
+    return np.concatenate([linear + cross(pose[9:], angular), angular])
