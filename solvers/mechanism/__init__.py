@@ -7,7 +7,7 @@
 - `coordinate_sizes`: what counts as one of each coordinate;
 - `inputs`: of actuators, blocks and interactions; `port_motion`: the motion of a port;
   `euler_angles`: of rotations;
-- `parameters`: the numbers of a system by dotted name;
+- `parameters`: the numbers of a system by dotted name; `movable_ports`: systems whose ports can be moved, and what holds them;
 - `conditioning`: what elimination loses to rounding;
 - `hybrid_derivatives`: derivatives in any causality from those of inverse dynamics.
 """

@@ -4,7 +4,7 @@ A parameter belongs to one block, and all that it changes is there: the block's 
 that block is looked at once more; what follows for the system is known already, from its derivatives by its state.
 
 - `sensitive_model`: what of a model is known here; `state`: a state of it, and what is read there;
-- `movable`: ports that can be moved, held by six coordinates more; `effect`: what a parameter does before the system answers;
+- `effect`: what a parameter does before the system answers;
 - `changed_laws`: the parts of that which come from a block's law and ports; `changed_efforts`: from what acts on the system;
   `changed_closures`: from what closes its loops;
 - `parameter_changes`: which of these parts a parameter has, and their derivatives;

@@ -17,9 +17,9 @@ from titop.blocks.contract import applied
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import CHILD_PORT, is_elementary
 from titop.graph.network.assembly import Assembly
+from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.sensitivities.effect import Effect, Move
-from titop.solvers.sensitivities.movable import Place
 from titop.solvers.sensitivities.state import State
 
 _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))

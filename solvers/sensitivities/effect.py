@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.sensitivities.movable import Place
+from titop.solvers.mechanism.movable_ports import Place
 
 
 class Move(NamedTuple):

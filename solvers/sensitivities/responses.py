@@ -9,8 +9,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import closure_pushes
+from titop.solvers.mechanism.movable_ports import Place, with_movable
 from titop.solvers.sensitivities.effect import Move
-from titop.solvers.sensitivities.movable import Place, with_movable
 from titop.solvers.sensitivities.sensitive_model import SensitiveModel
 from titop.solvers.sensitivities.state import State
 

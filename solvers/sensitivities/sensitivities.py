@@ -17,8 +17,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.closed_derivatives import Shares
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
+from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.sensitivities.effect import Effect
-from titop.solvers.sensitivities.movable import Place
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
 from titop.solvers.sensitivities.responses import Movable
 from titop.solvers.sensitivities.sensitive_model import SensitiveModel

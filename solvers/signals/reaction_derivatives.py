@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import complex_step
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.interactions.interaction import load_derivatives
+from titop.graph.network.connections import Loop
+from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -19,6 +23,9 @@ def reaction_derivative(at: Snapshot, change: SnapshotDerivatives, name: str, in
     def reaction(state: Snapshot) -> Array:
         return state.model.reaction(name, state.q, state.v, state.a, state.wrenches, state.u, state.tau)
 
+    acting = next((loop for loop in at.model.interactions if loop.closure.name == name), None)
+    if acting is not None:
+        return _of_interaction(at, change, acting, inputs)
     return transmitted_derivative(at, change, name, inputs, reaction)
 
 
@@ -26,7 +33,29 @@ def transmitted_derivative(
     at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs, read: Callable[[Snapshot], Array]
 ) -> Array:
     """Return the change (6, z) of a wrench that `read` finds at a state, transmitted by a joint, or by a rod at a port."""
-    return _of_tree(at, change, name, inputs) if at.model.is_tree else _of_loops(at, change, inputs, read)
+    return _of_loops(at, change, inputs, read) if at.model.is_constrained else _of_tree(at, change, name, inputs)
+
+
+def _of_interaction(at: Snapshot, change: SnapshotDerivatives, loop: Loop, inputs: SystemInputs) -> Array:
+    """Return the change of what an interaction does to its second port, as its targets move and by its inputs."""
+    model, interaction = at.model, loop.closure
+    own = next((where for name, where in model.inputs.acting if name == interaction.name), slice(0, 0))
+    motion = target_motion(model, loop, at.q, at.v, at.inputs[own] if at.inputs.size else None)
+    step = complex_step if is_titops_own(interaction) else trusted_step
+    moved, turned = [], []
+    for S, by_q, _, _ in model.engine.derivatives.motion([str(ref) for ref in loop.ports], at.q, at.v, at.a):
+        moved.append(S @ change.q)
+        turned.append(by_q @ change.q + S @ change.v)
+    apart = [s - twist_transport(R, r) @ moved[0] for s, R, r in zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)]
+    places = np.array([model.assembly.place(name)[1] for name in loop.coordinates], dtype=int)
+    along = np.vstack([*apart, *turned, change.q[places], change.v[places]])
+    result: Array = load_derivatives(interaction, motion, step)[6:12] @ along
+    for channel, by in zip(inputs.channels, change.inputs, strict=True):
+        if channel.kind == Kind.INPUT and own.start <= channel.entry < own.stop:
+            unit = np.eye(own.stop - own.start)[channel.entry - own.start]
+            more = interaction.act(motion._replace(u=motion.u + unit))[0][1] - interaction.act(motion)[0][1]
+            result = result + np.outer(more, by)
+    return result
 
 
 def _of_tree(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:

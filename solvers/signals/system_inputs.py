@@ -8,9 +8,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.joint import CHILD_PORT
+from titop.solvers.mechanism.movable_ports import Place, with_movable
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
-from titop.solvers.signals.joint_opening import opened
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.section_opening import cut, section_of
@@ -121,7 +122,8 @@ class SystemInputs:
         kept = self._opened.get(name)
         if kept is None or kept[0] is not model:
             whole = model.assembly
-            wider = model.of(opened(whole, name) if name in model.joint_names else cut(whole, *section_of(whole, name)))
+            is_joint, child = name in model.joint_names, Place(name, CHILD_PORT)
+            wider = model.of(with_movable(whole, [child]) if is_joint else cut(whole, *section_of(whole, name)))
             kept = self._opened[name] = model, wider, SystemInputs(wider, [_own_name(model, c) for c in self.channels])
         return kept[1:]
 

@@ -8,6 +8,8 @@ import pytest
 import titop as tt
 from tests.closed_systems import four_bar
 from tests.solvers.linear.nonlinear_systems import Array
+from tests.systems import random_tree
+from titop.blocks.interactions.interaction import TargetMotion
 
 
 def test_reactions_of_a_closed_chain() -> None:
@@ -32,3 +34,52 @@ def test_reactions_of_a_closed_chain() -> None:
     # second-order differences of forces near 10 N with a step of 1e-5: about 1e-9
     assert np.abs(np.hstack([system.C, system.D]) - slopes).max() < 1e-7
     assert np.abs(slopes).max() > 1
+
+
+class _Motor(tt.Interaction):
+    """A spring between two ports and a coordinate, pulled by an input; in NumPy."""
+
+    coordinate_counts = (1, 1)
+    inputs, input_units = ("pull",), ("N",)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return what pulls along the line between the ports, and what turns the coordinate."""
+        r = motion.r[1]
+        size = np.sqrt(r @ r)
+        force = -(3.0 * (size - 0.2) + (1.0 + motion.q[0]) * motion.u[0] + 0.3 * motion.v[0]) * r / size
+        pair = np.array([*-force, 0 * force[0], 0 * force[0], 0 * force[0]])
+        turned = np.concatenate([motion.R[1].T @ force, 0.0 * force])
+        return np.array([pair, turned]), np.array([-0.5 * motion.q[0] - 0.1 * motion.v[0]])
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_reactions_of_and_beside_interactions(closed: bool) -> None:
+    """Of a spring in titop's own words, of one in a user's with an input, and of a joint: against differences."""
+    s = four_bar() if closed else random_tree(np.random.default_rng(3), 4, kinds=("Revolute",), base="fixed")
+    first, *_, last = (c.child.block for c in s.connections)
+    s.add_interaction(tt.SpringDamper("strut", stiffness=20.0, damping=0.5, length=0.2), "world", last)
+    joint = next(c.joint.name for c in s.connections if c.joint.nv)
+    s.add_interaction(_Motor("puller"), first, last, joint)
+    model = s.resolve()
+    guess = {"q1": -1.5, "q2": 1.0, "q3": 1.0} if closed else dict.fromkeys(model.coordinate_names, 0.3)
+    point = tt.trim(model, list(model.coordinate_names), q=guess, u={"puller.pull": 2.0})
+    outputs = ["strut.reaction", "puller.reaction", f"{joint}.reaction"]
+    system = tt.linearize(model, point, ["puller.pull", joint], outputs, independent=[joint] if closed else None)
+    n = 1 if closed else model.nv
+
+    def reactions(x: Array) -> Array:
+        dq, v, u, tau = x[:n], x[n : 2 * n], x[2 * n : 2 * n + 1], np.concatenate([x[2 * n + 1 :], np.zeros(model.nv - 1)])
+        q = point.q + np.pad(dq, (0, model.nv - n))
+        v = np.pad(v, (0, model.nv - n))
+        if closed:
+            q, v = model.assemble(q, fixed=[joint]), model.assemble_velocity(model.assemble(q, fixed=[joint]), v, fixed=[joint])
+        u, tau = point.u + u, point.tau + tau
+        a = model.forward_dynamics(q, v, tau, u=u)
+        return np.concatenate([model.reaction(name.partition(".")[0], q, v, a, u=u, tau=tau) for name in outputs])
+
+    step = 1e-5
+    slopes = np.column_stack([(reactions(d) - reactions(-d)) / (2 * step) for d in step * np.eye(2 * n + 2)])
+    # second-order differences of forces near 10 N with a step of 1e-5: about 1e-9
+    assert np.abs(np.hstack([system.C, system.D]) - slopes).max() < 1e-7 * max(1.0, np.abs(slopes).max())
+    assert np.abs(slopes[6:12, 2 * n]).max() > 0.1

@@ -1,4 +1,4 @@
-"""A joint opened: six coordinates more, whose efforts are the joint's reaction."""
+"""Ports that can be moved: six coordinates more, whose efforts are what is transmitted there."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import pytest
 
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING_OF_MANY
-from titop.solvers.signals.joint_opening import opened
+from titop.blocks.joints.joint import CHILD_PORT
+from titop.solvers.mechanism.movable_ports import Place, with_movable
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_efforts_of_the_opened_joint_are_the_reaction(seed: int) -> None:
+def test_efforts_that_hold_a_joints_child_are_the_reaction(seed: int) -> None:
     """With the six held, efforts of all others stay what they are."""
     model: Any = random_tree(np.random.default_rng(seed), 5, base="fixed").resolve("reference")
     q, v, a, _ = random_state(model, np.random.default_rng(seed))
     tau = model.inverse_dynamics(q, v, a)
     for joint in model.joint_names:
-        wider = model.of(opened(model.assembly, joint))
+        place = Place(joint, CHILD_PORT)
+        wider = model.of(with_movable(model.assembly, [place]))
         assert wider.nv == model.nv + 6
-        own, own_q = wider.assembly.v_slices[f"{joint}/opened"], wider.assembly.q_slices[f"{joint}/opened"]
+        own, own_q = wider.assembly.v_slices[place.joint], wider.assembly.q_slices[place.joint]
         rest = np.delete(np.arange(wider.nv), own)
         assert [wider.coordinate_names[k] for k in rest] == list(model.coordinate_names)
         wide_q, (wide_v, wide_a) = wider.neutral(), np.zeros((2, wider.nv))

@@ -1,7 +1,7 @@
 """Ports that can be moved: six coordinates more, which are held, between a port and all that is attached to it.
 
-The derivatives of the dynamics by these coordinates and their rates are what moving the port, in the course of the motion too,
-does to the system.
+The efforts that hold them are the wrench that is transmitted there. The derivatives of the dynamics by these coordinates and
+their rates are what moving the port, in the course of the motion too, does to the system.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Place(NamedTuple):
 
 
 def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
-    """Return an assembly in which some places can be moved: at each a free joint and a massless body. No sensors are left."""
+    """Return an assembly in which some places can be moved: at each a free joint and a massless body. No sensors are left.
+
+    The coordinates that were there keep their order.
+    """
     connections: list[Connection] = []
     moved: dict[Place, PortRef] = {}
 
@@ -56,7 +59,9 @@ def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
                 moved[place] = movable(place, PortRef(block, port), Pose())
 
     free_ports(assembly.world)
+    made: list[range] = []
     for connection in assembly.connections:
+        first = len(connections)
         joint, parent, child = connection.joint, attached(connection.parent), connection.child
         placement = connection.placement
         if (place := Place(joint.name, None)) in places:
@@ -67,7 +72,9 @@ def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
             connections.append(Connection(carried, child, Free(place.joint), Pose()))
         else:
             connections.append(Connection(parent, child, joint, placement))
+        made.append(range(first, len(connections)))
         free_ports(child.block)
+    order = dict.fromkeys(k for index in assembly.connect_order for k in made[index])
 
     def on_attached(block: Any) -> Any:
         changed = copy.copy(block)
@@ -78,7 +85,7 @@ def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
     return replace(
         assembly,
         connections=tuple(connections),
-        connect_order=tuple(range(len(connections))),
+        connect_order=(*order, *(k for k in range(len(connections)) if k not in order)),
         loads=tuple(map(on_attached, assembly.loads)),
         actuators=tuple(map(on_attached, assembly.actuators)),
         sensors=(),
